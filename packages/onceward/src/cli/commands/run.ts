@@ -1,0 +1,70 @@
+import { Command, Option } from 'commander'
+import type { Mode } from '../../contract/contract.ts'
+import { type Part, runConsumer } from '../../runtime/run-consumer.ts'
+import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { migrate } from '../../stores/postgres/migrate.ts'
+import { createPool } from '../../stores/postgres/pool.ts'
+import { openDatabase } from '../database.ts'
+import { loadConsumer } from '../load-consumer.ts'
+import { consoleLog, print } from '../output.ts'
+
+interface RunFlags {
+  json?: boolean
+  mode: Mode
+  part?: Part[]
+  drain: string
+}
+
+export function runCommand(): Command {
+  return new Command('run')
+    .description('run the consumer a file exports, with its dispatcher and relay, until SIGTERM or Ctrl-C')
+    .argument('<file>', 'module whose default export is a consumer')
+    .addOption(
+      new Option('--mode <mode>', 'replay and rebuild suppress external effects')
+        .choices(['live', 'replay', 'rebuild'])
+        .default('live'),
+    )
+    .addOption(new Option('--part <part...>', 'only these parts').choices(['consumer', 'dispatcher', 'relay']))
+    .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
+    .option('--json', 'log lines and the final counts as JSON')
+    .action(async (file: string, flags: RunFlags) => {
+      const json = flags.json === true
+      const log = consoleLog(json)
+      const consumer = await loadConsumer(file)
+      const database = await openDatabase(log)
+      try {
+        if (database.embedded) await migrateEmbedded(database.url)
+        const running = await runConsumer(consumer, {
+          databaseUrl: database.url,
+          rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
+          environment: process.env.ONCEWARD_ENVIRONMENT,
+          mode: flags.mode,
+          ...(flags.part && { parts: flags.part }),
+          world: realSurroundings({ log }),
+        })
+        onSignals(Number(flags.drain) * 1_000, running)
+        await running.finished
+        const tally = running.consumer?.tally
+        print(json, { ok: true, ...tally }, () => `stopped: ${JSON.stringify(tally?.outcomes ?? {})}`)
+      } finally {
+        await database.close()
+      }
+    })
+}
+
+async function migrateEmbedded(url: string): Promise<void> {
+  const pool = createPool(url, { max: 1 })
+  await migrate(pool).finally(() => pool.end())
+}
+
+/** The first signal drains, the second leaves at once. */
+function onSignals(drainMs: number, running: { drain(ms: number): Promise<void>; leave(): void }): void {
+  let signals = 0
+  const onSignal = () => {
+    signals++
+    if (signals === 1) running.drain(drainMs).catch(() => {})
+    else running.leave()
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+}

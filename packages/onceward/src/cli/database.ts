@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { OncewardError } from '../errors.ts'
+import type { Log } from '../surroundings.ts'
+
+export interface Database {
+  readonly url: string
+  readonly embedded: boolean
+  /** Stops the embedded server, if this process started it. */
+  close(): Promise<void>
+}
+
+/** The database named by the environment, or the embedded one in `.onceward/`. Addresses carry secrets, so never argv. */
+export async function openDatabase(log: Log): Promise<Database> {
+  const url = process.env.ONCEWARD_DATABASE_URL ?? fromFile(process.env.ONCEWARD_DATABASE_URL_FILE)
+  if (url !== undefined) {
+    if (!/^postgres(ql)?:\/\//.test(url)) {
+      throw new OncewardError('configuration', 'ONCEWARD_DATABASE_URL must begin with postgres://. Nothing was started.')
+    }
+    return { url, embedded: false, close: () => Promise.resolve() }
+  }
+  const { startEmbeddedPostgres } = await import('../embedded/index.ts')
+  const server = await startEmbeddedPostgres({ dataDir: join(process.cwd(), '.onceward', 'postgres') })
+  log.info('embedded PostgreSQL', { port: server.port })
+  return { url: server.url, embedded: true, close: () => server.stop() }
+}
+
+function fromFile(path: string | undefined): string | undefined {
+  return path === undefined ? undefined : readFileSync(path, 'utf8').trim()
+}

@@ -1,0 +1,44 @@
+import { stripVTControlCharacters, styleText } from 'node:util'
+import { errorText, OncewardError } from '../errors.ts'
+import type { Log, LogFields } from '../surroundings.ts'
+
+/** One line of JSON, or text for people. Only one of the two is ever printed. */
+export function print(json: boolean, value: unknown, text: () => string): void {
+  process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${text()}\n`)
+}
+
+/** Prints an error once, in the form asked for, and gives the exit code: 2 for wrong use, 1 for the rest. */
+export function reportFailure(error: unknown, json: boolean): number {
+  const known = error instanceof OncewardError
+  const code = known ? error.code : 'unexpected'
+  const text = safe(known ? error.message : errorText(error))
+  if (json) process.stdout.write(`${JSON.stringify({ ok: false, code, error: text })}\n`)
+  else process.stderr.write(`${styleText('red', 'error')} ${text}\n`)
+  if (!known && !json && error instanceof Error && process.env.ONCEWARD_DEBUG) process.stderr.write(`${error.stack}\n`)
+  return code === 'usage' || code === 'contract_invalid' || code === 'section_not_built' ? 2 : 1
+}
+
+/** Rows as aligned columns. */
+export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string {
+  const cells = [head, ...rows.map(row => row.map(cell => safe(String(cell ?? ''))))]
+  const widths = head.map((_, column) => Math.max(...cells.map(row => String(row[column]).length)))
+  return cells.map(row => row.map((cell, column) => String(cell).padEnd(widths[column]!)).join('  ').trimEnd()).join('\n')
+}
+
+/** Log lines on stderr: JSON for machines, short text for people. Values come from messages and are never trusted. */
+export function consoleLog(json: boolean): Log {
+  const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields: LogFields = {}) => {
+    if (json) return void process.stderr.write(`${JSON.stringify({ level, message, at: new Date().toISOString(), ...fields })}\n`)
+    if (level === 'debug') return
+    const colour = level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'cyan'
+    const details = Object.entries(fields).map(([name, value]) => `${name}=${safe(String(value))}`)
+    process.stderr.write(`${styleText(colour, level.padEnd(5))} ${message} ${styleText('gray', details.join(' '))}\n`)
+  }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+/** Text from outside without terminal escapes or control characters. */
+export function safe(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point
+  return stripVTControlCharacters(text).replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, '?')
+}

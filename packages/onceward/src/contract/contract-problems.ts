@@ -1,0 +1,175 @@
+import type { ConsumerContract } from './contract.ts'
+import { nearestName } from './nearest-name.ts'
+
+export interface ContractProblem {
+  readonly place: string
+  readonly text: string
+  readonly kind: 'wrong' | 'not built'
+}
+
+const sections = {
+  contract: ['name', 'generation', 'owner', 'description', 'risk', 'source', 'message', 'identity', 'order', 'effect', 'failure', 'batch', 'replay', 'retention', 'objectives', 'handlerVersion', 'handle', 'handleBatch'],
+  identity: ['id', 'businessKey', 'businessDigest', 'orderKey', 'eventId', 'idempotencyKey', 'aggregateId', 'aggregateVersion', 'correlationId', 'causationId', 'type', 'producer', 'schemaVersion'],
+  message: ['schema', 'codec', 'limits', 'digestHeaders'],
+  effect: ['kind', 'external'],
+  failure: ['attemptsMax', 'delayMs', 'delayMaxMs', 'mode', 'classes', 'deadLetter'],
+  batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
+  'message.limits': ['bytesMax', 'depthMax', 'keysMax', 'headersMax', 'headerBytesMax', 'decompressedBytesMax'],
+  target: ['url', 'method', 'headers', 'keyHeader', 'timeoutMs', 'attemptsMax', 'retryDelayMs', 'retryDelayMaxMs', 'concurrencyMax'],
+}
+const risks = ['money', 'regulatory', 'notification', 'projection', 'telemetry', 'low value']
+const failureClasses = ['transient', 'overload', 'rate limited', 'business conflict', 'validation', 'poison', 'configuration', 'corruption']
+
+/** Every problem of a contract at once. Pure; also usable on data that is no contract at all. */
+export function contractProblems(contract: ConsumerContract): ContractProblem[] {
+  const problems: ContractProblem[] = []
+  const wrong = (place: string, text: string) => void problems.push({ place, text, kind: 'wrong' })
+  const notBuilt = (place: string, what: string) =>
+    void problems.push({
+      place,
+      kind: 'not built',
+      text: `${what} is part of the contract, but this version does not act on it yet; remove it rather than rely on it`,
+    })
+  if (!isRecord(contract)) return [{ place: 'contract', text: 'must be an object', kind: 'wrong' }]
+
+  unknownKeys(contract, 'contract', '', wrong)
+  if (typeof contract.name !== 'string' || !/^[a-z][a-z0-9_]{0,47}$/.test(contract.name)) {
+    wrong('name', 'must match ^[a-z][a-z0-9_]{0,47}$ (lower case, digits, underscores)')
+  }
+  if (typeof contract.owner !== 'string' || contract.owner.trim() === '') {
+    wrong('owner', 'must name the team that answers for this consumer and its dead letters')
+  }
+  oneOf(contract.risk, risks, 'risk', wrong)
+  wholeNumber(contract.generation, 'generation', 1, 32_767, wrong)
+  if (!isRecord(contract.source) || typeof contract.source.kind !== 'string') {
+    wrong('source', "must be made by a source's own function, such as queue('payments.q')")
+  }
+  if (contract.order !== undefined) oneOf(contract.order, ['none', 'key', 'partition'], 'order', wrong)
+  if (contract.order === 'partition') notBuilt('order', "'partition'")
+  if ((contract.handle === undefined) === (contract.handleBatch === undefined)) {
+    wrong('handle', 'give exactly one of handle (per message) and handleBatch (per batch)')
+  }
+  for (const later of ['replay', 'retention', 'objectives'] as const) {
+    if (contract[later] !== undefined) notBuilt(later, `section '${later}'`)
+  }
+  identityProblems(contract, wrong)
+  messageProblems(contract, wrong)
+  effectProblems(contract, wrong, notBuilt)
+  failureProblems(contract, wrong, notBuilt)
+  batchProblems(contract, wrong)
+  return problems
+}
+
+type Report = (place: string, text: string) => void
+
+function identityProblems(contract: ConsumerContract, wrong: Report): void {
+  const identity = contract.identity
+  if (!isRecord(identity)) return wrong('identity', 'is missing: say at least which field is the message id')
+  unknownKeys(identity, 'identity', 'identity.', wrong)
+  if (identity.id === undefined) wrong('identity.id', 'is missing: without a stable id no duplicate can be recognised')
+  for (const [name, from] of Object.entries(identity)) {
+    if (typeof from === 'function') continue
+    const named = isRecord(from) && (typeof from.header === 'string' || typeof from.property === 'string')
+    if (!named || name === 'businessDigest') wrong(`identity.${name}`, "must be a function, { header: 'name' } or { property: 'messageId' }")
+  }
+  if (contract.order === 'key' && identity.orderKey === undefined) {
+    wrong('identity.orderKey', "is missing: order 'key' needs to know the key")
+  }
+  if (identity.businessDigest !== undefined && identity.businessKey === undefined) {
+    wrong('identity.businessDigest', 'means nothing without identity.businessKey')
+  }
+}
+
+function messageProblems(contract: ConsumerContract, wrong: Report): void {
+  const message = contract.message
+  if (message === undefined) return
+  if (typeof message === 'function' && '~standard' in message) return
+  if (!isRecord(message)) return wrong('message', 'must be a Standard Schema or { schema, codec, limits, digestHeaders }')
+  if ('~standard' in message) return
+  unknownKeys(message, 'message', 'message.', wrong)
+  if (isRecord(message.limits)) {
+    unknownKeys(message.limits, 'message.limits', 'message.limits.', wrong)
+    for (const [name, value] of Object.entries(message.limits)) {
+      wholeNumber(value, `message.limits.${name}`, 1, 2 ** 31, wrong)
+    }
+  }
+}
+
+function effectProblems(contract: ConsumerContract, wrong: Report, notBuilt: Report): void {
+  const effect = contract.effect
+  if (effect === undefined) return
+  if (!isRecord(effect)) return wrong('effect', 'must be an object')
+  unknownKeys(effect, 'effect', 'effect.', wrong)
+  const kind = String(effect.kind ?? 'transaction')
+  if (['projection', 'transition', 'contribution'].includes(kind)) notBuilt('effect.kind', `'${kind}'`)
+  else oneOf(kind, ['transaction'], 'effect.kind', wrong)
+  for (const [name, target] of Object.entries(effect.external ?? {})) {
+    const place = `effect.external.${name}`
+    if (!isRecord(target)) {
+      wrong(place, 'must be an object with a url')
+      continue
+    }
+    unknownKeys(target, 'target', `${place}.`, wrong)
+    if (typeof target.url !== 'string' || !/^https?:\/\//.test(target.url) || !URL.canParse(target.url)) {
+      wrong(`${place}.url`, 'must be an http or https address')
+    }
+    for (const field of ['timeoutMs', 'attemptsMax', 'retryDelayMs', 'retryDelayMaxMs', 'concurrencyMax'] as const) {
+      wholeNumber(target[field], `${place}.${field}`, 1, 2 ** 31 - 1, wrong)
+    }
+  }
+}
+
+function failureProblems(contract: ConsumerContract, wrong: Report, notBuilt: Report): void {
+  const failure = contract.failure
+  if (failure === undefined) return
+  if (!isRecord(failure)) return wrong('failure', 'must be an object')
+  unknownKeys(failure, 'failure', 'failure.', wrong)
+  wholeNumber(failure.attemptsMax, 'failure.attemptsMax', 1, 1_000, wrong)
+  wholeNumber(failure.delayMs, 'failure.delayMs', 0, 2 ** 31 - 1, wrong)
+  wholeNumber(failure.delayMaxMs, 'failure.delayMaxMs', 0, 2 ** 31 - 1, wrong)
+  const mode = String(failure.mode ?? 'block')
+  if (['defer', 'retry queue', 'retry topic'].includes(mode)) notBuilt('failure.mode', `'${mode}'`)
+  else oneOf(mode, ['block'], 'failure.mode', wrong)
+  for (const [code, failureClass] of Object.entries(failure.classes ?? {})) {
+    oneOf(failureClass, failureClasses, `failure.classes.${code}`, wrong)
+  }
+  if (failure.deadLetter !== undefined && (typeof failure.deadLetter !== 'string' || failure.deadLetter === '')) {
+    wrong('failure.deadLetter', 'must name a queue')
+  }
+}
+
+function batchProblems(contract: ConsumerContract, wrong: Report): void {
+  const batch = contract.batch
+  if (batch === undefined) return
+  if (!isRecord(batch)) return wrong('batch', 'must be an object')
+  unknownKeys(batch, 'batch', 'batch.', wrong)
+  wholeNumber(batch.sizeMax, 'batch.sizeMax', 1, 10_000, wrong)
+  wholeNumber(batch.inFlightMax, 'batch.inFlightMax', 1, 16, wrong)
+  wholeNumber(batch.deliveriesMax, 'batch.deliveriesMax', 1, 65_535, wrong)
+  wholeNumber(batch.bytesMax, 'batch.bytesMax', 1, 2 ** 40, wrong)
+  wholeNumber(batch.handlerTimeoutMs, 'batch.handlerTimeoutMs', 1, 2 ** 31 - 1, wrong)
+}
+
+function unknownKeys(value: object, section: keyof typeof sections, prefix: string, wrong: Report): void {
+  for (const key of Object.keys(value)) {
+    if (sections[section].includes(key)) continue
+    const near = nearestName(key, sections[section])
+    wrong(`${prefix}${key}`, `is not a known key${near === null ? '' : `; did you mean '${near}'?`}`)
+  }
+}
+
+function oneOf(value: unknown, allowed: readonly string[], place: string, wrong: Report): void {
+  if (typeof value === 'string' && allowed.includes(value)) return
+  wrong(place, `must be one of ${allowed.map(a => `'${a}'`).join(', ')}`)
+}
+
+function wholeNumber(value: unknown, place: string, min: number, max: number, wrong: Report): void {
+  if (value === undefined) return
+  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
+    wrong(place, `must be a whole number from ${min} to ${max}`)
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}

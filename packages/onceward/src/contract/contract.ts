@@ -1,0 +1,234 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { DeliveryProperties } from '../contracts/source.ts'
+import type { Verdict } from '../engine/verdicts.ts'
+import type { Codec } from '../message/codec.ts'
+import type { Limits } from '../message/limits.ts'
+import type { Log } from '../surroundings.ts'
+
+/**
+ * One consumer, whole: what it reads, what makes two messages the same, in which order, to what effect,
+ * and what happens when it fails. Plain data plus the functions that read a message and apply it.
+ * Sections marked *later* are part of the contract but refused by name until this version acts on them.
+ */
+export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
+  /** `^[a-z][a-z0-9_]{0,47}$`. With `generation` it names the dedup memory: renaming forgets it. */
+  name: string
+  /** Default 1. A rebuild writes under a new generation. */
+  generation?: number
+  /** The team that answers for this consumer and its dead letters. */
+  owner: string
+  description?: string
+  risk: Risk
+  source: SourceDeclaration
+  /** A Standard Schema, or the schema with codec and limits. Without one the decoded value is taken as it is. */
+  message?: StandardSchemaV1<unknown, M> | MessageSection<M>
+  identity: IdentitySection<M>
+  /** Default `none`. `key` needs `identity.orderKey` and a source that can keep it. */
+  order?: 'none' | 'key' | 'partition'
+  effect?: EffectSection
+  failure?: FailureSection
+  batch?: BatchSection
+  /** *Later.* How history may be read again. */
+  replay?: Record<string, unknown>
+  /** *Later.* How long markers are kept. */
+  retention?: Record<string, unknown>
+  /** *Later.* Lag and latency objectives, from which alerts are made. */
+  objectives?: Record<string, unknown>
+  /** Recorded with every run, so that a row can be traced to the code that wrote it. Default `unversioned`. */
+  handlerVersion?: string
+  /** Called once per message; calls of different lanes run concurrently on one transaction. */
+  handle?: Handler<M, Tx>
+  /** Called once per batch, for set-based effects. Give one of the two. */
+  handleBatch?: BatchHandler<M, Tx>
+}
+
+export type Risk = 'money' | 'regulatory' | 'notification' | 'projection' | 'telemetry' | 'low value'
+
+/** Made by `queue(...)` of a source's subpath; plain data. */
+export interface SourceDeclaration {
+  readonly kind: string
+  readonly [option: string]: unknown
+}
+
+export interface MessageSection<M> {
+  schema?: StandardSchemaV1<unknown, M>
+  /** Default JSON, strict UTF-8. */
+  codec?: Codec
+  limits?: Partial<Limits>
+  /** Headers that are part of the content and so of the digest. Default none. */
+  digestHeaders?: readonly string[]
+}
+
+/** A function of the decoded message, or the name of a header or broker property. */
+export type From<M, T = string> =
+  | ((message: M, delivery: DeliveryFacts) => T | null | undefined)
+  | { readonly header: string }
+  | { readonly property: keyof DeliveryProperties }
+
+/** The identities a message may carry; never interchangeable. Positions and tags are none of them. */
+export interface IdentitySection<M> {
+  /** The message id: same id, same message. Required. */
+  id: From<M>
+  /** One effect per business key, whatever the message id. */
+  businessKey?: From<M>
+  /** Fields that make the business content; a new id with the same key and other content is a conflict. */
+  businessDigest?: (message: M) => unknown
+  /** Messages of one order key are applied in order of arrival. Needed by `order: 'key'`. */
+  orderKey?: From<M>
+  eventId?: From<M>
+  idempotencyKey?: From<M>
+  aggregateId?: From<M>
+  aggregateVersion?: From<M, string | number>
+  correlationId?: From<M>
+  causationId?: From<M>
+  type?: From<M>
+  producer?: From<M>
+  schemaVersion?: From<M, string | number>
+}
+
+export interface EffectSection {
+  /** Built: `transaction` (default). *Later:* projection, transition, contribution. */
+  kind?: 'transaction' | 'projection' | 'transition' | 'contribution'
+  /** Targets of `effects.external(name, …)`. */
+  external?: Record<string, ExternalTarget>
+}
+
+/** An HTTP endpoint that honours an idempotency key. */
+export interface ExternalTarget {
+  url: string
+  /** Default POST. */
+  method?: 'POST' | 'PUT' | 'PATCH'
+  /** Sent with every call. Secrets belong in the environment, not in the file. */
+  headers?: Record<string, string>
+  /** Default `Idempotency-Key`. */
+  keyHeader?: string
+  /** Default 10 s. After it the result is unknown, not failed. */
+  timeoutMs?: number
+  /** Default 8. Then the row waits for people: `failed`, or `unknown` when the last result was unknown. */
+  attemptsMax?: number
+  /** First retry delay, doubled each time up to `retryDelayMaxMs`, full jitter. Defaults 500 ms, 60 s. */
+  retryDelayMs?: number
+  retryDelayMaxMs?: number
+  /** Calls in flight from one dispatcher. Default 16. */
+  concurrencyMax?: number
+}
+
+export type FailureClass =
+  | 'transient'
+  | 'overload'
+  | 'rate limited'
+  | 'business conflict'
+  | 'validation'
+  | 'poison'
+  | 'configuration'
+  | 'corruption'
+
+export interface FailureSection {
+  /** Default 5. Attempts of one message, counted durably, before it is parked. */
+  attemptsMax?: number
+  /** Default 1 s, doubled per attempt up to `delayMaxMs` (default 60 s), full jitter. */
+  delayMs?: number
+  delayMaxMs?: number
+  /** Built: `block`: the delivery is held unacked, its lane waits. *Later:* defer, retry queue, retry topic. */
+  mode?: 'block' | 'defer' | 'retry queue' | 'retry topic'
+  /** Error code or class name → failure class, before the defaults. */
+  classes?: Record<string, FailureClass>
+  /** Queue on the same broker that gets a copy of dead letters and quarantined messages. */
+  deadLetter?: string
+}
+
+export interface BatchSection {
+  /** Default 500. */
+  sizeMax?: number
+  /** Default 2: decoding overlaps committing. */
+  inFlightMax?: number
+  /** Unsettled deliveries and bytes held at most. Defaults 2,000 and 64 MiB. */
+  deliveriesMax?: number
+  bytesMax?: number
+  /** Default 10 s. A handler past it is aborted and its transaction rolled back. */
+  handlerTimeoutMs?: number
+}
+
+/** What a handler may do to the database inside the batch's transaction. */
+export interface SqlTransaction {
+  query<Row = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number }>
+}
+
+export type Mode = 'live' | 'replay' | 'rebuild'
+
+export interface HandlerContext<M, Tx> {
+  readonly message: M
+  readonly envelope: Envelope
+  readonly tx: Tx
+  readonly effects: Effects
+  readonly mode: Mode
+  /** Aborted when the handler has run too long or the consumer stops at once. */
+  readonly signal: AbortSignal
+  readonly log: Log
+}
+
+export interface BatchContext<M, Tx> {
+  readonly batch: readonly BatchItem<M>[]
+  readonly tx: Tx
+  readonly mode: Mode
+  readonly signal: AbortSignal
+  readonly log: Log
+}
+
+export interface BatchItem<M> {
+  readonly message: M
+  readonly envelope: Envelope
+  readonly effects: Effects
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that says nothing has succeeded
+export type Handler<M, Tx> = (context: HandlerContext<M, Tx>) => Promise<Verdict | void> | Verdict | void
+/** May return verdicts for single items; for those the handler must not have written anything. */
+export type BatchHandler<M, Tx> = (
+  context: BatchContext<M, Tx>,
+  // biome-ignore lint/suspicious/noConfusingVoidType: a handler that says nothing has succeeded
+) => Promise<ReadonlyMap<BatchItem<M>, Verdict> | void>
+
+export interface Effects {
+  /** Records the intent in the batch's transaction; a dispatcher calls later with `key` as idempotency key. */
+  external(target: string, request: ExternalRequest): void
+}
+
+export interface ExternalRequest {
+  /** Stable for the operation: the same intent always has the same key. */
+  key: string
+  /** Bytes are sent as they are; anything else as JSON. */
+  body: unknown
+  contentType?: string
+}
+
+/** The facts of a delivery that identities may be read from. */
+export interface DeliveryFacts {
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly properties: DeliveryProperties
+  readonly key: string | null
+}
+
+/** The identities of one message, kept apart. */
+export interface Envelope {
+  readonly id: string
+  readonly businessKey: string | null
+  readonly orderKey: string | null
+  readonly eventId: string | null
+  readonly idempotencyKey: string | null
+  readonly aggregateId: string | null
+  readonly aggregateVersion: string | null
+  readonly correlationId: string | null
+  readonly causationId: string | null
+  readonly type: string | null
+  readonly producer: string | null
+  readonly schemaVersion: string | null
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly properties: DeliveryProperties
+  readonly origin: string
+  readonly position: string | null
+  readonly redelivered: boolean
+}

@@ -1,0 +1,67 @@
+import { OncewardError } from '../errors.ts'
+import type { Codec } from '../message/codec.ts'
+import { jsonCodec } from '../message/codec.ts'
+import { defaultLimits, type Limits } from '../message/limits.ts'
+import type { BatchSection, ConsumerContract, FailureSection, IdentitySection, MessageSection } from './contract.ts'
+import { contractProblems } from './contract-problems.ts'
+
+/** A contract with its defaults applied, checked and frozen. */
+export interface Consumer<M = unknown, Tx = unknown>
+  extends Omit<ConsumerContract<M, Tx>, 'message' | 'failure' | 'batch' | 'identity'> {
+  readonly generation: number
+  readonly order: 'none' | 'key' | 'partition'
+  readonly handlerVersion: string
+  readonly message: { readonly schema: MessageSection<M>['schema']; readonly codec: Codec; readonly limits: Limits; readonly digestHeaders: readonly string[] }
+  readonly identity: IdentitySection<M>
+  readonly failure: Required<Omit<FailureSection, 'deadLetter'>> & { readonly deadLetter: string | null }
+  readonly batch: Required<BatchSection>
+}
+
+/** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
+export function defineConsumer<M, Tx>(contract: ConsumerContract<M, Tx>): Consumer<M, Tx> {
+  const problems = contractProblems(contract as ConsumerContract)
+  if (problems.length > 0) {
+    const name = typeof contract?.name === 'string' ? ` of consumer "${contract.name}"` : ''
+    const notBuilt = problems.every(problem => problem.kind === 'not built')
+    throw new OncewardError(
+      notBuilt ? 'section_not_built' : 'contract_invalid',
+      `The contract${name} cannot be used:\n${problems.map(p => `  - ${p.place}: ${p.text}`).join('\n')}\nNothing was started.`,
+      { details: { problems } },
+    )
+  }
+  const message = messageSection(contract.message)
+  return Object.freeze({
+    ...contract,
+    generation: contract.generation ?? 1,
+    order: contract.order ?? 'none',
+    handlerVersion: contract.handlerVersion ?? 'unversioned',
+    message: {
+      schema: message.schema,
+      codec: message.codec ?? jsonCodec,
+      limits: { ...defaultLimits, ...message.limits },
+      digestHeaders: message.digestHeaders ?? [],
+    },
+    failure: {
+      attemptsMax: 5,
+      delayMs: 1_000,
+      delayMaxMs: 60_000,
+      mode: 'block' as const,
+      classes: {},
+      deadLetter: null,
+      ...contract.failure,
+    },
+    batch: {
+      sizeMax: 500,
+      inFlightMax: 2,
+      deliveriesMax: 2_000,
+      bytesMax: 64 * 1024 * 1024,
+      handlerTimeoutMs: 10_000,
+      ...contract.batch,
+    },
+  })
+}
+
+function messageSection<M>(message: ConsumerContract<M>['message']): MessageSection<M> {
+  if (message === undefined) return {}
+  return '~standard' in message ? { schema: message } : message
+}

@@ -1,0 +1,21 @@
+/** What a source can do; contracts are checked against it before anything is opened. */
+export interface SourceCapabilities {
+  /** Which orders a contract may ask for on this source as it is declared. */
+  readonly order: { readonly key: boolean; readonly partition: boolean }
+  /** Deliveries carry a lasting position (logs), rather than a channel-scoped tag (queues). */
+  readonly positions: boolean
+  /** The broker counts how often it handed a message over. */
+  readonly deliveryCount: boolean
+  /** Unsettled deliveries come back when a process dies, without an operator. */
+  readonly redelivers: boolean
+}
+
+/** What a store can do. */
+export interface StoreCapabilities {
+  /** Acknowledged commits survive a kill of the server process. */
+  readonly durable: boolean
+  /** Two processes may use it at once. */
+  readonly shared: boolean
+  /** Handlers get a `query` function on their transaction. */
+  readonly sql: boolean
+}

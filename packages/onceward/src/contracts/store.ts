@@ -1,0 +1,186 @@
+import type { StoreCapabilities } from './capabilities.ts'
+
+/**
+ * The database adapter: only what the spine needs. `Tx` is what a handler gets as `tx`.
+ * One store serves many consumers; one transaction serves one batch of one consumer.
+ */
+export interface Store<Tx> {
+  readonly capabilities: StoreCapabilities
+
+  /**
+   * Called once per consumer start, before any delivery is taken. Checks that the schema is one this
+   * version understands, that the name is not another environment's, and opens a run.
+   */
+  enroll(consumer: ConsumerFacts): Promise<Enrolment>
+
+  /** Called once when a consumer has drained. A run that never closes is one that died. */
+  closeRun(enrolment: Enrolment): Promise<void>
+
+  /**
+   * Called once per round of a batch. Runs `work` in one transaction, then proves with a last
+   * statement that it was not aborted, commits, and checks the answer. Rejects without having
+   * committed, except when the answer to COMMIT was lost: then nobody knows, `diagnose` says
+   * `unavailable`, and the redelivery will find out.
+   */
+  transaction<T>(enrolment: Enrolment, work: (session: StoreSession<Tx>) => Promise<T>): Promise<T>
+
+  /** Called after `unavailable`, repeatedly, until it resolves. */
+  ping(): Promise<void>
+
+  /** Pure. Says what kind of trouble an error thrown by this store is. */
+  diagnose(error: unknown): StoreTrouble
+}
+
+export type StoreTrouble =
+  /** Serialization failure or deadlock: the same batch may succeed when run again. */
+  | 'contention'
+  /** A bounded wait for somebody else's lock ran out. */
+  | 'lock wait'
+  /** An earlier statement of the transaction failed; this one is only its victim. */
+  | 'victim'
+  /** Connection lost, server starting, disk full: nothing to do with any message. */
+  | 'unavailable'
+  /** Missing rights, missing tables, wrong password: people must act. */
+  | 'configuration'
+  /** Belongs to the statement that raised it. */
+  | 'statement'
+
+/** The calls of one batch inside one transaction, in this order: claim, claimBusinessKeys, lend, request, conclude. */
+export interface StoreSession<Tx> {
+  /**
+   * Inserts a marker per claim in one statement, keys sorted, conflicts ignored, and reads the rest back
+   * in a second statement. Claims carry distinct ids. A claim whose id another open transaction
+   * holds waits for its end (bounded), so an answer is never a guess. Answers in the order of the claims.
+   */
+  claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]>
+
+  /** Of these keys, those behind a parked message. Only called for key-ordered consumers. */
+  blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>>
+
+  /** As `claim`, for declared business keys, after the markers. Keys are distinct. */
+  claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]>
+
+  /** A handle on the transaction for one handler call; revoked when the call is over. */
+  lend(): Loan<Tx>
+
+  /** Records intents of external effects, one per (consumer name, target, key). */
+  request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]>
+
+  /** Adds one failed attempt for each id, durably if the transaction commits; answers with the totals. */
+  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]>
+
+  /** Changes what the claims left: removes markers of messages to be retried, stores held work. */
+  conclude(conclusions: readonly Conclusion[]): Promise<void>
+}
+
+export interface ConsumerFacts {
+  readonly name: string
+  readonly generation: number
+  readonly owner: string
+  readonly risk: string
+  readonly mode: string
+  readonly handlerVersion: string
+  readonly instance: string
+  /** Longest a handler may hold its transaction: the store lets the server end what is idle or running past it. */
+  readonly handlerTimeoutMs: number
+  /** Where the contract's dead letters go on the broker; null when they stay in the store only. */
+  readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
+}
+
+export interface Enrolment {
+  readonly consumerId: number
+  readonly runId: number
+  readonly facts: ConsumerFacts
+}
+
+export interface Claim {
+  readonly id: string
+  readonly digest: Buffer
+  readonly position: string | null
+}
+
+export type MarkerStatus = 'applied' | 'ignored' | 'duplicate' | 'stale' | 'parked' | 'dead' | 'quarantined'
+
+export type ClaimAnswer =
+  | { readonly kind: 'first' }
+  | { readonly kind: 'seen'; readonly status: MarkerStatus; readonly sameDigest: boolean }
+
+export interface BusinessClaim {
+  readonly key: string
+  /** Digest over the declared business fields; null when the contract declares none. */
+  readonly digest: Buffer | null
+  readonly id: string
+}
+
+export type BusinessAnswer =
+  | { readonly kind: 'first' }
+  | { readonly kind: 'seen'; readonly byId: string; readonly sameDigest: boolean }
+
+/** A handle on the transaction lent to one handler call, with what it did. */
+export interface Loan<Tx> {
+  readonly tx: Tx
+  /** True once the handler has sent a statement: its writes can then only be undone by a rollback. */
+  readonly used: boolean
+  /** The first error any of its statements met, even if the handler swallowed it. */
+  readonly failure: unknown
+  /** Statements sent and not answered yet. */
+  readonly pending: number
+  /** Resolves when nothing is pending. */
+  idle(): Promise<void>
+  /** Further use is refused with an error that says so. */
+  revoke(): void
+}
+
+export interface Intent {
+  readonly messageId: string
+  readonly target: string
+  readonly key: string
+  readonly body: Buffer
+  readonly contentType: string
+  /** Digest over the bytes that will be sent. */
+  readonly digest: Buffer
+}
+
+export type IntentAnswer = 'recorded' | 'suppressed duplicate' | 'conflict'
+
+export interface AttemptRecord {
+  readonly id: string
+  readonly failureClass: string
+  readonly code: string
+  readonly error: string
+}
+
+export interface Conclusion {
+  /** Null for bytes without a usable id. */
+  readonly id: string | null
+  readonly digest: Buffer
+  /** `retry` gives the claim back; a status changes the marker. */
+  readonly to: 'retry' | MarkerStatus
+  /** The marker was inserted by this transaction (false: it belongs to an earlier one, or there is none). */
+  readonly claimed: boolean
+  readonly businessKey: string | null
+  /** Everything needed to bring the message back; null when nothing is held. */
+  readonly held: HeldRecord | null
+}
+
+export interface HeldRecord {
+  readonly state: 'parked' | 'dead' | 'quarantined'
+  readonly reason: string
+  readonly failureClass: string
+  readonly code: string
+  readonly error: string | null
+  /** The order key whose later messages wait behind this one; null when unordered. */
+  readonly orderKey: string | null
+  readonly attempts: number
+  readonly body: Buffer
+  readonly headers: string
+  readonly properties: string
+  readonly origin: string
+  readonly position: string | null
+  readonly brokerKey: string | null
+  readonly deliveryCount: number
+  readonly businessKey: string | null
+  readonly correlationId: string | null
+  readonly messageType: string | null
+  readonly schemaVersion: string | null
+}

@@ -1,0 +1,29 @@
+/**
+ * Every window between two durable steps, by name. Production code calls `reach(point)`, which does
+ * nothing unless the process was started with an armed one (`onceward/testing`). The crash suite kills a
+ * real process at each of them; the tidy test fails if a point has no scenario.
+ */
+export const crashPoints = {
+  'batch.received': 'Nothing durable yet: the broker hands the batch over again.',
+  'batch.claimed': 'Markers are inserted but not committed: the rollback removes them.',
+  'batch.applied': "The handler's writes are in the open transaction: they vanish with the markers.",
+  'batch.concluded': 'All is written, COMMIT not sent: everything vanishes together.',
+  'batch.committed': 'Effects are durable, the broker not told: redelivery is recognised as a duplicate.',
+  'batch.settled': 'The broker was told: at worst the acknowledgement is still in a buffer and is repeated.',
+  'drain.begun': 'Draining, nothing new is taken: unfinished deliveries go back unsettled.',
+  'relay.claimed': 'The relay holds outbox rows in an open transaction: another relay takes them.',
+  'relay.published': 'The broker confirmed, the row is still there: the copy is published again under the same id.',
+  'relay.deleted': 'The row is gone and the copy confirmed: nothing remains to do.',
+  'dispatch.claimed': 'A lease is durable, no call made: another dispatcher takes over when it expires.',
+  'dispatch.called': 'The target answered, nothing recorded: the next call uses the same key and bytes.',
+  'dispatch.recorded': 'The answer is recorded: nothing remains to do.',
+  'postgres.leased': 'Rows are leased to a dead subscription: they come back when the lease expires.',
+  'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
+} as const
+
+export type CrashPoint = keyof typeof crashPoints
+
+/** Called at each point. Inert in production. */
+export type Reach = (point: CrashPoint) => void
+
+export const inert: Reach = () => {}

@@ -1,0 +1,25 @@
+/** How long the handlers of one batch should take at most: longer holds row locks and delays settling. */
+const targetMs = 1_000
+
+/** Cuts batches by elapsed time: halves towards the target after a slow one, doubles back when there is room. */
+export class BatchSize {
+  readonly #max: number
+  #now: number
+
+  constructor({ sizeMax }: { readonly sizeMax: number }) {
+    this.#max = sizeMax
+    this.#now = sizeMax
+  }
+
+  get now(): number {
+    return this.#now
+  }
+
+  took(count: number, elapsedMs: number): void {
+    if (elapsedMs > targetMs && count > 1) {
+      this.#now = Math.max(1, Math.min(this.#now, Math.floor((count * targetMs) / elapsedMs)))
+    } else if (elapsedMs < targetMs / 2 && count >= this.#now) {
+      this.#now = Math.min(this.#max, this.#now * 2)
+    }
+  }
+}

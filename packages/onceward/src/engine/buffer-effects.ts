@@ -1,0 +1,80 @@
+import type { Effects, ExternalRequest } from '../contract/contract.ts'
+import type { Intent, StoreSession } from '../contracts/store.ts'
+import { OncewardError } from '../errors.ts'
+import { bytesDigest } from '../message/digest.ts'
+import { readId } from '../message/identity.ts'
+import type { ReadableMessage, Received } from '../message/received.ts'
+import { RoundFailed } from './apply-effects.ts'
+import { classifyFailure } from './classify-failure.ts'
+import type { Fact } from './outcome.ts'
+import type { Spine } from './process-batch.ts'
+
+/** Intents asked for by handlers of this round, in order. */
+export type Requested<M> = { readonly received: ReadableMessage<M>; readonly intent: Intent }[]
+
+/** The `effects` a handler gets: remembers what it asks for until the whole batch is flushed at once. */
+export function bufferEffects<M, Tx>(
+  received: ReadableMessage<M>,
+  requested: Requested<M>,
+  spine: Spine<M, Tx>,
+): Effects {
+  return {
+    external(target, request) {
+      if (spine.consumer.effect?.external?.[target] === undefined) {
+        const known = Object.keys(spine.consumer.effect?.external ?? {}).join(', ') || 'none'
+        throw new OncewardError(
+          'effect_unknown_target',
+          `The handler asked for external target "${target}", but the contract declares ${known}. Add effect.external.${target} to the contract. Nothing was committed.`,
+        )
+      }
+      requested.push({ received, intent: intentOf(received.id, target, request) })
+    },
+  }
+}
+
+function intentOf(messageId: string, target: string, request: ExternalRequest): Intent {
+  const key = readId(request.key)
+  if ('problem' in key) throw new TypeError(`effects.external("${target}"): ${key.text.replace('id', 'key')}`)
+  const raw = request.body instanceof Uint8Array
+  const body = raw ? Buffer.from(request.body as Uint8Array) : Buffer.from(JSON.stringify(request.body) ?? 'null')
+  const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
+  return { messageId, target, key: key.id, body, contentType, digest: bytesDigest(body) }
+}
+
+/** Writes all intents of the round in one statement. A key already used for other bytes names its message as culprit. */
+export async function flushEffects<M, Tx>(
+  requested: Requested<M>,
+  facts: ReadonlyMap<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<void> {
+  const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
+  const { metrics } = spine.world
+  if (spine.mode !== 'live') return metrics.externalSuppressed(spine.consumer.name, 'mode', due.length)
+  const culprits = new Map<Received, Fact>()
+  const first = new Map<string, Requested<M>[number]>()
+  let suppressed = 0
+  for (const request of due) {
+    const key = `${request.intent.target}\0${request.intent.key}`
+    const earlier = first.get(key)
+    if (earlier === undefined) first.set(key, request)
+    else if (earlier.intent.digest.equals(request.intent.digest)) suppressed++
+    else culprits.set(request.received, conflictFact(request.intent, spine))
+  }
+  const unique = [...first.values()]
+  const answers = unique.length === 0 ? [] : await session.request(unique.map(({ intent }) => intent))
+  answers.forEach((answer, index) => {
+    if (answer === 'suppressed duplicate') suppressed++
+    if (answer === 'conflict') culprits.set(unique[index]!.received, conflictFact(unique[index]!.intent, spine))
+  })
+  if (culprits.size > 0) throw new RoundFailed(culprits)
+  if (suppressed > 0) metrics.externalSuppressed(spine.consumer.name, 'duplicate', suppressed)
+}
+
+function conflictFact<M, Tx>(intent: Intent, spine: Spine<M, Tx>): Fact {
+  const error = new OncewardError(
+    'effect_conflict',
+    `External effect ${intent.target}/${intent.key} was already requested with other bytes.`,
+  )
+  return { kind: 'failed', failure: classifyFailure(error, spine.consumer.failure.classes) }
+}

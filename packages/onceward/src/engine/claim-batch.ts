@@ -1,0 +1,105 @@
+import type { BusinessClaim, Claim, StoreSession } from '../contracts/store.ts'
+import type { ReadableMessage, Received } from '../message/received.ts'
+import type { Fact } from './outcome.ts'
+import type { Spine } from './process-batch.ts'
+
+/** What claiming told about a batch. */
+export interface Claims<M = unknown> {
+  /** Messages whose marker this transaction inserted and whose handler may run, in order. */
+  readonly fresh: readonly ReadableMessage<M>[]
+  /** Facts that claiming settled: duplicates, conflicts, unreadable bytes, blocked keys. */
+  readonly facts: Map<Received<M>, Fact>
+  /** Repeats inside the batch, by id or by business key, and the first one each depends on. */
+  readonly repeats: Map<Received<M>, Received<M>>
+  /** Everything whose marker this transaction inserted, readable or not. */
+  readonly claimed: ReadonlySet<Received<M>>
+}
+
+/** Claims every identified message of a batch, then the business keys, then asks which order keys are blocked. */
+export async function claimBatch<M, Tx>(
+  batch: readonly Received<M>[],
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Claims<M>> {
+  const facts = new Map<Received<M>, Fact>()
+  const repeats = new Map<Received<M>, Received<M>>()
+  const firstById = new Map<string, Received<M>>()
+  for (const received of batch) {
+    if (received.id === null) {
+      if (!received.readable) facts.set(received, { kind: 'unreadable', problem: received.problem })
+      continue
+    }
+    const first = firstById.get(received.id)
+    if (first === undefined) firstById.set(received.id, received)
+    else repeats.set(received, first)
+  }
+  const claimed = await claimMarkers([...firstById.values()], facts, session, spine)
+  const fresh: ReadableMessage<M>[] = []
+  for (const received of claimed) {
+    if (received.readable) fresh.push(received)
+    else facts.set(received, { kind: 'unreadable', problem: received.problem })
+  }
+  const unique = await claimBusinessKeys(fresh, facts, repeats, session)
+  return { fresh: await passUnblocked(unique, facts, session, spine), facts, repeats, claimed }
+}
+
+async function claimMarkers<M, Tx>(
+  firsts: readonly Received<M>[],
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Set<Received<M>>> {
+  const claimed = new Set<Received<M>>()
+  if (firsts.length === 0) return claimed
+  const claims: Claim[] = firsts.map(({ id, digest, delivery }) => ({ id: id!, digest, position: delivery.position }))
+  const began = spine.world.clock.nowMs()
+  const answers = await session.claim(claims)
+  spine.world.metrics.inboxInsertSeconds(spine.consumer.name, (spine.world.clock.nowMs() - began) / 1000)
+  answers.forEach((answer, index) => {
+    if (answer.kind === 'first') claimed.add(firsts[index]!)
+    else facts.set(firsts[index]!, answer)
+  })
+  return claimed
+}
+
+async function claimBusinessKeys<M, Tx>(
+  fresh: readonly ReadableMessage<M>[],
+  facts: Map<Received<M>, Fact>,
+  repeats: Map<Received<M>, Received<M>>,
+  session: StoreSession<Tx>,
+): Promise<readonly ReadableMessage<M>[]> {
+  const firstByKey = new Map<string, ReadableMessage<M>>()
+  for (const received of fresh) {
+    const key = received.envelope.businessKey
+    if (key === null) continue
+    const first = firstByKey.get(key)
+    if (first === undefined) firstByKey.set(key, received)
+    else repeats.set(received, first)
+  }
+  if (firstByKey.size === 0) return fresh
+  const claims: BusinessClaim[] = []
+  for (const [key, { id, businessDigest }] of firstByKey) claims.push({ key, digest: businessDigest, id })
+  const answers = await session.claimBusinessKeys(claims)
+  answers.forEach((answer, index) => {
+    if (answer.kind === 'first') return
+    const { byId, sameDigest } = answer
+    facts.set(firstByKey.get(claims[index]!.key)!, { kind: 'business seen', byId, sameDigest })
+  })
+  return fresh.filter(received => !facts.has(received) && !repeats.has(received))
+}
+
+async function passUnblocked<M, Tx>(
+  fresh: readonly ReadableMessage<M>[],
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<readonly ReadableMessage<M>[]> {
+  if (spine.consumer.order !== 'key' || fresh.length === 0) return fresh
+  const blocked = await session.blockedKeys([...new Set(fresh.map(received => received.envelope.orderKey!))])
+  if (blocked.size === 0) return fresh
+  return fresh.filter(received => {
+    if (!blocked.has(received.envelope.orderKey!)) return true
+    facts.set(received, { kind: 'behind', leader: 'parked', delayMs: 0 })
+    return false
+  })
+}

@@ -1,0 +1,166 @@
+import type { AttemptRecord, Conclusion, HeldRecord, StoreSession } from '../contracts/store.ts'
+import { OncewardError } from '../errors.ts'
+import { storableText } from '../message/identity.ts'
+import type { Received } from '../message/received.ts'
+import type { Claims } from './claim-batch.ts'
+import { countsAsAttempt, decideOutcome } from './decide-outcome.ts'
+import type { Decision, Fact } from './outcome.ts'
+import type { Decided, Spine } from './process-batch.ts'
+
+/** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
+export async function concludeBatch<M, Tx>(
+  batch: readonly Received<M>[],
+  claims: Claims<M>,
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<readonly Decided<M>[]> {
+  const attempts = await countAttempts(facts, session)
+  const decisions = new Map<Received<M>, Decision>()
+  const decide = (received: Received<M>, fact: Fact) => {
+    const facts = { attempts: attempts.get(received) ?? 0, random: spine.world.random() }
+    decisions.set(received, decideOutcome(fact, facts, spine.consumer.failure))
+  }
+  for (const [received, fact] of facts) decide(received, fact)
+  decideBehind(claims, decisions, decide)
+  for (const [received, first] of claims.repeats) decide(received, repeatFact(received, first, decisions.get(first)!))
+
+  const conclusions: Conclusion[] = []
+  const decided = batch.map(received => {
+    const decision = decisions.get(received)!
+    if (decision.outcome === 'halted') throw halted(received, decision, spine)
+    const conclusion = conclusionOf(received, decision, claims.claimed.has(received), spine)
+    if (conclusion !== null) conclusions.push(conclusion)
+    return { received, decision }
+  })
+  if (conclusions.length > 0) await session.conclude(conclusions)
+  return decided
+}
+
+async function countAttempts<M, Tx>(
+  facts: ReadonlyMap<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+): Promise<ReadonlyMap<Received<M>, number>> {
+  const counted = new Map<Received<M>, number>()
+  const failed: Received<M>[] = []
+  const records: AttemptRecord[] = []
+  for (const [received, fact] of facts) {
+    if (!countsAsAttempt(fact)) continue
+    failed.push(received)
+    records.push(attemptRecord(received.id!, fact))
+  }
+  if (failed.length === 0) return counted
+  const totals = await session.countAttempts(records)
+  failed.forEach((received, index) => counted.set(received, totals[index]!))
+  return counted
+}
+
+function attemptRecord(id: string, fact: Fact): AttemptRecord {
+  if (fact.kind === 'failed') {
+    return { id, failureClass: fact.failure.class, code: fact.failure.code, error: fact.failure.error }
+  }
+  const reason = fact.kind === 'verdict' ? fact.verdict.reason : ''
+  return { id, failureClass: 'verdict', code: 'retry', error: storableText(reason, 2_000) ?? '' }
+}
+
+/** Fresh messages without a fact stand in a lane behind one that did not get through: they share its fate. */
+function decideBehind<M>(
+  claims: Claims<M>,
+  decisions: ReadonlyMap<Received<M>, Decision>,
+  decide: (received: Received<M>, fact: Fact) => void,
+): void {
+  const leaders = new Map<string, Decision>()
+  for (const received of claims.fresh) {
+    const key = received.envelope.orderKey ?? ''
+    const decision = decisions.get(received)
+    if (decision === undefined) {
+      const leader = leaders.get(key)
+      decide(received, { kind: 'behind', leader: leaderState(leader), delayMs: leader?.retryDelayMs ?? 0 })
+    } else if (decision.outcome !== 'applied' && decision.outcome !== 'ignored') {
+      leaders.set(key, decision)
+    }
+  }
+}
+
+function leaderState(leader: Decision | undefined): 'retry' | 'parked' | 'gone' {
+  if (leader?.outcome === 'retry') return 'retry'
+  return leader?.outcome === 'parked' ? 'parked' : 'gone'
+}
+
+/** A repeat inside the batch depends on the first: it is a duplicate only of something that will be durable. */
+function repeatFact<M>(received: Received<M>, first: Received<M>, decision: Decision): Fact {
+  if (decision.outcome === 'retry') return { kind: 'behind', leader: 'retry', delayMs: decision.retryDelayMs }
+  if (received.id !== first.id) return businessRepeatFact(received, first, decision)
+  return { kind: 'seen', status: decision.status ?? 'applied', sameDigest: received.digest.equals(first.digest) }
+}
+
+function businessRepeatFact<M>(received: Received<M>, first: Received<M>, decision: Decision): Fact {
+  if (!keepsBusinessKey(decision)) return { kind: 'behind', leader: 'gone', delayMs: 0 }
+  const [mine, its] = [received, first].map(side => (side.readable ? side.businessDigest : null))
+  const sameDigest = mine == null || its == null || mine.equals(its)
+  return { kind: 'business seen', byId: first.id!, sameDigest }
+}
+
+/** Only an effect that happened or is still to happen uses its business key up. */
+function keepsBusinessKey(decision: Decision): boolean {
+  return decision.outcome === 'applied' || decision.outcome === 'parked' || decision.outcome === 'duplicate'
+}
+
+function conclusionOf<M, Tx>(
+  received: Received<M>,
+  decision: Decision,
+  claimed: boolean,
+  spine: Spine<M, Tx>,
+): Conclusion | null {
+  const { id, digest } = received
+  const businessKey = received.readable && claimed && !keepsBusinessKey(decision) ? received.envelope.businessKey : null
+  if (decision.outcome === 'retry') return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
+  if (decision.status === null) return null
+  const held = heldRecord(received, decision, spine)
+  if (held === null && !claimed) return null
+  return { id, digest, to: decision.status, claimed, businessKey, held }
+}
+
+function heldRecord<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): HeldRecord | null {
+  const { status } = decision
+  if (status !== 'parked' && status !== 'dead' && status !== 'quarantined') return null
+  const { delivery } = received
+  const envelope = received.readable ? received.envelope : null
+  return {
+    state: status,
+    reason: storableText(decision.reason, 2_000) ?? '',
+    failureClass: decision.failureClass,
+    code: storableText(decision.code, 100) ?? '',
+    error: decision.error,
+    orderKey: status === 'parked' && spine.consumer.order === 'key' ? (envelope?.orderKey ?? null) : null,
+    attempts: decision.attempts,
+    body: delivery.body,
+    headers: storableJson(delivery.headers),
+    properties: storableJson(delivery.properties),
+    origin: delivery.origin,
+    position: delivery.position,
+    brokerKey: storableText(delivery.key, 1_000),
+    deliveryCount: delivery.deliveryCount,
+    businessKey: envelope?.businessKey ?? null,
+    correlationId: envelope?.correlationId ?? storableText(delivery.properties.correlationId),
+    messageType: envelope?.type ?? storableText(delivery.properties.type),
+    schemaVersion: envelope?.schemaVersion ?? null,
+  }
+}
+
+/** Headers as JSON; bytes as `{"$bytes": base64}` so that a redrive can restore them exactly. */
+function storableJson(value: unknown): string {
+  return JSON.stringify(value, function replace(this: Record<string, unknown>, key, converted) {
+    const original = this[key]
+    if (original instanceof Uint8Array) return { $bytes: Buffer.from(original).toString('base64') }
+    return typeof original === 'bigint' ? `${original}` : converted
+  })
+}
+
+function halted<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): OncewardError {
+  return new OncewardError(
+    'consumer_halted',
+    `Consumer ${spine.consumer.name} halted on a ${decision.failureClass} failure (${decision.code}): ${decision.reason}\nNothing was settled and nothing is lost: the broker still has message ${received.id ?? 'without id'} and all after it. Fix the cause and start again.`,
+    { details: { code: decision.code, messageId: received.id } },
+  )
+}

@@ -1,0 +1,313 @@
+import type { Mode } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Delivery, Source, SourceEvent, Subscription } from '../contracts/source.ts'
+import type { Enrolment, Store } from '../contracts/store.ts'
+import { errorText, OncewardError } from '../errors.ts'
+import { createMessageReader, type MessageReader } from '../message/read-message.ts'
+import type { Received } from '../message/received.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { BatchSize } from './batch-size.ts'
+import { Lanes } from './lanes.ts'
+import { type Decided, processBatch, type Spine } from './process-batch.ts'
+import { StorePaused } from './recover-round.ts'
+import { Tally, type TallySnapshot } from './tally.ts'
+
+export interface ConsumerOptions<M, Tx> {
+  readonly consumer: Consumer<M, Tx>
+  readonly source: Source
+  readonly store: Store<Tx>
+  readonly world: Surroundings
+  readonly mode?: Mode
+  /** Names this process in the runs table. */
+  readonly instance: string
+}
+
+export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted'
+
+/**
+ * The life of one consumer:
+ *
+ *   new ──start──▶ running ──drain──▶ draining ──▶ stopped
+ *                     └── configuration error, broken invariant ──▶ halted (nothing settled)
+ *
+ * While running, one receive is outstanding whenever a batch slot is free: what arrived meanwhile is the next batch,
+ * so batches grow with load and no timer forms them. A batch keeps its slot until it is decided and settled; a
+ * store that is away keeps it too, which is what stops the intake.
+ */
+export class ConsumerProcess<M, Tx> {
+  readonly #options: ConsumerOptions<M, Tx>
+  readonly #lanes: Lanes
+  readonly #read: MessageReader<M>
+  readonly #size: BatchSize
+  readonly #tally = new Tally()
+  readonly #leaving = new AbortController()
+  readonly #done = Promise.withResolvers<void>()
+  readonly #held = new Set<() => void>()
+  #state: ConsumerState = 'new'
+  #enrolment: Enrolment | null = null
+  #subscription: Subscription | null = null
+  #receiving = false
+  #batchesInFlight = 0
+  #storeAway: Promise<void> | null = null
+
+  constructor(options: ConsumerOptions<M, Tx>) {
+    this.#options = options
+    this.#lanes = new Lanes(options.consumer.order === 'key')
+    this.#read = createMessageReader(options.consumer)
+    this.#size = new BatchSize(options.consumer.batch)
+    this.#done.promise.catch(() => {})
+  }
+
+  get state(): ConsumerState {
+    return this.#state
+  }
+
+  /** Counts since start, for status views. */
+  get tally(): TallySnapshot {
+    return this.#tally.snapshot(this.#batchesInFlight, this.#held.size, this.#storeAway !== null)
+  }
+
+  /** Resolves when stopped, rejects when halted. */
+  get finished(): Promise<void> {
+    return this.#done.promise
+  }
+
+  async start(): Promise<void> {
+    const { consumer, source, store, world, instance, mode = 'live' } = this.#options
+    if (consumer.order !== 'none' && !source.capabilities.order[consumer.order]) {
+      throw new OncewardError(
+        'configuration',
+        `Consumer ${consumer.name} wants order '${consumer.order}', which ${source.name} cannot keep as declared. Nothing was started. On RabbitMQ declare the queue with singleActiveConsumer; on PostgreSQL with keyOrder.`,
+      )
+    }
+    this.#enrolment = await store.enroll({
+      name: consumer.name,
+      generation: consumer.generation,
+      owner: consumer.owner,
+      risk: consumer.risk,
+      mode,
+      handlerVersion: consumer.handlerVersion,
+      instance,
+      handlerTimeoutMs: consumer.batch.handlerTimeoutMs,
+      deadLetterTo:
+        consumer.failure.deadLetter === null
+          ? null
+          : { broker: consumer.source.kind, queue: consumer.failure.deadLetter },
+    })
+    this.#subscription = await source.open({
+      inFlightMax: consumer.batch.deliveriesMax,
+      inFlightBytesMax: consumer.batch.bytesMax,
+      onEvent: event => this.#onSourceEvent(event),
+    })
+    this.#state = 'running'
+    world.log.info('consumer running', { consumer: consumer.name, source: source.name, mode })
+    this.#pump()
+  }
+
+  /** Takes nothing new, finishes what is in a transaction, hands the rest back. Past the deadline it leaves at once. */
+  async drain(deadlineMs = 30_000): Promise<void> {
+    if (this.#state !== 'running') return this.#state === 'draining' ? this.#done.promise : undefined
+    this.#state = 'draining'
+    this.#options.world.reach('drain.begun')
+    const cancel = this.#options.world.timers.after(deadlineMs, () => this.leave())
+    this.#closeIfIdle()
+    await this.#done.promise.finally(cancel)
+  }
+
+  /** Aborts handlers and leaves without waiting: open transactions roll back, unsettled deliveries go back. */
+  leave(): void {
+    this.#leaving.abort(new OncewardError('consumer_halted', 'told to leave at once'))
+    if (this.#state === 'running') this.#state = 'draining'
+    void this.#close()
+  }
+
+  #pump(): void {
+    if (this.#state !== 'running') return this.#closeIfIdle()
+    const { batch } = this.#options.consumer
+    while (this.#batchesInFlight < batch.inFlightMax && !this.#lanes.empty) {
+      this.#batchesInFlight++
+      void this.#runBatch(this.#lanes.cut(this.#size.now, batchBytesMax))
+    }
+    if (this.#batchesInFlight < batch.inFlightMax && !this.#receiving) void this.#receive()
+  }
+
+  async #receive(): Promise<void> {
+    this.#receiving = true
+    try {
+      const deliveries = await this.#subscription!.receive(this.#size.now)
+      await this.#take(deliveries)
+    } catch (error) {
+      this.#halt(error)
+    } finally {
+      this.#receiving = false
+    }
+    this.#pump()
+  }
+
+  async #take(deliveries: readonly Delivery[]): Promise<void> {
+    if (deliveries.length === 0) return
+    const { consumer, world } = this.#options
+    const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
+    world.metrics.delivered(consumer.name, deliveries.length, redelivered)
+    this.#tally.delivered(deliveries.length, redelivered)
+    const read = deliveries.map(this.#read)
+    const ready = read.some(one => one instanceof Promise) ? await Promise.all(read) : (read as Received<M>[])
+    for (const received of ready) this.#lanes.push(received)
+    world.reach('batch.received')
+  }
+
+  async #runBatch(batch: readonly Received[]): Promise<void> {
+    const { world } = this.#options
+    const began = world.clock.nowMs()
+    try {
+      const decided = await this.#processUntilDecided(batch as readonly Received<M>[])
+      this.#size.took(batch.length, world.clock.nowMs() - began)
+      await this.#settle(decided)
+      this.#holdRetries(decided)
+      this.#lanes.release(batch)
+    } catch (error) {
+      if (!this.#leaving.signal.aborted) this.#halt(error)
+    } finally {
+      this.#batchesInFlight--
+    }
+    this.#pump()
+  }
+
+  /** Runs the spine again for as long as the store is away. Nothing is settled meanwhile and no attempt is counted. */
+  async #processUntilDecided(batch: readonly Received<M>[]): Promise<readonly Decided<M>[]> {
+    let current = batch
+    for (let failures = 0; ; ) {
+      try {
+        if (this.#storeAway !== null) await this.#storeAway
+        return current.length === 0 ? [] : await processBatch(current, this.#spine())
+      } catch (error) {
+        if (!(error instanceof StorePaused) || this.#leaving.signal.aborted) throw error
+        await this.#awaitStore(error, failures++)
+        if (this.#state === 'draining' && error.trouble === 'unavailable') throw error
+        current = current.filter(({ delivery }) => this.#subscription!.isLive(delivery))
+      }
+    }
+  }
+
+  #spine(): Spine<M, Tx> {
+    const { consumer, store, world, mode = 'live' } = this.#options
+    return { consumer, store, enrolment: this.#enrolment!, mode, world, signal: this.#leaving.signal }
+  }
+
+  /** One wait for all batches: while it is unresolved no batch is tried. */
+  #awaitStore(error: StorePaused, failures: number): Promise<void> {
+    const { world, store, consumer } = this.#options
+    world.log.warn(error.trouble === 'unavailable' ? 'store away, nothing settled' : 'waiting for a lock', {
+      consumer: consumer.name,
+      error: error.message,
+    })
+    const delayMs = Math.floor((0.5 + world.random() / 2) * Math.min(5_000, 50 * 2 ** Math.min(failures, 10)))
+    const wait = new Promise<void>(resolve => world.timers.after(delayMs, resolve))
+    if (error.trouble === 'lock wait') return wait
+    this.#storeAway ??= wait
+      .then(() => this.#pingUntilAnswered(store))
+      .finally(() => {
+        this.#storeAway = null
+      })
+    return this.#storeAway
+  }
+
+  async #pingUntilAnswered(store: Store<Tx>): Promise<void> {
+    const { world, consumer } = this.#options
+    for (let tries = 0; !this.#leaving.signal.aborted && this.#state === 'running'; tries++) {
+      try {
+        await store.ping()
+        world.log.info('store answers again', { consumer: consumer.name })
+        return
+      } catch {
+        const delayMs = Math.floor((0.5 + world.random() / 2) * Math.min(2_000, 100 * 2 ** Math.min(tries, 6)))
+        await new Promise<void>(resolve => world.timers.after(delayMs, resolve))
+      }
+    }
+  }
+
+  async #settle(decided: readonly Decided<M>[]): Promise<void> {
+    const { consumer, world } = this.#options
+    const durable: Delivery[] = []
+    const counts = new Map<string, number>()
+    let conflicts = 0
+    for (const { received, decision } of decided) {
+      counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
+      if (decision.code === 'conflict') conflicts++
+      if (decision.outcome !== 'retry') durable.push(received.delivery)
+    }
+    for (const [outcome, count] of counts) world.metrics.decided(consumer.name, outcome, count)
+    if (conflicts > 0) world.metrics.conflicts(consumer.name, conflicts)
+    this.#tally.decided(counts, conflicts)
+    if (durable.length === 0) return
+    const { missed } = await this.#subscription!.settle(durable)
+    if (missed > 0) world.metrics.settleMissed(consumer.name, missed)
+    this.#tally.missed(missed)
+    world.reach('batch.settled')
+  }
+
+  /** Held deliveries stay unsettled: a crash hands them back, and their attempts are counted in the store. */
+  #holdRetries(decided: readonly Decided<M>[]): void {
+    const byLane = new Map<string | Received, { delayMs: number; messages: Received<M>[] }>()
+    for (const { received, decision } of decided) {
+      if (decision.outcome !== 'retry') continue
+      const lane = (received.readable ? received.envelope.orderKey : null) ?? received
+      const held = byLane.get(lane)
+      if (held === undefined) byLane.set(lane, { delayMs: decision.retryDelayMs, messages: [received] })
+      else held.messages.push(received)
+    }
+    for (const { delayMs, messages } of byLane.values()) this.#hold(delayMs, messages)
+  }
+
+  #hold(delayMs: number, messages: readonly Received<M>[]): void {
+    const ordered = this.#options.consumer.order === 'key'
+    if (ordered) this.#lanes.requeue(messages)
+    const cancel = this.#options.world.timers.after(delayMs, () => {
+      this.#held.delete(cancel)
+      const live = messages.filter(({ delivery }) => this.#subscription!.isLive(delivery))
+      if (ordered) this.#lanes.resume(messages[0]!)
+      else for (const received of live) this.#lanes.push(received)
+      this.#pump()
+    })
+    this.#held.add(cancel)
+  }
+
+  #onSourceEvent(event: SourceEvent): void {
+    const { world, consumer, source } = this.#options
+    const fields = { consumer: consumer.name, source: source.name, ...event }
+    if (event.kind === 'connected') world.log.info('source connected', fields)
+    else world.log.warn(`source ${event.kind}`, fields)
+  }
+
+  #halt(error: unknown): void {
+    if (this.#state === 'stopped' || this.#state === 'halted') return
+    const { world, consumer } = this.#options
+    this.#state = 'halted'
+    world.log.error('consumer halted, nothing settled', { consumer: consumer.name, error: errorText(error, 4_000) })
+    this.#leaving.abort(error)
+    void this.#close().then(() => this.#done.reject(error))
+  }
+
+  #closeIfIdle(): void {
+    if (this.#state === 'draining' && this.#batchesInFlight === 0) void this.#close()
+  }
+
+  #closing: Promise<void> | null = null
+
+  #close(): Promise<void> {
+    this.#closing ??= (async () => {
+      for (const cancel of this.#held) cancel()
+      this.#held.clear()
+      await this.#subscription?.close()
+      if (this.#state === 'halted') return
+      if (this.#enrolment !== null) await this.#options.store.closeRun(this.#enrolment).catch(() => {})
+      this.#state = 'stopped'
+      this.#options.world.log.info('consumer stopped', { consumer: this.#options.consumer.name })
+      this.#done.resolve()
+    })()
+    return this.#closing
+  }
+}
+
+/** Bytes of bodies in one transaction at most; a single larger message still gets its own. */
+const batchBytesMax = 8 * 1024 * 1024

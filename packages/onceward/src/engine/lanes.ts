@@ -1,0 +1,104 @@
+import type { Received } from '../message/received.ts'
+
+/**
+ * The queue between reading and processing. Unordered work is one list; key-ordered work is one lane per key.
+ * A lane is idle (not in the map), queued (has messages, may be cut), busy (part of a batch in flight) or
+ * waiting (its head is to be retried at a time). Only queued lanes are cut, so a lane is in at most one
+ * batch, and what comes back goes to its head.
+ */
+export class Lanes {
+  readonly #ordered: boolean
+  #unordered: Received[] = []
+  readonly #lanes = new Map<string, Lane>()
+  readonly #queued = new Set<Lane>()
+
+  constructor(ordered: boolean) {
+    this.#ordered = ordered
+  }
+
+  get empty(): boolean {
+    return this.#unordered.length === 0 && this.#queued.size === 0
+  }
+
+  push(received: Received): void {
+    const key = this.#ordered && received.readable ? received.envelope.orderKey : null
+    if (key === null) this.#unordered.push(received)
+    else this.#queueBehind(key, received)
+  }
+
+  /** Takes a batch, whole lanes first come first served, and marks their lanes busy. */
+  cut(countMax: number, bytesMax: number): Received[] {
+    const batch: Received[] = []
+    let bytes = 0
+    const fits = (received: Received) =>
+      batch.length === 0 || (batch.length < countMax && bytes + received.delivery.body.length <= bytesMax)
+    const take = (from: Received[]) => {
+      let taken = 0
+      while (taken < from.length && fits(from[taken]!)) {
+        const received = from[taken++]!
+        batch.push(received)
+        bytes += received.delivery.body.length
+      }
+      return from.splice(0, taken)
+    }
+    take(this.#unordered)
+    for (const lane of this.#queued) {
+      if (batch.length >= countMax) break
+      if (take(lane.messages).length === 0) break
+      lane.state = 'busy'
+      this.#queued.delete(lane)
+    }
+    return batch
+  }
+
+  /** A batch ended: its lanes may go on. Call after `requeue` of what comes back. */
+  release(batch: readonly Received[]): void {
+    for (const received of batch) {
+      const lane = this.#laneOf(received)
+      if (lane?.state === 'busy') this.#resume(lane)
+    }
+  }
+
+  /** Puts messages of one lane, in order, back to its head, and stops the lane until `resume`. Unordered ones just queue. */
+  requeue(messages: readonly Received[]): void {
+    const lane = this.#laneOf(messages[0]!)
+    if (lane === undefined) return void this.#unordered.push(...messages)
+    lane.messages.unshift(...messages)
+    lane.state = 'waiting'
+  }
+
+  resume(received: Received): void {
+    const lane = this.#laneOf(received)
+    if (lane !== undefined) this.#resume(lane)
+  }
+
+  #resume(lane: Lane): void {
+    if (lane.messages.length === 0) {
+      this.#lanes.delete(lane.key)
+      return
+    }
+    lane.state = 'queued'
+    this.#queued.add(lane)
+  }
+
+  #queueBehind(key: string, received: Received): void {
+    let lane = this.#lanes.get(key)
+    if (lane === undefined) {
+      lane = { key, state: 'queued', messages: [] }
+      this.#lanes.set(key, lane)
+      this.#queued.add(lane)
+    }
+    lane.messages.push(received)
+  }
+
+  #laneOf(received: Received): Lane | undefined {
+    const key = this.#ordered && received.readable ? received.envelope.orderKey : null
+    return key === null ? undefined : this.#lanes.get(key)
+  }
+}
+
+interface Lane {
+  readonly key: string
+  state: 'queued' | 'busy' | 'waiting'
+  readonly messages: Received[]
+}

@@ -1,0 +1,48 @@
+import type { FailureClass } from '../contract/contract.ts'
+import type { MarkerStatus } from '../contracts/store.ts'
+import type { Problem } from '../message/received.ts'
+import type { Verdict } from './verdicts.ts'
+
+/** The one decision made for a delivery. */
+export type Outcome =
+  | 'applied'
+  | 'duplicate'
+  | 'ignored'
+  | 'already held'
+  | 'retry'
+  | 'parked'
+  | 'dead-lettered'
+  | 'quarantined'
+  | 'halted'
+
+export interface Failure {
+  readonly class: FailureClass | 'unclassified'
+  readonly code: string
+  readonly error: string
+}
+
+/** What is known about a delivery when its outcome is decided. */
+export type Fact =
+  | { readonly kind: 'handled' }
+  | { readonly kind: 'unreadable'; readonly problem: Problem }
+  /** An earlier delivery left a marker under this id. */
+  | { readonly kind: 'seen'; readonly status: MarkerStatus; readonly sameDigest: boolean }
+  /** Another message took this business key. */
+  | { readonly kind: 'business seen'; readonly byId: string; readonly sameDigest: boolean }
+  | { readonly kind: 'verdict'; readonly verdict: Verdict }
+  | { readonly kind: 'failed'; readonly failure: Failure }
+  /** A message before it in the same lane, or the first of the same id, did not get through. */
+  | { readonly kind: 'behind'; readonly leader: 'retry' | 'parked' | 'gone'; readonly delayMs: number }
+
+export interface Decision {
+  readonly outcome: Outcome
+  readonly reason: string
+  /** What the marker becomes; null when it stays as it is or goes away. */
+  readonly status: MarkerStatus | null
+  readonly failureClass: string
+  readonly code: string
+  readonly error: string | null
+  /** Only with `retry`. */
+  readonly retryDelayMs: number
+  readonly attempts: number
+}

@@ -1,0 +1,65 @@
+import type { Enrolment, Store } from '../contracts/store.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Mode } from '../contract/contract.ts'
+import type { Received } from '../message/received.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { applyEffects } from './apply-effects.ts'
+import { claimBatch } from './claim-batch.ts'
+import { concludeBatch } from './conclude-batch.ts'
+import type { Decision, Fact } from './outcome.ts'
+import { recoverRound, splitBatch } from './recover-round.ts'
+
+/** What one consumer's spine works with. */
+export interface Spine<M = unknown, Tx = unknown> {
+  readonly consumer: Consumer<M, Tx>
+  readonly store: Store<Tx>
+  readonly enrolment: Enrolment
+  readonly mode: Mode
+  readonly world: Surroundings
+  /** Aborted when the process must leave at once. */
+  readonly signal: AbortSignal
+}
+
+export interface Decided<M = unknown> {
+  readonly received: Received<M>
+  readonly decision: Decision
+}
+
+/** Facts found in an earlier, rolled-back round of the same batch: these messages' handlers do not run again. */
+export type KnownFacts = Map<Received, Fact>
+
+/**
+ * The spine: claim, apply, conclude, commit. Settling is the caller's, because it may only happen after this
+ * returns. A message that fails on a statement costs a rollback and one more round without it; a batch
+ * whose culprit nobody can name is halved. One by one ran 1.3 k/s with 1 % failures in batches of 500,
+ * halving 5.5 k/s, rounds without the named ones 35 k/s.
+ */
+export async function processBatch<M, Tx>(
+  batch: readonly Received<M>[],
+  spine: Spine<M, Tx>,
+): Promise<readonly Decided<M>[]> {
+  const known: KnownFacts = new Map()
+  for (let round = 1; ; round++) {
+    try {
+      const decided = await commitRound(batch, known, spine)
+      spine.world.reach('batch.committed')
+      return decided
+    } catch (error) {
+      const next = await recoverRound(error, round, batch, known, spine)
+      if (next === 'split') return splitBatch(batch, spine)
+    }
+  }
+}
+
+function commitRound<M, Tx>(batch: readonly Received<M>[], known: KnownFacts, spine: Spine<M, Tx>) {
+  const { store, enrolment, world } = spine
+  return store.transaction(enrolment, async session => {
+    const claims = await claimBatch(batch, session, spine)
+    world.reach('batch.claimed')
+    const facts = await applyEffects(claims, known, session, spine)
+    world.reach('batch.applied')
+    const decided = await concludeBatch(batch, claims, facts, session, spine)
+    world.reach('batch.concluded')
+    return decided
+  })
+}

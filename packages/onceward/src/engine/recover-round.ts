@@ -1,0 +1,86 @@
+import { errorCode, errorText, OncewardError } from '../errors.ts'
+import type { Received } from '../message/received.ts'
+import { RoundFailed } from './apply-effects.ts'
+import { decideOutcome } from './decide-outcome.ts'
+import { type Decided, type KnownFacts, processBatch, type Spine } from './process-batch.ts'
+
+const namedRoundsMax = 8
+const contentionRoundsMax = 30
+
+/** The store cannot be used just now; the batch is unharmed and may be run again later. */
+export class StorePaused extends Error {
+  readonly trouble: 'unavailable' | 'lock wait'
+  constructor(trouble: 'unavailable' | 'lock wait', cause: unknown) {
+    super(errorText(cause), { cause })
+    this.trouble = trouble
+  }
+}
+
+/** After a rolled-back round: go on with another round, split the batch, or give the trouble to the caller. */
+export async function recoverRound<M, Tx>(
+  error: unknown,
+  round: number,
+  batch: readonly Received<M>[],
+  known: KnownFacts,
+  spine: Spine<M, Tx>,
+): Promise<'again' | 'split'> {
+  if (error instanceof RoundFailed) {
+    for (const [received, fact] of error.culprits) known.set(received, fact)
+    if (error.culprits.size > 0 && round < namedRoundsMax) return 'again'
+    if (batch.length > 1) return 'split'
+    if (error.culprits.size > 0) return 'again'
+    throw error.cause
+  }
+  if (error instanceof OncewardError && error.code !== 'commit_not_confirmed') throw error
+  switch (spine.store.diagnose(error)) {
+    case 'contention':
+      if (round >= contentionRoundsMax) throw new StorePaused('lock wait', error)
+      await pause(spine, Math.floor(spine.world.random() * Math.min(200, 5 * 2 ** round)))
+      return 'again'
+    case 'lock wait':
+      throw new StorePaused('lock wait', error)
+    case 'unavailable':
+      throw new StorePaused('unavailable', error)
+    default:
+      if (batch.length > 1) return 'split'
+      throw new OncewardError(
+        'consumer_halted',
+        `Consumer ${spine.consumer.name} halted: the store refused a statement of Onceward itself (${errorCode(error)}): ${errorText(error)}\nNothing was settled and nothing is lost. Check the role's rights and the schema version with "onceward status".`,
+        { cause: error },
+      )
+  }
+}
+
+/** Halves, left before right, so that order holds; a lane stuck on the left does not move on the right. */
+export async function splitBatch<M, Tx>(
+  batch: readonly Received<M>[],
+  spine: Spine<M, Tx>,
+): Promise<readonly Decided<M>[]> {
+  const middle = Math.ceil(batch.length / 2)
+  const left = await processBatch(batch.slice(0, middle), spine)
+  const stuck = new Map<string, number>()
+  for (const { received, decision } of left) {
+    if (decision.outcome === 'retry') stuck.set(laneOf(received), decision.retryDelayMs)
+  }
+  const free = (received: Received<M>) => !stuck.has(laneOf(received))
+  const rest = batch.slice(middle)
+  const right = await processBatch(rest.filter(free), spine)
+  const behind = rest.filter(received => !free(received)).map(received => ({
+    received,
+    decision: decideOutcome(
+      { kind: 'behind', leader: 'retry', delayMs: stuck.get(laneOf(received))! },
+      { attempts: 0, random: 0 },
+      spine.consumer.failure,
+    ),
+  }))
+  return [...left, ...right, ...behind]
+}
+
+/** Unordered messages share nothing but their id: a repeat must not overtake its first. */
+function laneOf(received: Received): string {
+  return (received.readable ? received.envelope.orderKey : null) ?? `id:${received.id}`
+}
+
+function pause<M, Tx>(spine: Spine<M, Tx>, delayMs: number): Promise<void> {
+  return new Promise(resolve => spine.world.timers.after(delayMs, resolve))
+}

@@ -1,0 +1,62 @@
+/** Every operational error of the library. Codes are stable; messages say what was lost and what to do. */
+export type ErrorCode =
+  | 'contract_invalid'
+  | 'section_not_built'
+  | 'configuration'
+  | 'schema_missing'
+  | 'schema_too_old'
+  | 'schema_too_new'
+  | 'wrong_environment'
+  | 'consumer_halted'
+  | 'topology_mismatch'
+  | 'topology_unsafe'
+  | 'broker_unreachable'
+  | 'publish_unroutable'
+  | 'publish_unconfirmed'
+  | 'commit_not_confirmed'
+  | 'tx_closed'
+  | 'tx_error_swallowed'
+  | 'tx_not_awaited'
+  | 'tx_bypassed'
+  | 'handler_timeout'
+  | 'effect_conflict'
+  | 'effect_unknown_target'
+  | 'embedded_unavailable'
+  | 'usage'
+
+export class OncewardError extends Error {
+  override readonly name = 'OncewardError'
+  readonly code: ErrorCode
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; details?: Readonly<Record<string, unknown>> } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = options.details ?? {}
+  }
+}
+
+/** A condition that can only be false if Onceward itself is wrong: stop, settle nothing. */
+export function invariant(condition: unknown, what: string): asserts condition {
+  if (!condition) throw new OncewardError('consumer_halted', `broken invariant: ${what}. Nothing was settled.`)
+}
+
+/** Text of any thrown value, bounded, safe to store and to print. */
+export function errorText(error: unknown, lengthMax = 2_000): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return text.toWellFormed().replaceAll('\0', '\\0').slice(0, lengthMax)
+}
+
+/** The `code` of a thrown value where it has one (PostgreSQL, Node, our own), else its class name. */
+export function errorCode(error: unknown): string {
+  if (error !== null && typeof error === 'object') {
+    const code = (error as { code?: unknown }).code
+    if (typeof code === 'string' && code.length > 0) return code.slice(0, 100)
+    if (error instanceof Error) return error.name.slice(0, 100)
+  }
+  return 'unknown'
+}

@@ -1,0 +1,23 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import type { Limits } from './limits.ts'
+
+/** The body without its content encoding, never larger than the limit. Throws on an unknown encoding. */
+export function decompress(body: Buffer, encoding: string | undefined, limits: Limits): Buffer {
+  const options = { maxOutputLength: limits.decompressedBytesMax }
+  switch (encoding?.toLowerCase()) {
+    case undefined:
+    case '':
+    case 'identity':
+    case 'utf-8': // a common mistake for a charset, harmless
+      return body
+    case 'gzip':
+    case 'x-gzip':
+      return gunzipSync(body, options)
+    case 'deflate':
+      return inflateSync(body, options)
+    case 'br':
+      return brotliDecompressSync(body, options)
+    default:
+      throw new RangeError(`unknown content encoding "${encoding}"`)
+  }
+}

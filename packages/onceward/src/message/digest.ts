@@ -1,0 +1,55 @@
+import { createHash, hash } from 'node:crypto'
+
+/** First byte of every digest: how it was computed. Version 1 is SHA-256 over raw body, then listed headers. */
+const digestVersion = 1
+
+/**
+ * Digest over the raw body and the headers the contract lists. Raw, because equal texts may come from
+ * different bytes and equal meanings from different texts; listed headers are framed by their lengths
+ * so that no value can pass for another.
+ */
+export function digestOf(
+  body: Buffer,
+  headers: Readonly<Record<string, unknown>>,
+  listed: readonly string[],
+): Buffer {
+  return versioned(listed.length === 0 ? hash('sha256', body, 'buffer') : digestWithHeaders(body, headers, listed))
+}
+
+function digestWithHeaders(body: Buffer, headers: Readonly<Record<string, unknown>>, listed: readonly string[]): Buffer {
+  const sha = createHash('sha256').update(`${body.length}:`).update(body)
+  for (const name of [...listed].sort()) {
+    const bytes = headerValueBytes(headers[name])
+    sha.update(`${name}:${bytes === null ? 'absent' : bytes.length}:`)
+    if (bytes !== null) sha.update(bytes)
+  }
+  return sha.digest()
+}
+
+/** Digest of any value given as the business content: its JSON with members in order of name. */
+export function businessDigestOf(value: unknown): Buffer {
+  return versioned(hash('sha256', JSON.stringify(value, sortedMembers) ?? 'undefined', 'buffer'))
+}
+
+export function bytesDigest(bytes: Buffer): Buffer {
+  return versioned(hash('sha256', bytes, 'buffer'))
+}
+
+function versioned(digest: Buffer): Buffer {
+  const out = Buffer.allocUnsafe(33)
+  out[0] = digestVersion
+  digest.copy(out, 1)
+  return out
+}
+
+function headerValueBytes(value: unknown): Buffer | null {
+  if (value === undefined || value === null) return null
+  if (value instanceof Uint8Array) return Buffer.from(value)
+  return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value, sortedMembers))
+}
+
+function sortedMembers(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}n`
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

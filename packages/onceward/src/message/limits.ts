@@ -1,0 +1,50 @@
+import type { Delivery } from '../contracts/source.ts'
+
+/** Checked before a byte is parsed. */
+export interface Limits {
+  /** Body as the broker carried it. Default 1 MiB. */
+  readonly bytesMax: number
+  /** Nesting of a JSON body. Default 64. */
+  readonly depthMax: number
+  /** Object members in a JSON body. Default 100,000. */
+  readonly keysMax: number
+  /** Number of headers, and bytes of their names and values together. Defaults 100 and 64 KiB. */
+  readonly headersMax: number
+  readonly headerBytesMax: number
+  /** Body after decompression. Default 16 MiB. */
+  readonly decompressedBytesMax: number
+}
+
+export const defaultLimits: Limits = {
+  bytesMax: 1024 * 1024,
+  depthMax: 64,
+  keysMax: 100_000,
+  headersMax: 100,
+  headerBytesMax: 64 * 1024,
+  decompressedBytesMax: 16 * 1024 * 1024,
+}
+
+/** What is over its limit in the delivery as the broker carried it; null when nothing is. */
+export function overLimit(delivery: Delivery, limits: Limits): string | null {
+  if (delivery.body.length > limits.bytesMax) {
+    return `body of ${delivery.body.length} bytes, limit ${limits.bytesMax}`
+  }
+  const names = Object.keys(delivery.headers)
+  if (names.length === 0) return null
+  if (names.length > limits.headersMax) return `${names.length} headers, limit ${limits.headersMax}`
+  let bytes = 0
+  for (const name of names) {
+    bytes += Buffer.byteLength(name) + headerBytes(delivery.headers[name])
+    if (bytes > limits.headerBytesMax) return `headers of more than ${limits.headerBytesMax} bytes`
+  }
+  return null
+}
+
+function headerBytes(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (value instanceof Uint8Array) return value.length
+  if (value === null || typeof value !== 'object') return 8
+  let bytes = 0
+  for (const [name, part] of Object.entries(value)) bytes += Buffer.byteLength(name) + headerBytes(part)
+  return bytes
+}

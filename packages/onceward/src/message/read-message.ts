@@ -1,0 +1,192 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Envelope, From, IdentitySection } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Delivery } from '../contracts/source.ts'
+import { errorText } from '../errors.ts'
+import { decompress } from './decompress.ts'
+import { businessDigestOf, digestOf } from './digest.ts'
+import { readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
+import { overLimit } from './limits.ts'
+import type { Problem, ProblemKind, Received } from './received.ts'
+
+export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Received<M>>
+
+/**
+ * Compiles a contract's message and identity sections into one function: limits, decompression, decoding,
+ * validation, identities, digest. It never throws: whatever is wrong becomes a `Problem`, because bytes
+ * that cannot be read still need a row and an outcome. Synchronous unless the schema is not.
+ */
+export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageReader<M> {
+  const { codec, limits, schema, digestHeaders } = consumer.message
+  const identities = compileIdentities(consumer.identity)
+
+  const read = (delivery: Delivery, digest: Buffer, value: unknown): Received<M> => {
+    const message = value as M
+    const id = readId(attempt(() => identities.id(message, delivery)))
+    if ('problem' in id) return unreadable(delivery, digest, null, `id ${id.problem}`, id.text)
+    const keyed = readKeys(consumer, identities, message, delivery)
+    if ('kind' in keyed) return { readable: false, delivery, digest, id: id.id, problem: keyed }
+    return {
+      readable: true,
+      delivery,
+      digest,
+      id: id.id,
+      message,
+      envelope: envelopeOf(identities, message, delivery, id.id, keyed),
+      businessDigest: keyed.businessDigest,
+    }
+  }
+
+  return delivery => {
+    const digest = digestOf(delivery.body, delivery.headers, digestHeaders)
+    const withoutMessage = (kind: ProblemKind, text: string) =>
+      unreadable(delivery, digest, idWithoutBody(consumer.identity.id, delivery), kind, text)
+    const over = overLimit(delivery, limits)
+    if (over !== null) return withoutMessage('over limit', over)
+    let value: unknown
+    try {
+      const bytes = decompress(delivery.body, delivery.properties.contentEncoding, limits)
+      value = codec.decode(bytes, limits, delivery)
+    } catch (error) {
+      return withoutMessage('undecodable', errorText(error, 500))
+    }
+    if (schema === undefined) return read(delivery, digest, value)
+
+    const invalid = (text: string) => {
+      const id = readId(attempt(() => identities.id(value as M, delivery)))
+      return unreadable(delivery, digest, 'id' in id ? id.id : null, 'invalid', text)
+    }
+    const conclude = (result: StandardSchemaV1.Result<M>) =>
+      result.issues === undefined ? read(delivery, digest, result.value) : invalid(issuesText(result.issues))
+    try {
+      const result = schema['~standard'].validate(value)
+      if (!(result instanceof Promise)) return conclude(result)
+      return result.then(conclude, error => invalid(errorText(error, 500)))
+    } catch (error) {
+      return invalid(errorText(error, 500))
+    }
+  }
+}
+
+type Reader<M> = (message: M, delivery: Delivery) => unknown
+type Identities<M> = { [K in Exclude<keyof IdentitySection<M>, 'businessDigest'>]-?: Reader<M> } & {
+  businessDigest: ((message: M) => unknown) | null
+}
+
+const absent = () => undefined
+
+function compileIdentities<M>(identity: IdentitySection<M>): Identities<M> {
+  const reader = (from: From<M, unknown> | undefined): Reader<M> => (from === undefined ? absent : readerFor(from))
+  return {
+    id: reader(identity.id),
+    businessKey: reader(identity.businessKey),
+    orderKey: reader(identity.orderKey),
+    eventId: reader(identity.eventId),
+    idempotencyKey: reader(identity.idempotencyKey),
+    aggregateId: reader(identity.aggregateId),
+    aggregateVersion: reader(identity.aggregateVersion),
+    correlationId: reader(identity.correlationId ?? { property: 'correlationId' }),
+    causationId: reader(identity.causationId),
+    type: reader(identity.type ?? { property: 'type' }),
+    producer: reader(identity.producer ?? { property: 'appId' }),
+    schemaVersion: reader(identity.schemaVersion),
+    businessDigest: identity.businessDigest ?? null,
+  }
+}
+
+interface Keys {
+  readonly businessKey: string | null
+  readonly orderKey: string | null
+  readonly businessDigest: Buffer | null
+}
+
+function readKeys<M, Tx>(
+  consumer: Consumer<M, Tx>,
+  identities: Identities<M>,
+  message: M,
+  delivery: Delivery,
+): Keys | Problem {
+  let businessKey: string | null = null
+  let orderKey: string | null = null
+  if (consumer.identity.businessKey !== undefined) {
+    const key = readId(attempt(() => identities.businessKey(message, delivery)))
+    if ('problem' in key) return { kind: `business key ${key.problem}`, text: key.text.replace('id', 'business key') }
+    businessKey = key.id
+  }
+  if (consumer.order === 'key') {
+    const key = readId(attempt(() => identities.orderKey(message, delivery)))
+    if ('problem' in key) return { kind: `order key ${key.problem}`, text: key.text.replace('id', 'order key') }
+    orderKey = key.id
+  }
+  if (identities.businessDigest === null) return { businessKey, orderKey, businessDigest: null }
+  try {
+    return { businessKey, orderKey, businessDigest: businessDigestOf(identities.businessDigest(message)) }
+  } catch (error) {
+    return { kind: 'business key malformed', text: `businessDigest: ${errorText(error, 300)}` }
+  }
+}
+
+function envelopeOf<M>(
+  identities: Identities<M>,
+  message: M,
+  delivery: Delivery,
+  id: string,
+  keys: Keys,
+): Envelope {
+  const fact = (reader: Reader<M>) =>
+    reader === absent ? null : storableText(attempt(() => reader(message, delivery)))
+  return {
+    id,
+    businessKey: keys.businessKey,
+    orderKey: keys.orderKey,
+    eventId: fact(identities.eventId),
+    idempotencyKey: fact(identities.idempotencyKey),
+    aggregateId: fact(identities.aggregateId),
+    aggregateVersion: fact(identities.aggregateVersion),
+    correlationId: fact(identities.correlationId),
+    causationId: fact(identities.causationId),
+    type: fact(identities.type),
+    producer: fact(identities.producer),
+    schemaVersion: fact(identities.schemaVersion),
+    headers: delivery.headers,
+    properties: delivery.properties,
+    origin: delivery.origin,
+    position: delivery.position,
+    redelivered: delivery.redelivered,
+  }
+}
+
+/** A contract's function may throw on hostile data: that is the same as finding nothing. */
+function attempt(read: () => unknown): unknown {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+function idWithoutBody<M>(from: From<M>, delivery: Delivery): string | null {
+  if (!readsWithoutBody(from)) return null
+  const id = readId(readerFor(from)(undefined as M, delivery))
+  return 'id' in id ? id.id : null
+}
+
+function unreadable(
+  delivery: Delivery,
+  digest: Buffer,
+  id: string | null,
+  kind: ProblemKind,
+  text: string,
+): Received<never> {
+  return { readable: false, delivery, digest, id, problem: { kind, text: storableText(text, 500) ?? '' } }
+}
+
+function issuesText(issues: readonly StandardSchemaV1.Issue[]): string {
+  return issues
+    .slice(0, 10)
+    .map(issue => {
+      const path = (issue.path ?? []).map(part => String(typeof part === 'object' ? part.key : part)).join('.')
+      return path === '' ? issue.message : `${path}: ${issue.message}`
+    })
+    .join('; ')
+}

@@ -1,0 +1,40 @@
+import type { Envelope } from '../contract/contract.ts'
+import type { Delivery } from '../contracts/source.ts'
+
+/** A delivery after reading: a message with its identities, or the reason why it is none. */
+export type Received<M = unknown> = ReadableMessage<M> | UnreadableMessage
+
+export interface ReadableMessage<M = unknown> {
+  readonly readable: true
+  readonly delivery: Delivery
+  readonly digest: Buffer
+  readonly id: string
+  readonly message: M
+  readonly envelope: Envelope
+  readonly businessDigest: Buffer | null
+}
+
+export interface UnreadableMessage {
+  readonly readable: false
+  readonly delivery: Delivery
+  readonly digest: Buffer
+  /** Known when the contract reads it from a header or property, or the body decoded but was invalid. */
+  readonly id: string | null
+  readonly problem: Problem
+}
+
+export interface Problem {
+  readonly kind: ProblemKind
+  readonly text: string
+}
+
+export type ProblemKind =
+  | 'over limit'
+  | 'undecodable'
+  | 'invalid'
+  | 'id missing'
+  | 'id malformed'
+  | 'business key missing'
+  | 'business key malformed'
+  | 'order key missing'
+  | 'order key malformed'

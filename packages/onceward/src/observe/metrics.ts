@@ -1,0 +1,49 @@
+import { type Meter, metrics as openTelemetry } from '@opentelemetry/api'
+
+/** The instruments of a consumer, one set for all consumers of a process. Names follow seed and semantic conventions. */
+export interface Metrics {
+  delivered(consumer: string, count: number, redelivered: number): void
+  decided(consumer: string, outcome: string, count: number): void
+  conflicts(consumer: string, count: number): void
+  inboxInsertSeconds(consumer: string, seconds: number): void
+  applySeconds(consumer: string, seconds: number): void
+  settleMissed(consumer: string, count: number): void
+  externalSuppressed(consumer: string, reason: 'duplicate' | 'mode', count: number): void
+  externalCall(target: string, result: string): void
+}
+
+export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward')): Metrics {
+  const count = (name: string, description: string) => meter.createCounter(name, { description })
+  const seconds = (name: string, description: string) =>
+    meter.createHistogram(name, { description, unit: 's' })
+
+  const deliveries = count('consumer.deliveries', 'Deliveries received from the broker')
+  const redelivered = count('consumer.redelivered', 'Deliveries the broker marked as redelivered')
+  const processed = count('consumer.processed', 'Messages whose effect was applied for the first time')
+  const duplicates = count('consumer.duplicates', 'Duplicates skipped safely')
+  const outcomes = count('consumer.outcomes', 'Deliveries by outcome')
+  const duplicateConflicts = count('consumer.duplicate_conflicts', 'Same identity, other content')
+  const insertLatency = seconds('consumer.inbox.insert.latency', 'Time to claim a batch in the inbox')
+  const applyLatency = seconds('consumer.business.apply.latency', 'Time the handlers of a batch took')
+  const missed = count('consumer.ack.after.commit.failures', 'Durable effects the broker could not be told of')
+  const suppressed = count('external.suppressed', 'External effects not requested again')
+  const calls = count('external.calls', 'Calls to external targets by result')
+
+  return {
+    delivered(consumer, n, again) {
+      deliveries.add(n, { consumer })
+      if (again > 0) redelivered.add(again, { consumer })
+    },
+    decided(consumer, outcome, n) {
+      outcomes.add(n, { consumer, outcome })
+      if (outcome === 'applied') processed.add(n, { consumer })
+      if (outcome === 'duplicate' || outcome === 'already held') duplicates.add(n, { consumer })
+    },
+    conflicts: (consumer, n) => duplicateConflicts.add(n, { consumer }),
+    inboxInsertSeconds: (consumer, s) => insertLatency.record(s, { consumer }),
+    applySeconds: (consumer, s) => applyLatency.record(s, { consumer }),
+    settleMissed: (consumer, n) => missed.add(n, { consumer }),
+    externalSuppressed: (consumer, reason, n) => suppressed.add(n, { consumer, reason }),
+    externalCall: (target, result) => calls.add(1, { target, result }),
+  }
+}

@@ -1,0 +1,58 @@
+import { assertUsable } from '../stores/postgres/migrate.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
+
+export interface Status {
+  readonly schemaVersion: number
+  /** The planner's estimate: counting millions of markers would cost more than the answer is worth. */
+  readonly markersAbout: number
+  readonly consumers: readonly ConsumerStatus[]
+  readonly ledger: readonly { consumer: string; target: string; state: string; count: number }[]
+  readonly outbox: readonly { broker: string; queue: string; waiting: number; oldestSeconds: number }[]
+  readonly queues: readonly { name: string; waiting: number; leased: number; oldestSeconds: number | null }[]
+}
+
+export interface ConsumerStatus {
+  readonly name: string
+  readonly generation: number
+  readonly owner: string
+  readonly risk: string
+  readonly openRuns: number
+  readonly parked: number
+  readonly dead: number
+  readonly quarantined: number
+}
+
+export async function readStatus(pool: SqlPool): Promise<Status> {
+  await assertUsable(pool)
+  const { rows: about } = await pool.query(`
+    select (select max(version) from onceward.migration) as version,
+      greatest(0, (select reltuples from pg_class where oid = 'onceward.inbox'::regclass))::bigint::float8 as markers`)
+  const consumers = await pool.query(`
+    select name, generation, owner, risk,
+      (select count(*)::int from onceward.run where consumer_id = consumer.id and ended_at is null) as "openRuns",
+      count(held.id) filter (where state = 'parked')::int as parked,
+      count(held.id) filter (where state = 'dead')::int as dead,
+      count(held.id) filter (where state = 'quarantined')::int as quarantined
+    from onceward.consumer left join onceward.held on held.consumer_id = consumer.id
+    group by consumer.id order by name, generation`)
+  const ledger = await pool.query(`
+    select consumer_name as consumer, target, state::text, count(*)::int from onceward.ledger
+    group by 1, 2, 3 order by 1, 2, 3`)
+  const outbox = await pool.query(`
+    select broker, queue, count(*)::int as waiting,
+      extract(epoch from clock_timestamp() - min(created_at))::float8 as "oldestSeconds"
+    from onceward.outbox group by 1, 2 order by 1, 2`)
+  const queues = await pool.query(`
+    select name, count(message.id)::int as waiting, count(message.lease_id)::int as leased,
+      extract(epoch from clock_timestamp() - min(published_at))::float8 as "oldestSeconds"
+    from onceward.queue left join onceward.queue_message message on message.queue_id = queue.id
+    group by queue.id order by name`)
+  return {
+    schemaVersion: about[0].version,
+    markersAbout: about[0].markers,
+    consumers: consumers.rows,
+    ledger: ledger.rows,
+    outbox: outbox.rows,
+    queues: queues.rows,
+  }
+}

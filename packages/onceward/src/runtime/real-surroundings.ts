@@ -1,0 +1,21 @@
+import { inert, type Reach } from '../crash-points.ts'
+import { createMetrics } from '../observe/metrics.ts'
+import { type Log, silent, type Surroundings } from '../surroundings.ts'
+
+/** The world as it is: this process's clock, timers and randomness. */
+export function realSurroundings(options: { readonly log?: Log; readonly reach?: Reach } = {}): Surroundings {
+  return {
+    clock: { nowMs: () => performance.now() },
+    timers: {
+      after(delayMs, callback) {
+        const timer = setTimeout(callback, delayMs)
+        return () => clearTimeout(timer)
+      },
+      soon: callback => void setImmediate(callback),
+    },
+    random: Math.random,
+    log: options.log ?? silent,
+    metrics: createMetrics(),
+    reach: options.reach ?? inert,
+  }
+}

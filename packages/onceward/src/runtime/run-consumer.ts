@@ -1,0 +1,116 @@
+import type { Mode } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import { ConsumerProcess } from '../engine/consumer.ts'
+import { createDispatcher } from '../effects/external/dispatcher.ts'
+import { createRelay } from '../effects/publish/relay.ts'
+import type { SqlTransaction } from '../contract/contract.ts'
+import { assertUsable } from '../stores/postgres/migrate.ts'
+import { createPool, type SqlPool } from '../stores/postgres/pool.ts'
+import { createPostgresStore } from '../stores/postgres/store.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { openBroker } from './open-source.ts'
+import { realSurroundings } from './real-surroundings.ts'
+
+/** The parts of a consumer that may run in one process or in several. */
+export type Part = 'consumer' | 'dispatcher' | 'relay'
+
+export interface RunOptions {
+  /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
+  readonly databaseUrl: string
+  readonly rabbitmqUrl?: string | undefined
+  /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
+  readonly mode?: Mode
+  /** Default all three. */
+  readonly parts?: readonly Part[]
+  readonly instance?: string
+  /** Refuse a database of another environment. */
+  readonly environment?: string | undefined
+  readonly world?: Surroundings
+}
+
+/** A running consumer with its dispatcher and relay. */
+export interface Running {
+  readonly consumer: ConsumerProcess<unknown, SqlTransaction> | null
+  /** Takes nothing new, finishes what is under way, hands the rest back. */
+  drain(deadlineMs?: number): Promise<void>
+  /** Leaves at once: transactions roll back, deliveries go back. */
+  leave(): void
+  /** Resolves when all parts have stopped; rejects when one halted. */
+  readonly finished: Promise<void>
+}
+
+/** Starts a consumer on PostgreSQL. Rejects with one clear error, having started nothing, when it cannot work. */
+export async function runConsumer<M>(consumer: Consumer<M, SqlTransaction>, options: RunOptions): Promise<Running> {
+  const world = options.world ?? realSurroundings()
+  const parts = options.parts ?? ['consumer', 'dispatcher', 'relay']
+  const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
+  const pool = createPool(options.databaseUrl, { max: consumer.batch.inFlightMax + 6 })
+  const started: Lifecycle[] = []
+  try {
+    await assertUsable(pool, options.environment)
+    const broker = await openBroker(consumer.source, { pool, rabbitmqUrl: options.rabbitmqUrl, world })
+    if (consumer.failure.deadLetter !== null && parts.includes('relay')) {
+      await broker.ensureQueue(consumer.failure.deadLetter)
+      const publisher = await broker.openPublisher()
+      started.push(closing(createRelay({ pool, broker: consumer.source.kind, publisher, world }), () => publisher.close()))
+    }
+    const targets = consumer.effect?.external ?? {}
+    if (parts.includes('dispatcher') && Object.keys(targets).length > 0) {
+      started.push(createDispatcher({ pool, targets, consumerName: consumer.name, world, instance }))
+    }
+    const store = createPostgresStore({ pool, log: world.log, ...(options.environment && { environment: options.environment }) })
+    const spine = parts.includes('consumer')
+      ? new ConsumerProcess({ consumer, source: broker.source, store, world, instance, mode: options.mode ?? 'live' })
+      : null
+    if (spine !== null) started.push(spine)
+    for (const part of started) await part.start()
+    return running(spine as ConsumerProcess<unknown, SqlTransaction> | null, started, pool)
+  } catch (error) {
+    for (const part of started) part.leave()
+    await pool.end()
+    throw error
+  }
+}
+
+interface Lifecycle {
+  start(): Promise<void> | void
+  drain(deadlineMs?: number): Promise<void>
+  leave(): void
+  readonly finished: Promise<void>
+}
+
+function closing(part: Lifecycle, close: () => Promise<void>): Lifecycle {
+  const finished = part.finished.finally(close)
+  finished.catch(() => {})
+  return { start: () => part.start(), drain: ms => part.drain(ms), leave: () => part.leave(), finished }
+}
+
+function running(
+  consumer: ConsumerProcess<unknown, SqlTransaction> | null,
+  parts: readonly Lifecycle[],
+  pool: SqlPool,
+): Running {
+  const leave = () => {
+    for (const part of parts) part.leave()
+  }
+  const finished = Promise.all(parts.map(part => part.finished)).then(
+    () => pool.end(),
+    async error => {
+      leave()
+      await Promise.allSettled(parts.map(part => part.finished))
+      await pool.end()
+      throw error
+    },
+  )
+  finished.catch(() => {})
+  return {
+    consumer,
+    leave,
+    finished,
+    async drain(deadlineMs) {
+      // The consumer first: what it commits while draining the others may still carry away.
+      for (const part of [...parts].reverse()) await part.drain(deadlineMs)
+      await finished
+    },
+  }
+}

@@ -1,0 +1,209 @@
+import type {
+  AttemptRecord,
+  BusinessAnswer,
+  BusinessClaim,
+  Claim,
+  ClaimAnswer,
+  Conclusion,
+  Enrolment,
+  HeldRecord,
+  Intent,
+  IntentAnswer,
+  Loan,
+  MarkerStatus,
+  Store,
+  StoreSession,
+} from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
+
+/** What a handler gets as `tx`: a map whose changes vanish with the transaction. */
+export type MemoryTransaction = Map<string, unknown>
+
+interface State {
+  markers: Map<string, { digest: Buffer; status: MarkerStatus }>
+  businessKeys: Map<string, { id: string; digest: Buffer | null }>
+  intents: Map<string, Intent>
+  attempts: Map<string, AttemptRecord[]>
+  held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
+  blocked: Set<string>
+  data: MemoryTransaction
+}
+
+/**
+ * The store contract in this process's memory, for unit tests and first steps. Transactions run one after the other on a copy
+ * that replaces the state at commit, so a rollback is simply forgetting the copy.
+ */
+export class MemoryStore implements Store<MemoryTransaction> {
+  readonly capabilities = { durable: false, shared: false, sql: false }
+  #state: State = emptyState()
+  #consumers = 0
+  #tail: Promise<unknown> = Promise.resolve()
+
+  enroll(facts: Enrolment['facts']): Promise<Enrolment> {
+    this.#consumers++
+    return Promise.resolve({ consumerId: this.#consumers, runId: this.#consumers, facts })
+  }
+
+  closeRun(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  ping(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  diagnose(): 'statement' {
+    return 'statement'
+  }
+
+  transaction<T>(enrolment: Enrolment, work: (session: StoreSession<MemoryTransaction>) => Promise<T>): Promise<T> {
+    const turn = this.#tail.then(async () => {
+      const copy = copyState(this.#state)
+      const session = new MemorySession(copy, `${enrolment.facts.name}/${enrolment.facts.generation}`)
+      const result = await work(session)
+      this.#state = copy
+      return result
+    })
+    this.#tail = turn.catch(() => {})
+    return turn
+  }
+
+  /** What the committed state holds, for assertions. */
+  get committed(): Readonly<State> {
+    return this.#state
+  }
+}
+
+class MemorySession implements StoreSession<MemoryTransaction> {
+  readonly #state: State
+  readonly #scope: string
+
+  constructor(state: State, scope: string) {
+    this.#state = state
+    this.#scope = scope
+  }
+
+  async claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]> {
+    return claims.map(({ id, digest }) => {
+      const marker = this.#state.markers.get(this.#key(id))
+      if (marker !== undefined) return { kind: 'seen', status: marker.status, sameDigest: digest.equals(marker.digest) }
+      this.#state.markers.set(this.#key(id), { digest, status: 'applied' })
+      return { kind: 'first' }
+    })
+  }
+
+  async blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    return new Set(keys.filter(key => this.#state.blocked.has(this.#key(key))))
+  }
+
+  async claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
+    return claims.map(({ key, digest, id }) => {
+      const taken = this.#state.businessKeys.get(this.#key(key))
+      if (taken === undefined) {
+        this.#state.businessKeys.set(this.#key(key), { id, digest })
+        return { kind: 'first' }
+      }
+      const sameDigest = digest === null || taken.digest === null || digest.equals(taken.digest)
+      return { kind: 'seen', byId: taken.id, sameDigest }
+    })
+  }
+
+  lend(): Loan<MemoryTransaction> {
+    return new MemoryLoan(this.#state.data)
+  }
+
+  async request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
+    return intents.map(intent => {
+      const key = this.#key(`${intent.target}\0${intent.key}`)
+      const earlier = this.#state.intents.get(key)
+      if (earlier !== undefined) return earlier.digest.equals(intent.digest) ? 'suppressed duplicate' : 'conflict'
+      this.#state.intents.set(key, intent)
+      return 'recorded'
+    })
+  }
+
+  async countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {
+    return failures.map(failure => {
+      const earlier = this.#state.attempts.get(this.#key(failure.id)) ?? []
+      this.#state.attempts.set(this.#key(failure.id), [...earlier, failure])
+      return earlier.length + 1
+    })
+  }
+
+  async conclude(conclusions: readonly Conclusion[]): Promise<void> {
+    for (const { id, digest, to, claimed, businessKey, held } of conclusions) {
+      if (businessKey !== null) this.#state.businessKeys.delete(this.#key(businessKey))
+      if (claimed && id !== null) {
+        if (to === 'retry') this.#state.markers.delete(this.#key(id))
+        else this.#state.markers.set(this.#key(id), { digest, status: to })
+      }
+      if (held !== null) this.#hold(id, digest, held)
+    }
+  }
+
+  #hold(id: string | null, digest: Buffer, held: HeldRecord): void {
+    const key = this.#key(`${id}\0${digest.toString('hex')}`)
+    const earlier = this.#state.held.get(key)
+    this.#state.held.set(key, earlier ? { ...earlier, seen: earlier.seen + 1 } : { ...held, id, digest, seen: 1 })
+    if (held.orderKey !== null) this.#state.blocked.add(this.#key(held.orderKey))
+  }
+
+  #key(name: string): string {
+    return `${this.#scope}\0${name}`
+  }
+}
+
+class MemoryLoan implements Loan<MemoryTransaction> {
+  readonly tx: MemoryTransaction
+  readonly failure = undefined
+  readonly pending = 0
+  #used = false
+  #revoked = false
+
+  constructor(data: MemoryTransaction) {
+    this.tx = new Proxy(data, {
+      get: (target, name) => {
+        if (this.#revoked) throw new OncewardError('tx_closed', 'A handler used `tx` after it had returned. Nothing was changed.')
+        this.#used = true
+        const value = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+  }
+
+  get used(): boolean {
+    return this.#used
+  }
+
+  idle(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  revoke(): void {
+    this.#revoked = true
+  }
+}
+
+function emptyState(): State {
+  return {
+    markers: new Map(),
+    businessKeys: new Map(),
+    intents: new Map(),
+    attempts: new Map(),
+    held: new Map(),
+    blocked: new Set(),
+    data: new Map(),
+  }
+}
+
+function copyState(state: State): State {
+  return {
+    markers: new Map(state.markers),
+    businessKeys: new Map(state.businessKeys),
+    intents: new Map(state.intents),
+    attempts: new Map(state.attempts),
+    held: new Map(state.held),
+    blocked: new Set(state.blocked),
+    data: new Map(state.data),
+  }
+}

@@ -1,0 +1,73 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
+import type { Loan } from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
+import type { Log } from '../../surroundings.ts'
+import type { SqlClient } from './pool.ts'
+
+/**
+ * The transaction as one handler call sees it. It watches what the handler does: whether it wrote, what failed even if
+ * the handler swallowed it, what it did not wait for. After `revoke` a statement is refused before it is sent: a write
+ * landing after COMMIT would stand alone, outside the promise.
+ */
+export class SqlLoan implements Loan<SqlTransaction>, SqlTransaction {
+  readonly #client: SqlClient
+  readonly #log: Log
+  #revoked = false
+  #idle: (() => void) | null = null
+  used = false
+  failure: unknown = undefined
+  pending = 0
+
+  constructor(client: SqlClient, log: Log) {
+    this.#client = client
+    this.#log = log
+  }
+
+  get tx(): SqlTransaction {
+    return this
+  }
+
+  query<Row>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number }> {
+    if (this.#revoked) return this.#refuse(text)
+    this.used = true
+    this.pending++
+    return this.#client.query(text, values as unknown[]).then(
+      result => {
+        this.#answered()
+        return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 }
+      },
+      error => {
+        this.failure ??= error
+        this.#answered()
+        throw error
+      },
+    )
+  }
+
+  idle(): Promise<void> {
+    if (this.pending === 0) return Promise.resolve()
+    return new Promise(resolve => {
+      this.#idle = resolve
+    })
+  }
+
+  revoke(): void {
+    this.#revoked = true
+  }
+
+  #answered(): void {
+    this.pending--
+    if (this.pending === 0) this.#idle?.()
+  }
+
+  #refuse(text: string): Promise<never> {
+    const error = new OncewardError(
+      'tx_closed',
+      `A handler used \`tx\` after it had returned (${text.slice(0, 80)}). The statement was not sent. Await everything before returning.`,
+    )
+    this.#log.error('tx used after the handler returned; statement not sent', { statement: text.slice(0, 80) })
+    const refused = Promise.reject(error)
+    refused.catch(() => {}) // nobody may be listening any more, and that must not end the process
+    return refused
+  }
+}

@@ -1,0 +1,114 @@
+import { inert, type Reach } from '../../crash-points.ts'
+import { OncewardError } from '../../errors.ts'
+import { migrations } from './migrations/index.ts'
+import type { SqlClient, SqlPool } from './pool.ts'
+
+const serverVersionMin = 150_000
+const newest = migrations.at(-1)!
+
+export interface MigrationResult {
+  readonly from: number
+  readonly to: number
+  readonly applied: readonly string[]
+}
+
+/**
+ * Brings the schema to this version. Each migration is one transaction under an advisory lock that ends with it (so it works
+ * through PgBouncer): concurrent callers wait and find it done, a killed one leaves whole steps behind, and the next goes on.
+ */
+export async function migrate(
+  pool: SqlPool,
+  options: { readonly environment?: string | undefined; readonly reach?: Reach } = {},
+): Promise<MigrationResult> {
+  const applied: string[] = []
+  const { from } = await step(pool, options.environment, () => null)
+  for (;;) {
+    const { done } = await step(pool, options.environment, version => migrations.find(m => m.version === version + 1))
+    if (done === null) break
+    applied.push(done)
+    ;(options.reach ?? inert)('migrate.applied')
+  }
+  return { from, to: Math.max(from, newest.version), applied }
+}
+
+type Migration = (typeof migrations)[number]
+
+async function step(
+  pool: SqlPool,
+  environment: string | undefined,
+  choose: (version: number) => Migration | null | undefined,
+): Promise<{ from: number; done: string | null }> {
+  const client = await pool.connect()
+  try {
+    await client.query(`begin; set local lock_timeout = '60s'`)
+    await client.query(`select pg_advisory_xact_lock(hashtext('onceward.migrate'))`)
+    await prepare(client, environment)
+    const { rows } = await client.query('select coalesce(max(version), 0) as version from onceward.migration')
+    const from = rows[0].version as number
+    const migration = choose(from) ?? null
+    if (migration !== null) await apply(client, migration)
+    await client.query('commit')
+    client.release()
+    return { from, done: migration?.name ?? null }
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    client.release(true)
+    throw error
+  }
+}
+
+async function prepare(client: SqlClient, environment: string | undefined): Promise<void> {
+  const { rows } = await client.query(`select current_setting('server_version_num')::int as version`)
+  if (rows[0].version < serverVersionMin) {
+    throw new OncewardError('configuration', `PostgreSQL 15 or newer is needed, this is ${rows[0].version}. Nothing was changed.`)
+  }
+  await client.query(`
+    create schema if not exists onceward;
+    create table if not exists onceward.migration (
+      version integer primary key, name text not null, compatible_from integer not null,
+      applied_at timestamptz not null default clock_timestamp());
+    create table if not exists onceward.environment (
+      one boolean primary key default true check (one), name text not null)`)
+  if (environment === undefined) return
+  await client.query('insert into onceward.environment (name) values ($1) on conflict do nothing', [environment])
+  await assertEnvironment(client, environment)
+}
+
+async function apply(client: SqlClient, migration: Migration): Promise<void> {
+  await client.query(migration.sql)
+  await client.query('insert into onceward.migration (version, name, compatible_from) values ($1, $2, $3)', [
+    migration.version,
+    migration.name,
+    migration.compatibleFrom,
+  ])
+}
+
+/** The gate: older code on a newer schema works only while that schema says so; newer code wants its own. */
+export async function assertUsable(pool: Pick<SqlPool, 'query'>, environment?: string): Promise<void> {
+  const { rows } = await pool.query(`select to_regclass('onceward.migration') is not null as present`)
+  const found = rows[0].present
+    ? await pool.query('select version, compatible_from from onceward.migration order by version desc limit 1')
+    : { rows: [] }
+  const schema = found.rows[0] as { version: number; compatible_from: number } | undefined
+  const fix = 'Nothing was started and nothing is lost.'
+  if (schema === undefined) {
+    throw new OncewardError('schema_missing', `The database has no Onceward schema. Run "onceward migrate". ${fix}`)
+  }
+  if (schema.version < newest.version) {
+    throw new OncewardError('schema_too_old', `The schema is at version ${schema.version}, this process needs ${newest.version}. Run "onceward migrate". ${fix}`)
+  }
+  if (schema.compatible_from > newest.version) {
+    throw new OncewardError('schema_too_new', `The schema is at version ${schema.version} and works with code from version ${schema.compatible_from} on; this process knows ${newest.version}. Deploy a newer version. ${fix}`)
+  }
+  if (environment !== undefined) await assertEnvironment(pool, environment)
+}
+
+async function assertEnvironment(pool: Pick<SqlPool, 'query'>, environment: string): Promise<void> {
+  const { rows } = await pool.query('select name from onceward.environment')
+  const actual = rows[0]?.name as string | undefined
+  if (actual === undefined || actual === environment) return
+  throw new OncewardError(
+    'wrong_environment',
+    `This process is set up for environment "${environment}", but the database belongs to "${actual}". Nothing was started. Check the connection string and ONCEWARD_ENVIRONMENT.`,
+  )
+}

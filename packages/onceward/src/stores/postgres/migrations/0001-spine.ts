@@ -1,0 +1,172 @@
+/** Inbox, attempts, held work, external ledger, outbox, queue. No foreign keys on hot tables: each would cost a lookup per row. */
+export const spine = `
+create table onceward.consumer (
+  id          integer generated always as identity primary key,
+  name        text collate "C" not null,
+  generation  smallint not null,
+  owner       text not null,
+  risk        text not null,
+  enrolled_at timestamptz not null default clock_timestamp(),
+  unique (name, generation)
+);
+
+-- One process life of a consumer. A run without ended_at whose process is gone died uncleanly.
+create table onceward.run (
+  id              integer generated always as identity primary key,
+  consumer_id     integer not null,
+  instance        text not null,
+  handler_version text not null,
+  mode            text not null,
+  started_at      timestamptz not null default clock_timestamp(),
+  ended_at        timestamptz
+);
+
+create type onceward.marker_status as enum
+  ('applied', 'ignored', 'duplicate', 'stale', 'parked', 'dead', 'quarantined');
+
+-- The marker is narrow and has one index: rows as wide as an audit record with two indexes cost about 25 %.
+create table onceward.inbox (
+  consumer_id integer not null,
+  run_id      integer not null,
+  at          timestamptz not null default now(),
+  status      onceward.marker_status not null,
+  message_id  text collate "C" not null,
+  digest      bytea not null,
+  position    text,
+  primary key (consumer_id, message_id)
+);
+
+-- Apart from the markers: in one table, id-sorted batches deadlocked on business keys in 29 of 40 races.
+create table onceward.business_key (
+  consumer_id integer not null,
+  at          timestamptz not null default now(),
+  key         text collate "C" not null,
+  message_id  text collate "C" not null,
+  digest      bytea,
+  primary key (consumer_id, key)
+);
+
+create table onceward.attempt (
+  consumer_id   integer not null,
+  message_id    text collate "C" not null,
+  number        integer not null,
+  run_id        integer not null,
+  at            timestamptz not null default clock_timestamp(),
+  failure_class text not null,
+  code          text not null,
+  error         text not null,
+  primary key (consumer_id, message_id, number)
+);
+
+create type onceward.held_state as enum ('parked', 'dead', 'quarantined');
+
+-- Work set aside, with everything needed to come back. Bytes without an id are told apart by their digest.
+create table onceward.held (
+  id             bigint generated always as identity primary key,
+  consumer_id    integer not null,
+  run_id         integer not null,
+  state          onceward.held_state not null,
+  message_id     text collate "C",
+  digest         bytea not null,
+  seen           integer not null default 1,
+  first_at       timestamptz not null default clock_timestamp(),
+  last_at        timestamptz not null default clock_timestamp(),
+  reason         text not null,
+  failure_class  text not null,
+  code           text not null,
+  error          text,
+  attempts       integer not null,
+  order_key      text collate "C",
+  business_key   text collate "C",
+  correlation_id text,
+  message_type   text,
+  schema_version text,
+  origin         text not null,
+  position       text,
+  broker_key     text,
+  delivery_count integer not null,
+  headers        json not null,
+  properties     json not null,
+  body           bytea not null,
+  unique nulls not distinct (consumer_id, message_id, digest)
+);
+create index held_by_order_key on onceward.held (consumer_id, order_key, id)
+  where state = 'parked' and order_key is not null;
+
+-- A key with a parked message; later messages of the key are parked behind it. Empty in good times.
+create table onceward.blocked_key (
+  consumer_id integer not null,
+  key         text collate "C" not null,
+  since       timestamptz not null default clock_timestamp(),
+  primary key (consumer_id, key)
+);
+
+create type onceward.effect_state as enum
+  ('pending', 'in flight', 'retryable', 'unknown', 'completed', 'failed');
+
+-- Intents of external effects. due_at is when the row may next be taken: the retry time, or the end of the lease.
+create table onceward.ledger (
+  id              bigint generated always as identity primary key,
+  consumer_name   text collate "C" not null,
+  target          text collate "C" not null,
+  effect_key      text collate "C" not null,
+  state           onceward.effect_state not null default 'pending',
+  epoch           integer not null default 0,
+  attempts        integer not null default 0,
+  due_at          timestamptz not null default clock_timestamp(),
+  created_at      timestamptz not null default clock_timestamp(),
+  last_attempt_at timestamptz,
+  completed_at    timestamptz,
+  run_id          integer not null,
+  message_id      text collate "C" not null,
+  request_digest  bytea not null,
+  content_type    text not null,
+  body            bytea not null,
+  response_status integer,
+  response_digest bytea,
+  last_error      text,
+  unique (consumer_name, target, effect_key)
+);
+create index ledger_due on onceward.ledger (due_at)
+  where state in ('pending', 'in flight', 'retryable', 'unknown');
+
+create table onceward.outbox (
+  id          bigint generated always as identity primary key,
+  broker      text not null,
+  queue       text not null,
+  message_id  text not null,
+  key         text,
+  headers     json not null,
+  properties  json not null,
+  body        bytea not null,
+  created_at  timestamptz not null default clock_timestamp()
+);
+
+create table onceward.queue (
+  id         integer generated always as identity primary key,
+  name       text collate "C" not null unique,
+  created_at timestamptz not null default clock_timestamp()
+);
+
+-- A subscription's right to the rows it leased. Extending it is one row, however many messages it holds.
+create table onceward.queue_lease (
+  id       bigint generated always as identity primary key,
+  queue_id integer not null,
+  holder   text not null,
+  until    timestamptz not null
+);
+
+create table onceward.queue_message (
+  id           bigint generated always as identity,
+  queue_id     integer not null,
+  deliveries   integer not null default 0,
+  lease_id     bigint,
+  published_at timestamptz not null default clock_timestamp(),
+  message_id   text,
+  key          text collate "C",
+  headers      json not null default '{}',
+  properties   json not null default '{}',
+  body         bytea not null,
+  primary key (queue_id, id)
+) with (fillfactor = 80);
+`

@@ -1,0 +1,12 @@
+import { spine } from './0001-spine.ts'
+
+export interface Migration {
+  readonly version: number
+  readonly name: string
+  readonly sql: string
+  /** Oldest code that still works on a schema at this version. */
+  readonly compatibleFrom: number
+}
+
+/** Forward only; a released migration is never edited. */
+export const migrations: readonly Migration[] = [{ version: 1, name: 'spine', sql: spine, compatibleFrom: 1 }]

@@ -1,0 +1,74 @@
+import type {
+  AttemptRecord,
+  BusinessAnswer,
+  BusinessClaim,
+  Claim,
+  ClaimAnswer,
+  Conclusion,
+  Enrolment,
+  Intent,
+  IntentAnswer,
+  StoreSession,
+} from '../../contracts/store.ts'
+import type { SqlTransaction } from '../../contract/contract.ts'
+import type { Log } from '../../surroundings.ts'
+import { SqlLoan } from './loan.ts'
+import type { SqlClient } from './pool.ts'
+import { claimBusinessKeys } from './sql/claim-business-keys.ts'
+import { claimMarkers } from './sql/claim-markers.ts'
+import { concludeMessages } from './sql/conclude-messages.ts'
+import { countAttempts } from './sql/count-attempts.ts'
+import { recordIntents } from './sql/record-intents.ts'
+
+/** One batch's calls on one client inside one transaction. */
+export class SqlSession implements StoreSession<SqlTransaction> {
+  readonly #client: SqlClient
+  readonly #enrolment: Enrolment
+  readonly #log: Log
+  readonly #loans: SqlLoan[] = []
+
+  constructor(client: SqlClient, enrolment: Enrolment, log: Log) {
+    this.#client = client
+    this.#enrolment = enrolment
+    this.#log = log
+  }
+
+  claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]> {
+    return claimMarkers(this.#client, this.#enrolment, claims)
+  }
+
+  async blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    const { rows } = await this.#client.query(
+      'select key from onceward.blocked_key where consumer_id = $1 and key = any($2::text[])',
+      [this.#enrolment.consumerId, keys],
+    )
+    return new Set(rows.map(row => row.key as string))
+  }
+
+  claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
+    return claimBusinessKeys(this.#client, this.#enrolment, claims)
+  }
+
+  lend(): SqlLoan {
+    const loan = new SqlLoan(this.#client, this.#log)
+    this.#loans.push(loan)
+    return loan
+  }
+
+  request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
+    return recordIntents(this.#client, this.#enrolment, intents)
+  }
+
+  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {
+    return countAttempts(this.#client, this.#enrolment, failures)
+  }
+
+  conclude(conclusions: readonly Conclusion[]): Promise<void> {
+    return concludeMessages(this.#client, this.#enrolment, conclusions)
+  }
+
+  /** No handler may reach the client once the transaction is over. */
+  end(): void {
+    for (const loan of this.#loans) loan.revoke()
+  }
+}

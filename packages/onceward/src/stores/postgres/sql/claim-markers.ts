@@ -1,0 +1,53 @@
+import type { Claim, ClaimAnswer, Enrolment, MarkerStatus } from '../../../contracts/store.ts'
+import type { SqlClient } from '../pool.ts'
+
+const insert = `
+  insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
+  select $1, $2, 'applied', claim.id, claim.digest, claim.position
+  from unnest($3::text[], $4::bytea[], $5::text[]) as claim (id, digest, position)
+  on conflict do nothing
+  returning message_id`
+
+const insertWithoutPositions = `
+  insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
+  select $1, $2, 'applied', claim.id, claim.digest
+  from unnest($3::text[], $4::bytea[]) as claim (id, digest)
+  on conflict do nothing
+  returning message_id`
+
+const readBack = `
+  select message_id, status::text as status, digest
+  from onceward.inbox where consumer_id = $1 and message_id = any($2::text[])`
+
+const first: ClaimAnswer = { kind: 'first' }
+
+/**
+ * Insert first, sorted, so that two batches can never wait for each other in a circle. A conflicting insert waits for
+ * the other transaction's end. The read-back is a statement of its own: inside the insert, under READ COMMITTED, it may
+ * see no row at all for a key that just conflicted.
+ */
+export async function claimMarkers(
+  client: SqlClient,
+  { consumerId, runId }: Enrolment,
+  claims: readonly Claim[],
+): Promise<readonly ClaimAnswer[]> {
+  const sorted = [...claims].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const ids = sorted.map(claim => claim.id)
+  const digests = sorted.map(claim => claim.digest)
+  const positioned = sorted.some(claim => claim.position !== null)
+  const { rows } = positioned
+    ? await client.query(insert, [consumerId, runId, ids, digests, sorted.map(claim => claim.position)])
+    : await client.query(insertWithoutPositions, [consumerId, runId, ids, digests])
+  if (rows.length === claims.length) return claims.map(() => first)
+
+  const inserted = new Set(rows.map(row => row.message_id as string))
+  const seen = await client.query(readBack, [consumerId, ids.filter(id => !inserted.has(id))])
+  const byId = new Map(seen.rows.map(row => [row.message_id as string, row]))
+  return claims.map(({ id, digest }) => {
+    if (inserted.has(id)) return first
+    const row = byId.get(id)
+    // Gone between the two statements: its holder was rolled back or purged. Serialization trouble, so try again.
+    if (row === undefined) throw Object.assign(new Error(`marker ${id} vanished while claiming`), { code: '40001' })
+    return { kind: 'seen', status: row.status as MarkerStatus, sameDigest: digest.equals(row.digest) }
+  })
+}

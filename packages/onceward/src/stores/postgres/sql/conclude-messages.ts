@@ -1,0 +1,31 @@
+import type { Conclusion, Enrolment } from '../../../contracts/store.ts'
+import type { SqlClient } from '../pool.ts'
+import { holdMessages } from './hold-messages.ts'
+
+const giveBack = `
+  delete from onceward.inbox where consumer_id = $1 and message_id = any($2::text[])`
+const giveBackKeys = `
+  delete from onceward.business_key where consumer_id = $1 and key = any($2::text[])`
+const change = `
+  update onceward.inbox set status = changed.status::onceward.marker_status
+  from unnest($2::text[], $3::text[]) as changed (id, status)
+  where consumer_id = $1 and message_id = changed.id`
+
+/** Everything a batch leaves that is not simply applied. Rare, so plain statements one after the other. */
+export async function concludeMessages(
+  client: SqlClient,
+  enrolment: Enrolment,
+  conclusions: readonly Conclusion[],
+): Promise<void> {
+  const { consumerId } = enrolment
+  const claimed = conclusions.filter(conclusion => conclusion.claimed)
+  const retried = claimed.filter(conclusion => conclusion.to === 'retry')
+  const changed = claimed.filter(conclusion => conclusion.to !== 'retry' && conclusion.to !== 'applied')
+  const freed = claimed.flatMap(conclusion => conclusion.businessKey ?? [])
+  if (retried.length > 0) await client.query(giveBack, [consumerId, retried.map(({ id }) => id)])
+  if (freed.length > 0) await client.query(giveBackKeys, [consumerId, freed])
+  if (changed.length > 0) {
+    await client.query(change, [consumerId, changed.map(({ id }) => id), changed.map(({ to }) => to)])
+  }
+  await holdMessages(client, enrolment, conclusions)
+}

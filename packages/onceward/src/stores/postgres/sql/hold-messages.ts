@@ -1,0 +1,80 @@
+import type { Conclusion, Enrolment, HeldRecord } from '../../../contracts/store.ts'
+import type { SqlClient } from '../pool.ts'
+
+const insertHeld = `
+  insert into onceward.held (consumer_id, run_id, state, message_id, digest, reason, failure_class, code, error,
+    attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
+    delivery_count, headers, properties, body)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+  on conflict (consumer_id, message_id, digest) do update
+    set seen = held.seen + 1, last_at = clock_timestamp()
+  returning id, seen`
+
+const block = `
+  insert into onceward.blocked_key (consumer_id, key) values ($1, $2) on conflict do nothing`
+
+const insertCopy = `
+  insert into onceward.outbox (broker, queue, message_id, key, headers, properties, body)
+  values ($1, $2, $3, $4, $5, $6, $7)`
+
+/**
+ * One row per (id, digest): the same bytes coming back only raise its count. Dead and quarantined messages leave a copy in the
+ * outbox in the same transaction when the contract names a dead-letter queue, so that the row and the copy cannot disagree.
+ */
+export async function holdMessages(
+  client: SqlClient,
+  enrolment: Enrolment,
+  conclusions: readonly Conclusion[],
+): Promise<void> {
+  for (const { id, digest, held } of conclusions) {
+    if (held === null) continue
+    const { rows } = await client.query(insertHeld, heldValues(enrolment, id, digest, held))
+    if (held.orderKey !== null) await client.query(block, [enrolment.consumerId, held.orderKey])
+    const to = enrolment.facts.deadLetterTo
+    if (to === null || held.state === 'parked' || rows[0].seen > 1) continue
+    const messageId = id ?? `held:${rows[0].id}`
+    const headers = JSON.stringify({ ...JSON.parse(held.headers), ...provenance(enrolment, held, rows[0].id) })
+    await client.query(insertCopy, [to.broker, to.queue, messageId, held.brokerKey, headers, held.properties, held.body])
+  }
+}
+
+function heldValues({ consumerId, runId }: Enrolment, id: string | null, digest: Buffer, held: HeldRecord): unknown[] {
+  return [
+    consumerId,
+    runId,
+    held.state,
+    id,
+    digest,
+    held.reason,
+    held.failureClass,
+    held.code,
+    held.error,
+    held.attempts,
+    held.orderKey,
+    held.businessKey,
+    held.correlationId,
+    held.messageType,
+    held.schemaVersion,
+    held.origin,
+    held.position,
+    held.brokerKey,
+    held.deliveryCount,
+    held.headers,
+    held.properties,
+    held.body,
+  ]
+}
+
+/** Headers on the broker's copy: enough to find the row, and to see the cause without it. */
+function provenance({ facts }: Enrolment, held: HeldRecord, heldId: string): Record<string, string> {
+  return {
+    'onceward-consumer': `${facts.name}/${facts.generation}`,
+    'onceward-held-id': String(heldId),
+    'onceward-state': held.state,
+    'onceward-class': held.failureClass,
+    'onceward-code': held.code,
+    'onceward-reason': held.reason.slice(0, 500),
+    'onceward-origin': held.origin,
+    'onceward-attempts': String(held.attempts),
+  }
+}

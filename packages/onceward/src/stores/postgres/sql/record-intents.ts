@@ -1,0 +1,47 @@
+import type { Enrolment, Intent, IntentAnswer } from '../../../contracts/store.ts'
+import type { SqlClient } from '../pool.ts'
+
+const insert = `
+  insert into onceward.ledger
+    (consumer_name, run_id, target, effect_key, message_id, request_digest, content_type, body)
+  select $1, $2, intent.*
+  from unnest($3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::bytea[])
+    as intent (target, effect_key, message_id, request_digest, content_type, body)
+  on conflict do nothing
+  returning target, effect_key`
+
+const readBack = `
+  select ledger.target, ledger.effect_key, ledger.request_digest
+  from unnest($2::text[], $3::text[]) as wanted (target, effect_key)
+  join onceward.ledger on ledger.consumer_name = $1
+    and ledger.target = wanted.target and ledger.effect_key = wanted.effect_key`
+
+/** One row per effect key, ever. A key asked for again with the same bytes is suppressed; with others it is a conflict. */
+export async function recordIntents(
+  client: SqlClient,
+  { facts, runId }: Enrolment,
+  intents: readonly Intent[],
+): Promise<readonly IntentAnswer[]> {
+  const name = (intent: { target: string; key: string }) => `${intent.target}\0${intent.key}`
+  const sorted = [...intents].sort((a, b) => (name(a) < name(b) ? -1 : 1))
+  const { rows } = await client.query(insert, [
+    facts.name,
+    runId,
+    sorted.map(intent => intent.target),
+    sorted.map(intent => intent.key),
+    sorted.map(intent => intent.messageId),
+    sorted.map(intent => intent.digest),
+    sorted.map(intent => intent.contentType),
+    sorted.map(intent => intent.body),
+  ])
+  if (rows.length === intents.length) return intents.map(() => 'recorded')
+
+  const inserted = new Set(rows.map(row => name({ target: row.target, key: row.effect_key })))
+  const rest = sorted.filter(intent => !inserted.has(name(intent)))
+  const seen = await client.query(readBack, [facts.name, rest.map(i => i.target), rest.map(i => i.key)])
+  const digests = new Map(seen.rows.map(row => [name({ target: row.target, key: row.effect_key }), row.request_digest]))
+  return intents.map(intent => {
+    if (inserted.has(name(intent))) return 'recorded'
+    return intent.digest.equals(digests.get(name(intent)) as Buffer) ? 'suppressed duplicate' : 'conflict'
+  })
+}

@@ -1,0 +1,135 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
+import type { ConsumerFacts, Enrolment, Store, StoreSession } from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
+import { type Log, silent } from '../../surroundings.ts'
+import { diagnose } from './diagnose.ts'
+import { assertUsable } from './migrate.ts'
+import { createPool, type SqlClient, type SqlPool } from './pool.ts'
+import { SqlSession } from './session.ts'
+
+export interface PostgresStoreOptions {
+  /** A connection string, or a pool of your own (best made with `pipeline: true`). */
+  readonly url?: string
+  readonly pool?: SqlPool
+  /** Longest wait for a lock, such as a marker another process has not committed. Default 3 s. */
+  readonly lockTimeoutMs?: number
+  /** Default `read committed`. Stricter levels cost retries, never correctness. */
+  readonly isolation?: 'read committed' | 'repeatable read' | 'serializable'
+  /** Refuse to work on the database of another environment. Default: ask nothing. */
+  readonly environment?: string
+  readonly log?: Log
+}
+
+export interface PostgresStore extends Store<SqlTransaction> {
+  readonly pool: SqlPool
+  /** Ends the pool, if the store made it. */
+  close(): Promise<void>
+}
+
+/** How much longer than a handler the server lets a transaction idle before it ends a frozen process's session. */
+const idleMarginMs = 5_000
+const rollbackTimeoutMs = 2_000
+
+export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
+  const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
+  if (options.pool === undefined && options.url === undefined) {
+    throw new OncewardError('configuration', 'createPostgresStore needs a url or a pool. Nothing was started.')
+  }
+  const pool = options.pool ?? createPool(options.url!)
+
+  const begin = ({ facts }: Enrolment) => {
+    const limitMs = facts.handlerTimeoutMs + idleMarginMs
+    return `begin isolation level ${isolation};
+      set local lock_timeout = ${lockTimeoutMs};
+      set local statement_timeout = ${limitMs};
+      set local idle_in_transaction_session_timeout = ${limitMs}`
+  }
+
+  async function transaction<T>(
+    enrolment: Enrolment,
+    work: (session: StoreSession<SqlTransaction>) => Promise<T>,
+  ): Promise<T> {
+    const client = await pool.connect()
+    const session = new SqlSession(client, enrolment, log)
+    let usable = false
+    try {
+      // Awaited, although pipelining it with the claim would save a round trip: a claim must never run outside BEGIN.
+      await client.query(begin(enrolment))
+      const result = await work(session)
+      session.end()
+      await commit(client)
+      usable = true
+      return result
+    } catch (error) {
+      session.end()
+      usable = diagnose(error) !== 'unavailable' && (await rollback(client))
+      throw error
+    } finally {
+      client.release(!usable)
+    }
+  }
+
+  return {
+    pool,
+    capabilities: { durable: true, shared: true, sql: true },
+    transaction,
+    diagnose,
+    async enroll(facts) {
+      await assertUsable(pool, options.environment)
+      return enroll(pool, facts)
+    },
+    async closeRun({ runId }) {
+      await pool.query('update onceward.run set ended_at = clock_timestamp() where id = $1', [runId])
+    },
+    async ping() {
+      await pool.query('select 1')
+    },
+    async close() {
+      if (options.pool === undefined) await pool.end()
+    },
+  }
+}
+
+/**
+ * The last statement fails if the transaction was aborted behind our back; then COMMIT answers ROLLBACK without an
+ * error. Both leave together. When the connection dies here nobody knows the result, and the error says so by being
+ * a connection error: the redelivery finds the marker, or does not.
+ */
+async function commit(client: SqlClient): Promise<void> {
+  const [proof, end] = await Promise.allSettled([client.query('select 1'), client.query('commit')])
+  if (end.status === 'rejected') throw end.reason
+  if (proof.status === 'rejected' || end.value.command !== 'COMMIT') {
+    throw new OncewardError(
+      'commit_not_confirmed',
+      `COMMIT was answered with ${end.value.command}. Nothing was committed, nothing will be settled.`,
+      { cause: proof.status === 'rejected' ? proof.reason : undefined },
+    )
+  }
+}
+
+async function rollback(client: SqlClient): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const tooLong = new Promise<false>(resolve => {
+    timer = setTimeout(resolve, rollbackTimeoutMs, false)
+  })
+  const done = client.query('rollback').then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([done, tooLong]).finally(() => clearTimeout(timer))
+}
+
+async function enroll(pool: SqlPool, facts: ConsumerFacts): Promise<Enrolment> {
+  const consumer = await pool.query(
+    `insert into onceward.consumer (name, generation, owner, risk) values ($1, $2, $3, $4)
+     on conflict (name, generation) do update set owner = excluded.owner, risk = excluded.risk
+     returning id`,
+    [facts.name, facts.generation, facts.owner, facts.risk],
+  )
+  const consumerId = consumer.rows[0].id as number
+  const run = await pool.query(
+    `insert into onceward.run (consumer_id, instance, handler_version, mode) values ($1, $2, $3, $4) returning id`,
+    [consumerId, facts.instance, facts.handlerVersion, facts.mode],
+  )
+  return { consumerId, runId: run.rows[0].id as number, facts }
+}

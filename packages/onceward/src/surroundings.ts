@@ -1,0 +1,37 @@
+import type { Reach } from './crash-points.ts'
+import type { Metrics } from './observe/metrics.ts'
+
+/** Everything the engine may know of the world; passed in, so that a simulator can replace it. */
+export interface Surroundings {
+  readonly clock: Clock
+  readonly timers: Timers
+  /** In [0, 1). */
+  readonly random: () => number
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly reach: Reach
+}
+
+export interface Clock {
+  /** Wall clock, for delays and durations only: correctness never depends on it. */
+  nowMs(): number
+}
+
+export interface Timers {
+  /** Calls back once after `delayMs`; the result cancels. */
+  after(delayMs: number, callback: () => void): () => void
+  /** Calls back after the current turn of the event loop, so that what already arrived joins in. */
+  soon(callback: () => void): void
+}
+
+/** Structured lines. Values are escaped by the writer; bodies are never logged. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+}
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+export const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
