@@ -12,7 +12,8 @@ export const crashPoints = {
   'batch.settled': 'The broker was told: at worst the acknowledgement is still in a buffer and is repeated.',
   'drain.begun': 'Draining, nothing new is taken: unfinished deliveries go back unsettled.',
   'relay.claimed': 'The relay holds outbox rows in an open transaction: another relay takes them.',
-  'relay.published': 'The broker confirmed, the row is still there: the copy is published again under the same id.',
+  'relay.published':
+    'The broker confirmed, the row is still there: the copy is published again under the same id.',
   'relay.deleted': 'The row is gone and the copy confirmed: nothing remains to do.',
   'dispatch.claimed': 'A lease is durable, no call made: another dispatcher takes over when it expires.',
   'dispatch.called': 'The target answered, nothing recorded: the next call uses the same key and bytes.',

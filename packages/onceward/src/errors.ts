@@ -42,7 +42,8 @@ export class OncewardError extends Error {
 
 /** A condition that can only be false if Onceward itself is wrong: stop, settle nothing. */
 export function invariant(condition: unknown, what: string): asserts condition {
-  if (!condition) throw new OncewardError('consumer_halted', `broken invariant: ${what}. Nothing was settled.`)
+  if (!condition)
+    throw new OncewardError('consumer_halted', `broken invariant: ${what}. Nothing was settled.`)
 }
 
 /** Text of any thrown value, bounded, safe to store and to print. */

@@ -15,7 +15,10 @@ export async function openDatabase(log: Log): Promise<Database> {
   const url = process.env.ONCEWARD_DATABASE_URL ?? fromFile(process.env.ONCEWARD_DATABASE_URL_FILE)
   if (url !== undefined) {
     if (!/^postgres(ql)?:\/\//.test(url)) {
-      throw new OncewardError('configuration', 'ONCEWARD_DATABASE_URL must begin with postgres://. Nothing was started.')
+      throw new OncewardError(
+        'configuration',
+        'ONCEWARD_DATABASE_URL must begin with postgres://. Nothing was started.',
+      )
     }
     return { url, embedded: false, close: () => Promise.resolve() }
   }

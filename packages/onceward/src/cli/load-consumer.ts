@@ -14,10 +14,15 @@ export async function loadConsumer(file: string): Promise<Consumer<unknown, SqlT
     module = (await import(pathToFileURL(path).href)) as { default?: unknown }
   } catch (cause) {
     if (cause instanceof OncewardError) throw cause
-    throw new OncewardError('usage', `${file} cannot be loaded: ${errorText(cause)}. Nothing was started.`, { cause })
+    throw new OncewardError('usage', `${file} cannot be loaded: ${errorText(cause)}. Nothing was started.`, {
+      cause,
+    })
   }
   if (module.default === undefined) {
-    throw new OncewardError('usage', `${file} has no default export. Write "export default defineConsumer({ … })".`)
+    throw new OncewardError(
+      'usage',
+      `${file} has no default export. Write "export default defineConsumer({ … })".`,
+    )
   }
   const found = module.default as Consumer<unknown, SqlTransaction>
   const defined = Object.isFrozen(found) && found.batch !== undefined && found.failure !== undefined

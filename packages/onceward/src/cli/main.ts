@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { createProgram } from './program.ts'
 import { reportFailure } from './output.ts'
+import { createProgram } from './program.ts'
 
 try {
   await createProgram().parseAsync()

@@ -14,7 +14,8 @@ export function reportFailure(error: unknown, json: boolean): number {
   const text = safe(known ? error.message : errorText(error))
   if (json) process.stdout.write(`${JSON.stringify({ ok: false, code, error: text })}\n`)
   else process.stderr.write(`${styleText('red', 'error')} ${text}\n`)
-  if (!known && !json && error instanceof Error && process.env.ONCEWARD_DEBUG) process.stderr.write(`${error.stack}\n`)
+  if (!known && !json && error instanceof Error && process.env.ONCEWARD_DEBUG)
+    process.stderr.write(`${error.stack}\n`)
   return code === 'usage' || code === 'contract_invalid' || code === 'section_not_built' ? 2 : 1
 }
 
@@ -22,18 +23,32 @@ export function reportFailure(error: unknown, json: boolean): number {
 export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const cells = [head, ...rows.map(row => row.map(cell => safe(String(cell ?? ''))))]
   const widths = head.map((_, column) => Math.max(...cells.map(row => String(row[column]).length)))
-  return cells.map(row => row.map((cell, column) => String(cell).padEnd(widths[column]!)).join('  ').trimEnd()).join('\n')
+  return cells
+    .map(row =>
+      row
+        .map((cell, column) => String(cell).padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }
 
 /** Log lines on stderr: JSON for machines, short text for people. Values come from messages and are never trusted. */
 export function consoleLog(json: boolean): Log {
-  const write = (level: 'debug' | 'info' | 'warn' | 'error') => (message: string, fields: LogFields = {}) => {
-    if (json) return void process.stderr.write(`${JSON.stringify({ level, message, at: new Date().toISOString(), ...fields })}\n`)
-    if (level === 'debug') return
-    const colour = level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'cyan'
-    const details = Object.entries(fields).map(([name, value]) => `${name}=${safe(String(value))}`)
-    process.stderr.write(`${styleText(colour, level.padEnd(5))} ${message} ${styleText('gray', details.join(' '))}\n`)
-  }
+  const write =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, fields: LogFields = {}) => {
+      if (json)
+        return void process.stderr.write(
+          `${JSON.stringify({ level, message, at: new Date().toISOString(), ...fields })}\n`,
+        )
+      if (level === 'debug') return
+      const colour = level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'cyan'
+      const details = Object.entries(fields).map(([name, value]) => `${name}=${safe(String(value))}`)
+      process.stderr.write(
+        `${styleText(colour, level.padEnd(5))} ${message} ${styleText('gray', details.join(' '))}\n`,
+      )
+    }
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
 }
 

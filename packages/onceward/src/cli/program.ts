@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { demoCommand } from './commands/demo.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -28,5 +28,8 @@ Environment:
 
 function refuse(error: CommanderError): never {
   if (error.exitCode === 0) process.exit(0)
-  throw new OncewardError('usage', `${error.message.replace(/^error: /, '')}. Nothing was done; see "onceward --help".`)
+  throw new OncewardError(
+    'usage',
+    `${error.message.replace(/^error: /, '')}. Nothing was done; see "onceward --help".`,
+  )
 }

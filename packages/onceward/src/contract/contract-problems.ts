@@ -8,17 +8,76 @@ export interface ContractProblem {
 }
 
 const sections = {
-  contract: ['name', 'generation', 'owner', 'description', 'risk', 'source', 'message', 'identity', 'order', 'effect', 'failure', 'batch', 'replay', 'retention', 'objectives', 'handlerVersion', 'handle', 'handleBatch'],
-  identity: ['id', 'businessKey', 'businessDigest', 'orderKey', 'eventId', 'idempotencyKey', 'aggregateId', 'aggregateVersion', 'correlationId', 'causationId', 'type', 'producer', 'schemaVersion'],
+  contract: [
+    'name',
+    'generation',
+    'owner',
+    'description',
+    'risk',
+    'source',
+    'message',
+    'identity',
+    'order',
+    'effect',
+    'failure',
+    'batch',
+    'replay',
+    'retention',
+    'objectives',
+    'handlerVersion',
+    'handle',
+    'handleBatch',
+  ],
+  identity: [
+    'id',
+    'businessKey',
+    'businessDigest',
+    'orderKey',
+    'eventId',
+    'idempotencyKey',
+    'aggregateId',
+    'aggregateVersion',
+    'correlationId',
+    'causationId',
+    'type',
+    'producer',
+    'schemaVersion',
+  ],
   message: ['schema', 'codec', 'limits', 'digestHeaders'],
   effect: ['kind', 'external'],
   failure: ['attemptsMax', 'delayMs', 'delayMaxMs', 'mode', 'classes', 'deadLetter'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
-  'message.limits': ['bytesMax', 'depthMax', 'keysMax', 'headersMax', 'headerBytesMax', 'decompressedBytesMax'],
-  target: ['url', 'method', 'headers', 'keyHeader', 'timeoutMs', 'attemptsMax', 'retryDelayMs', 'retryDelayMaxMs', 'concurrencyMax'],
+  'message.limits': [
+    'bytesMax',
+    'depthMax',
+    'keysMax',
+    'headersMax',
+    'headerBytesMax',
+    'decompressedBytesMax',
+  ],
+  target: [
+    'url',
+    'method',
+    'headers',
+    'keyHeader',
+    'timeoutMs',
+    'attemptsMax',
+    'retryDelayMs',
+    'retryDelayMaxMs',
+    'concurrencyMax',
+  ],
 }
 const risks = ['money', 'regulatory', 'notification', 'projection', 'telemetry', 'low value']
-const failureClasses = ['transient', 'overload', 'rate limited', 'business conflict', 'validation', 'poison', 'configuration', 'corruption']
+const failureClasses = [
+  'transient',
+  'overload',
+  'rate limited',
+  'business conflict',
+  'validation',
+  'poison',
+  'configuration',
+  'corruption',
+]
 
 /** Every problem of a contract at once. Pure; also usable on data that is no contract at all. */
 export function contractProblems(contract: ConsumerContract): ContractProblem[] {
@@ -66,11 +125,13 @@ function identityProblems(contract: ConsumerContract, wrong: Report): void {
   const identity = contract.identity
   if (!isRecord(identity)) return wrong('identity', 'is missing: say at least which field is the message id')
   unknownKeys(identity, 'identity', 'identity.', wrong)
-  if (identity.id === undefined) wrong('identity.id', 'is missing: without a stable id no duplicate can be recognised')
+  if (identity.id === undefined)
+    wrong('identity.id', 'is missing: without a stable id no duplicate can be recognised')
   for (const [name, from] of Object.entries(identity)) {
     if (typeof from === 'function') continue
     const named = isRecord(from) && (typeof from.header === 'string' || typeof from.property === 'string')
-    if (!named || name === 'businessDigest') wrong(`identity.${name}`, "must be a function, { header: 'name' } or { property: 'messageId' }")
+    if (!named || name === 'businessDigest')
+      wrong(`identity.${name}`, "must be a function, { header: 'name' } or { property: 'messageId' }")
   }
   if (contract.order === 'key' && identity.orderKey === undefined) {
     wrong('identity.orderKey', "is missing: order 'key' needs to know the key")
@@ -84,7 +145,8 @@ function messageProblems(contract: ConsumerContract, wrong: Report): void {
   const message = contract.message
   if (message === undefined) return
   if (typeof message === 'function' && '~standard' in message) return
-  if (!isRecord(message)) return wrong('message', 'must be a Standard Schema or { schema, codec, limits, digestHeaders }')
+  if (!isRecord(message))
+    return wrong('message', 'must be a Standard Schema or { schema, codec, limits, digestHeaders }')
   if ('~standard' in message) return
   unknownKeys(message, 'message', 'message.', wrong)
   if (isRecord(message.limits)) {
@@ -113,7 +175,13 @@ function effectProblems(contract: ConsumerContract, wrong: Report, notBuilt: Rep
     if (typeof target.url !== 'string' || !/^https?:\/\//.test(target.url) || !URL.canParse(target.url)) {
       wrong(`${place}.url`, 'must be an http or https address')
     }
-    for (const field of ['timeoutMs', 'attemptsMax', 'retryDelayMs', 'retryDelayMaxMs', 'concurrencyMax'] as const) {
+    for (const field of [
+      'timeoutMs',
+      'attemptsMax',
+      'retryDelayMs',
+      'retryDelayMaxMs',
+      'concurrencyMax',
+    ] as const) {
       wholeNumber(target[field], `${place}.${field}`, 1, 2 ** 31 - 1, wrong)
     }
   }
@@ -133,7 +201,10 @@ function failureProblems(contract: ConsumerContract, wrong: Report, notBuilt: Re
   for (const [code, failureClass] of Object.entries(failure.classes ?? {})) {
     oneOf(failureClass, failureClasses, `failure.classes.${code}`, wrong)
   }
-  if (failure.deadLetter !== undefined && (typeof failure.deadLetter !== 'string' || failure.deadLetter === '')) {
+  if (
+    failure.deadLetter !== undefined &&
+    (typeof failure.deadLetter !== 'string' || failure.deadLetter === '')
+  ) {
     wrong('failure.deadLetter', 'must name a queue')
   }
 }

@@ -2,7 +2,13 @@ import { OncewardError } from '../errors.ts'
 import type { Codec } from '../message/codec.ts'
 import { jsonCodec } from '../message/codec.ts'
 import { defaultLimits, type Limits } from '../message/limits.ts'
-import type { BatchSection, ConsumerContract, FailureSection, IdentitySection, MessageSection } from './contract.ts'
+import type {
+  BatchSection,
+  ConsumerContract,
+  FailureSection,
+  IdentitySection,
+  MessageSection,
+} from './contract.ts'
 import { contractProblems } from './contract-problems.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
@@ -11,7 +17,12 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
   readonly handlerVersion: string
-  readonly message: { readonly schema: MessageSection<M>['schema']; readonly codec: Codec; readonly limits: Limits; readonly digestHeaders: readonly string[] }
+  readonly message: {
+    readonly schema: MessageSection<M>['schema']
+    readonly codec: Codec
+    readonly limits: Limits
+    readonly digestHeaders: readonly string[]
+  }
   readonly identity: IdentitySection<M>
   readonly failure: Required<Omit<FailureSection, 'deadLetter'>> & { readonly deadLetter: string | null }
   readonly batch: Required<BatchSection>

@@ -39,7 +39,8 @@ export async function applyEffects<M, Tx>(
   const requested: Requested<M> = []
   const deadline = handlerDeadline(spine)
   try {
-    if (spine.consumer.handleBatch === undefined) await runEach(due, facts, requested, session, spine, deadline)
+    if (spine.consumer.handleBatch === undefined)
+      await runEach(due, facts, requested, session, spine, deadline)
     else await runTogether(due, facts, requested, session, spine, deadline)
   } finally {
     deadline.cancel()
@@ -89,7 +90,15 @@ async function runOne<M, Tx>(
   let fact: Fact
   try {
     const { message, envelope } = received
-    const call = consumer.handle!({ message, envelope, tx: loan.tx, effects, mode, signal: deadline.signal, log: world.log })
+    const call = consumer.handle!({
+      message,
+      envelope,
+      tx: loan.tx,
+      effects,
+      mode,
+      signal: deadline.signal,
+      log: world.log,
+    })
     const verdict = await Promise.race([call, deadline.passed])
     fact = verdict instanceof Verdict ? { kind: 'verdict', verdict } : await afterHandler(loan)
   } catch (error) {
@@ -137,7 +146,13 @@ async function runTogether<M, Tx>(
   const loan = session.lend()
   const items = due.map(received => new Item(received, requested, spine))
   try {
-    const call = consumer.handleBatch!({ batch: items, tx: loan.tx, mode, signal: deadline.signal, log: world.log })
+    const call = consumer.handleBatch!({
+      batch: items,
+      tx: loan.tx,
+      mode,
+      signal: deadline.signal,
+      log: world.log,
+    })
     const verdicts = await Promise.race([call, deadline.passed])
     await afterHandler(loan)
     items.forEach((item, index) => {
@@ -176,7 +191,11 @@ class Item<M, Tx> implements BatchItem<M> {
 }
 
 /** Alone in the batch, a message is to blame for what its batch handler threw. */
-function unattributed<M, Tx>(due: readonly ReadableMessage<M>[], error: unknown, spine: Spine<M, Tx>): RoundFailed {
+function unattributed<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  error: unknown,
+  spine: Spine<M, Tx>,
+): RoundFailed {
   if (due.length > 1) return new RoundFailed(new Map(), error)
   return new RoundFailed(new Map([[due[0]!, factOfError(error, spine)]]), error)
 }
@@ -189,7 +208,8 @@ function factOfError<M, Tx>(error: unknown, spine: Spine<M, Tx>): Fact {
 function groupByOrderKey<M>(due: readonly ReadableMessage<M>[], facts: Map<Received<M>, Fact>) {
   const stopped = new Set<string>()
   for (const [received, fact] of facts) {
-    if (received.readable && (fact.kind === 'failed' || fact.kind === 'verdict')) stopped.add(received.envelope.orderKey!)
+    if (received.readable && (fact.kind === 'failed' || fact.kind === 'verdict'))
+      stopped.add(received.envelope.orderKey!)
   }
   const lanes = new Map<string, ReadableMessage<M>[]>()
   for (const received of due) {

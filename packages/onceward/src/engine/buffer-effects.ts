@@ -36,7 +36,9 @@ function intentOf(messageId: string, target: string, request: ExternalRequest): 
   const key = readId(request.key)
   if ('problem' in key) throw new TypeError(`effects.external("${target}"): ${key.text.replace('id', 'key')}`)
   const raw = request.body instanceof Uint8Array
-  const body = raw ? Buffer.from(request.body as Uint8Array) : Buffer.from(JSON.stringify(request.body) ?? 'null')
+  const body = raw
+    ? Buffer.from(request.body as Uint8Array)
+    : Buffer.from(JSON.stringify(request.body) ?? 'null')
   const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
   return { messageId, target, key: key.id, body, contentType, digest: bytesDigest(body) }
 }
@@ -65,7 +67,8 @@ export async function flushEffects<M, Tx>(
   const answers = unique.length === 0 ? [] : await session.request(unique.map(({ intent }) => intent))
   answers.forEach((answer, index) => {
     if (answer === 'suppressed duplicate') suppressed++
-    if (answer === 'conflict') culprits.set(unique[index]!.received, conflictFact(unique[index]!.intent, spine))
+    if (answer === 'conflict')
+      culprits.set(unique[index]!.received, conflictFact(unique[index]!.intent, spine))
   })
   if (culprits.size > 0) throw new RoundFailed(culprits)
   if (suppressed > 0) metrics.externalSuppressed(spine.consumer.name, 'duplicate', suppressed)

@@ -51,7 +51,11 @@ async function claimMarkers<M, Tx>(
 ): Promise<Set<Received<M>>> {
   const claimed = new Set<Received<M>>()
   if (firsts.length === 0) return claimed
-  const claims: Claim[] = firsts.map(({ id, digest, delivery }) => ({ id: id!, digest, position: delivery.position }))
+  const claims: Claim[] = firsts.map(({ id, digest, delivery }) => ({
+    id: id!,
+    digest,
+    position: delivery.position,
+  }))
   const began = spine.world.clock.nowMs()
   const answers = await session.claim(claims)
   spine.world.metrics.inboxInsertSeconds(spine.consumer.name, (spine.world.clock.nowMs() - began) / 1000)

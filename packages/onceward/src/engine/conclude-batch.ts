@@ -23,7 +23,8 @@ export async function concludeBatch<M, Tx>(
   }
   for (const [received, fact] of facts) decide(received, fact)
   decideBehind(claims, decisions, decide)
-  for (const [received, first] of claims.repeats) decide(received, repeatFact(received, first, decisions.get(first)!))
+  for (const [received, first] of claims.repeats)
+    decide(received, repeatFact(received, first, decisions.get(first)!))
 
   const conclusions: Conclusion[] = []
   const decided = batch.map(received => {
@@ -51,7 +52,7 @@ async function countAttempts<M, Tx>(
   }
   if (failed.length === 0) return counted
   const totals = await session.countAttempts(records)
-  failed.forEach((received, index) => counted.set(received, totals[index]!))
+  for (const [index, received] of failed.entries()) counted.set(received, totals[index]!)
   return counted
 }
 
@@ -91,7 +92,11 @@ function leaderState(leader: Decision | undefined): 'retry' | 'parked' | 'gone' 
 function repeatFact<M>(received: Received<M>, first: Received<M>, decision: Decision): Fact {
   if (decision.outcome === 'retry') return { kind: 'behind', leader: 'retry', delayMs: decision.retryDelayMs }
   if (received.id !== first.id) return businessRepeatFact(received, first, decision)
-  return { kind: 'seen', status: decision.status ?? 'applied', sameDigest: received.digest.equals(first.digest) }
+  return {
+    kind: 'seen',
+    status: decision.status ?? 'applied',
+    sameDigest: received.digest.equals(first.digest),
+  }
 }
 
 function businessRepeatFact<M>(received: Received<M>, first: Received<M>, decision: Decision): Fact {
@@ -113,15 +118,21 @@ function conclusionOf<M, Tx>(
   spine: Spine<M, Tx>,
 ): Conclusion | null {
   const { id, digest } = received
-  const businessKey = received.readable && claimed && !keepsBusinessKey(decision) ? received.envelope.businessKey : null
-  if (decision.outcome === 'retry') return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
+  const businessKey =
+    received.readable && claimed && !keepsBusinessKey(decision) ? received.envelope.businessKey : null
+  if (decision.outcome === 'retry')
+    return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   if (decision.status === null) return null
   const held = heldRecord(received, decision, spine)
   if (held === null && !claimed) return null
   return { id, digest, to: decision.status, claimed, businessKey, held }
 }
 
-function heldRecord<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): HeldRecord | null {
+function heldRecord<M, Tx>(
+  received: Received<M>,
+  decision: Decision,
+  spine: Spine<M, Tx>,
+): HeldRecord | null {
   const { status } = decision
   if (status !== 'parked' && status !== 'dead' && status !== 'quarantined') return null
   const { delivery } = received

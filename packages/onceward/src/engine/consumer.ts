@@ -220,7 +220,9 @@ export class ConsumerProcess<M, Tx> {
         world.log.info('store answers again', { consumer: consumer.name })
         return
       } catch {
-        const delayMs = Math.floor((0.5 + world.random() / 2) * Math.min(2_000, 100 * 2 ** Math.min(tries, 6)))
+        const delayMs = Math.floor(
+          (0.5 + world.random() / 2) * Math.min(2_000, 100 * 2 ** Math.min(tries, 6)),
+        )
         await new Promise<void>(resolve => world.timers.after(delayMs, resolve))
       }
     }
@@ -283,7 +285,10 @@ export class ConsumerProcess<M, Tx> {
     if (this.#state === 'stopped' || this.#state === 'halted') return
     const { world, consumer } = this.#options
     this.#state = 'halted'
-    world.log.error('consumer halted, nothing settled', { consumer: consumer.name, error: errorText(error, 4_000) })
+    world.log.error('consumer halted, nothing settled', {
+      consumer: consumer.name,
+      error: errorText(error, 4_000),
+    })
     this.#leaving.abort(error)
     void this.#close().then(() => this.#done.reject(error))
   }

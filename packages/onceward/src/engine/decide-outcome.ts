@@ -54,7 +54,12 @@ function unreadable(kind: string, text: string): Decision {
 }
 
 function conflict(reason: string): Decision {
-  return { ...decision('quarantined', reason), status: 'quarantined', failureClass: 'corruption', code: 'conflict' }
+  return {
+    ...decision('quarantined', reason),
+    status: 'quarantined',
+    failureClass: 'corruption',
+    code: 'conflict',
+  }
 }
 
 function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolicy): Decision {
@@ -119,7 +124,10 @@ function behind(leader: 'retry' | 'parked' | 'gone', delayMs: number): Decision 
     const waiting = { failureClass: 'order', code: 'behind_parked', status: 'parked' as const }
     return { ...decision('parked', 'an earlier message of its key is parked'), ...waiting }
   }
-  return { ...decision('retry', 'waits for an earlier message'), retryDelayMs: leader === 'gone' ? 0 : delayMs }
+  return {
+    ...decision('retry', 'waits for an earlier message'),
+    retryDelayMs: leader === 'gone' ? 0 : delayMs,
+  }
 }
 
 function decision(outcome: Outcome, reason: string): Decision {

@@ -1,6 +1,6 @@
-import type { Enrolment, Store } from '../contracts/store.ts'
-import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { applyEffects } from './apply-effects.ts'

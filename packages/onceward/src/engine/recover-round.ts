@@ -65,14 +65,16 @@ export async function splitBatch<M, Tx>(
   const free = (received: Received<M>) => !stuck.has(laneOf(received))
   const rest = batch.slice(middle)
   const right = await processBatch(rest.filter(free), spine)
-  const behind = rest.filter(received => !free(received)).map(received => ({
-    received,
-    decision: decideOutcome(
-      { kind: 'behind', leader: 'retry', delayMs: stuck.get(laneOf(received))! },
-      { attempts: 0, random: 0 },
-      spine.consumer.failure,
-    ),
-  }))
+  const behind = rest
+    .filter(received => !free(received))
+    .map(received => ({
+      received,
+      decision: decideOutcome(
+        { kind: 'behind', leader: 'retry', delayMs: stuck.get(laneOf(received))! },
+        { attempts: 0, random: 0 },
+        spine.consumer.failure,
+      ),
+    }))
   return [...left, ...right, ...behind]
 }
 

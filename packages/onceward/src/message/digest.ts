@@ -13,10 +13,16 @@ export function digestOf(
   headers: Readonly<Record<string, unknown>>,
   listed: readonly string[],
 ): Buffer {
-  return versioned(listed.length === 0 ? hash('sha256', body, 'buffer') : digestWithHeaders(body, headers, listed))
+  return versioned(
+    listed.length === 0 ? hash('sha256', body, 'buffer') : digestWithHeaders(body, headers, listed),
+  )
 }
 
-function digestWithHeaders(body: Buffer, headers: Readonly<Record<string, unknown>>, listed: readonly string[]): Buffer {
+function digestWithHeaders(
+  body: Buffer,
+  headers: Readonly<Record<string, unknown>>,
+  listed: readonly string[],
+): Buffer {
   const sha = createHash('sha256').update(`${body.length}:`).update(body)
   for (const name of [...listed].sort()) {
     const bytes = headerValueBytes(headers[name])

@@ -6,7 +6,9 @@ const idBytesPlain = 200
 const idBytesMax = 4_096
 const hashedPrefix = 'sha256:'
 
-export type IdReading = { readonly id: string } | { readonly problem: 'missing' | 'malformed'; readonly text: string }
+export type IdReading =
+  | { readonly id: string }
+  | { readonly problem: 'missing' | 'malformed'; readonly text: string }
 
 /**
  * The policy for identities that key something. Case counts; surrounding space, control characters,

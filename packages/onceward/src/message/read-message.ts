@@ -76,7 +76,8 @@ type Identities<M> = { [K in Exclude<keyof IdentitySection<M>, 'businessDigest'>
 const absent = () => undefined
 
 function compileIdentities<M>(identity: IdentitySection<M>): Identities<M> {
-  const reader = (from: From<M, unknown> | undefined): Reader<M> => (from === undefined ? absent : readerFor(from))
+  const reader = (from: From<M, unknown> | undefined): Reader<M> =>
+    from === undefined ? absent : readerFor(from)
   return {
     id: reader(identity.id),
     businessKey: reader(identity.businessKey),
@@ -110,12 +111,14 @@ function readKeys<M, Tx>(
   let orderKey: string | null = null
   if (consumer.identity.businessKey !== undefined) {
     const key = readId(attempt(() => identities.businessKey(message, delivery)))
-    if ('problem' in key) return { kind: `business key ${key.problem}`, text: key.text.replace('id', 'business key') }
+    if ('problem' in key)
+      return { kind: `business key ${key.problem}`, text: key.text.replace('id', 'business key') }
     businessKey = key.id
   }
   if (consumer.order === 'key') {
     const key = readId(attempt(() => identities.orderKey(message, delivery)))
-    if ('problem' in key) return { kind: `order key ${key.problem}`, text: key.text.replace('id', 'order key') }
+    if ('problem' in key)
+      return { kind: `order key ${key.problem}`, text: key.text.replace('id', 'order key') }
     orderKey = key.id
   }
   if (identities.businessDigest === null) return { businessKey, orderKey, businessDigest: null }
@@ -185,7 +188,9 @@ function issuesText(issues: readonly StandardSchemaV1.Issue[]): string {
   return issues
     .slice(0, 10)
     .map(issue => {
-      const path = (issue.path ?? []).map(part => String(typeof part === 'object' ? part.key : part)).join('.')
+      const path = (issue.path ?? [])
+        .map(part => String(typeof part === 'object' ? part.key : part))
+        .join('.')
       return path === '' ? issue.message : `${path}: ${issue.message}`
     })
     .join('; ')

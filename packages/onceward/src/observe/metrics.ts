@@ -25,7 +25,10 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
   const duplicateConflicts = count('consumer.duplicate_conflicts', 'Same identity, other content')
   const insertLatency = seconds('consumer.inbox.insert.latency', 'Time to claim a batch in the inbox')
   const applyLatency = seconds('consumer.business.apply.latency', 'Time the handlers of a batch took')
-  const missed = count('consumer.ack.after.commit.failures', 'Durable effects the broker could not be told of')
+  const missed = count(
+    'consumer.ack.after.commit.failures',
+    'Durable effects the broker could not be told of',
+  )
   const suppressed = count('external.suppressed', 'External effects not requested again')
   const calls = count('external.calls', 'Calls to external targets by result')
 

@@ -45,7 +45,10 @@ async function openPostgres(declaration: SourceDeclaration, { pool, world }: Bro
   }
 }
 
-async function openRabbit(declaration: SourceDeclaration, { rabbitmqUrl, world }: BrokerAccess): Promise<Broker> {
+async function openRabbit(
+  declaration: SourceDeclaration,
+  { rabbitmqUrl, world }: BrokerAccess,
+): Promise<Broker> {
   const url = (declaration.url as string | undefined) ?? rabbitmqUrl
   if (url === undefined) {
     throw new OncewardError(
@@ -54,7 +57,11 @@ async function openRabbit(declaration: SourceDeclaration, { rabbitmqUrl, world }
     )
   }
   const rabbit = await import('../sources/rabbitmq/index.ts').catch(cause => {
-    throw new OncewardError('configuration', 'The contract reads from RabbitMQ, but amqplib is not installed. Run "npm install amqplib".', { cause })
+    throw new OncewardError(
+      'configuration',
+      'The contract reads from RabbitMQ, but amqplib is not installed. Run "npm install amqplib".',
+      { cause },
+    )
   })
   return {
     source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),

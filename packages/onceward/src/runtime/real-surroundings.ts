@@ -1,6 +1,6 @@
 import { inert, type Reach } from '../crash-points.ts'
 import { createMetrics } from '../observe/metrics.ts'
-import { type Log, silent, type Surroundings } from '../surroundings.ts'
+import { type Log, type Surroundings, silent } from '../surroundings.ts'
 
 /** The world as it is: this process's clock, timers and randomness. */
 export function realSurroundings(options: { readonly log?: Log; readonly reach?: Reach } = {}): Surroundings {

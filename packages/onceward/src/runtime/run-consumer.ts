@@ -1,9 +1,8 @@
-import type { Mode } from '../contract/contract.ts'
+import type { Mode, SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
-import { ConsumerProcess } from '../engine/consumer.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createRelay } from '../effects/publish/relay.ts'
-import type { SqlTransaction } from '../contract/contract.ts'
+import { ConsumerProcess } from '../engine/consumer.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type SqlPool } from '../stores/postgres/pool.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
@@ -23,6 +22,8 @@ export interface RunOptions {
   /** Default all three. */
   readonly parts?: readonly Part[]
   readonly instance?: string
+  /** How long a dispatcher's claim of an external effect lasts before another takes over. Default: as the dispatcher says. */
+  readonly dispatcherLeaseMs?: number
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly world?: Surroundings
@@ -40,7 +41,10 @@ export interface Running {
 }
 
 /** Starts a consumer on PostgreSQL. Rejects with one clear error, having started nothing, when it cannot work. */
-export async function runConsumer<M>(consumer: Consumer<M, SqlTransaction>, options: RunOptions): Promise<Running> {
+export async function runConsumer<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  options: RunOptions,
+): Promise<Running> {
   const world = options.world ?? realSurroundings()
   const parts = options.parts ?? ['consumer', 'dispatcher', 'relay']
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
@@ -52,15 +56,39 @@ export async function runConsumer<M>(consumer: Consumer<M, SqlTransaction>, opti
     if (consumer.failure.deadLetter !== null && parts.includes('relay')) {
       await broker.ensureQueue(consumer.failure.deadLetter)
       const publisher = await broker.openPublisher()
-      started.push(closing(createRelay({ pool, broker: consumer.source.kind, publisher, world }), () => publisher.close()))
+      started.push(
+        closing(createRelay({ pool, broker: consumer.source.kind, publisher, world }), () =>
+          publisher.close(),
+        ),
+      )
     }
     const targets = consumer.effect?.external ?? {}
     if (parts.includes('dispatcher') && Object.keys(targets).length > 0) {
-      started.push(createDispatcher({ pool, targets, consumerName: consumer.name, world, instance }))
+      started.push(
+        createDispatcher({
+          pool,
+          targets,
+          consumerName: consumer.name,
+          world,
+          instance,
+          ...(options.dispatcherLeaseMs && { leaseMs: options.dispatcherLeaseMs }),
+        }),
+      )
     }
-    const store = createPostgresStore({ pool, log: world.log, ...(options.environment && { environment: options.environment }) })
+    const store = createPostgresStore({
+      pool,
+      log: world.log,
+      ...(options.environment && { environment: options.environment }),
+    })
     const spine = parts.includes('consumer')
-      ? new ConsumerProcess({ consumer, source: broker.source, store, world, instance, mode: options.mode ?? 'live' })
+      ? new ConsumerProcess({
+          consumer,
+          source: broker.source,
+          store,
+          world,
+          instance,
+          mode: options.mode ?? 'live',
+        })
       : null
     if (spine !== null) started.push(spine)
     for (const part of started) await part.start()

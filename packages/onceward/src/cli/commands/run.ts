@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import type { Mode } from '../../contract/contract.ts'
-import { type Part, runConsumer } from '../../runtime/run-consumer.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { type Part, runConsumer } from '../../runtime/run-consumer.ts'
 import { migrate } from '../../stores/postgres/migrate.ts'
 import { createPool } from '../../stores/postgres/pool.ts'
 import { openDatabase } from '../database.ts'
@@ -24,7 +24,9 @@ export function runCommand(): Command {
         .choices(['live', 'replay', 'rebuild'])
         .default('live'),
     )
-    .addOption(new Option('--part <part...>', 'only these parts').choices(['consumer', 'dispatcher', 'relay']))
+    .addOption(
+      new Option('--part <part...>', 'only these parts').choices(['consumer', 'dispatcher', 'relay']),
+    )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
     .option('--json', 'log lines and the final counts as JSON')
     .action(async (file: string, flags: RunFlags) => {

@@ -16,10 +16,43 @@ export function statusCommand(): Command {
         print(options.json === true, { ok: true, ...status }, () =>
           [
             `schema version ${status.schemaVersion}, about ${status.markersAbout} markers`,
-            section('consumers', table(['name', 'generation', 'owner', 'risk', 'open runs', 'parked', 'dead', 'quarantined'], status.consumers.map(c => [c.name, c.generation, c.owner, c.risk, c.openRuns, c.parked, c.dead, c.quarantined]))),
-            section('external effects', table(['consumer', 'target', 'state', 'count'], status.ledger.map(l => [l.consumer, l.target, l.state, l.count]))),
-            section('outbox', table(['broker', 'queue', 'waiting', 'oldest, s'], status.outbox.map(o => [o.broker, o.queue, o.waiting, o.oldestSeconds]))),
-            section('queues', table(['name', 'waiting', 'leased', 'oldest, s'], status.queues.map(q => [q.name, q.waiting, q.leased, q.oldestSeconds]))),
+            section(
+              'consumers',
+              table(
+                ['name', 'generation', 'owner', 'risk', 'open runs', 'parked', 'dead', 'quarantined'],
+                status.consumers.map(c => [
+                  c.name,
+                  c.generation,
+                  c.owner,
+                  c.risk,
+                  c.openRuns,
+                  c.parked,
+                  c.dead,
+                  c.quarantined,
+                ]),
+              ),
+            ),
+            section(
+              'external effects',
+              table(
+                ['consumer', 'target', 'state', 'count'],
+                status.ledger.map(l => [l.consumer, l.target, l.state, l.count]),
+              ),
+            ),
+            section(
+              'outbox',
+              table(
+                ['broker', 'queue', 'waiting', 'oldest, s'],
+                status.outbox.map(o => [o.broker, o.queue, o.waiting, o.oldestSeconds]),
+              ),
+            ),
+            section(
+              'queues',
+              table(
+                ['name', 'waiting', 'leased', 'oldest, s'],
+                status.queues.map(q => [q.name, q.waiting, q.leased, q.oldestSeconds]),
+              ),
+            ),
           ].join('\n'),
         )
       } finally {
@@ -30,5 +63,8 @@ export function statusCommand(): Command {
 }
 
 function section(title: string, text: string): string {
-  return `\n${title}\n${text.split('\n').map(line => `  ${line}`).join('\n')}`
+  return `\n${title}\n${text
+    .split('\n')
+    .map(line => `  ${line}`)
+    .join('\n')}`
 }

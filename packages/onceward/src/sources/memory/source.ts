@@ -13,7 +13,12 @@ export interface MemoryMessage {
  */
 export class MemoryQueue implements Source {
   readonly name = 'memory queue'
-  readonly capabilities = { order: { key: true, partition: false }, positions: false, deliveryCount: true, redelivers: true }
+  readonly capabilities = {
+    order: { key: true, partition: false },
+    positions: false,
+    deliveryCount: true,
+    redelivers: true,
+  }
   #ready: Entry[] = []
   readonly #open = new Set<MemorySubscription>()
 

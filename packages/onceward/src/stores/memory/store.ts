@@ -56,7 +56,10 @@ export class MemoryStore implements Store<MemoryTransaction> {
     return 'statement'
   }
 
-  transaction<T>(enrolment: Enrolment, work: (session: StoreSession<MemoryTransaction>) => Promise<T>): Promise<T> {
+  transaction<T>(
+    enrolment: Enrolment,
+    work: (session: StoreSession<MemoryTransaction>) => Promise<T>,
+  ): Promise<T> {
     const turn = this.#tail.then(async () => {
       const copy = copyState(this.#state)
       const session = new MemorySession(copy, `${enrolment.facts.name}/${enrolment.facts.generation}`)
@@ -86,7 +89,8 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   async claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]> {
     return claims.map(({ id, digest }) => {
       const marker = this.#state.markers.get(this.#key(id))
-      if (marker !== undefined) return { kind: 'seen', status: marker.status, sameDigest: digest.equals(marker.digest) }
+      if (marker !== undefined)
+        return { kind: 'seen', status: marker.status, sameDigest: digest.equals(marker.digest) }
       this.#state.markers.set(this.#key(id), { digest, status: 'applied' })
       return { kind: 'first' }
     })
@@ -116,7 +120,8 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     return intents.map(intent => {
       const key = this.#key(`${intent.target}\0${intent.key}`)
       const earlier = this.#state.intents.get(key)
-      if (earlier !== undefined) return earlier.digest.equals(intent.digest) ? 'suppressed duplicate' : 'conflict'
+      if (earlier !== undefined)
+        return earlier.digest.equals(intent.digest) ? 'suppressed duplicate' : 'conflict'
       this.#state.intents.set(key, intent)
       return 'recorded'
     })
@@ -144,7 +149,10 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   #hold(id: string | null, digest: Buffer, held: HeldRecord): void {
     const key = this.#key(`${id}\0${digest.toString('hex')}`)
     const earlier = this.#state.held.get(key)
-    this.#state.held.set(key, earlier ? { ...earlier, seen: earlier.seen + 1 } : { ...held, id, digest, seen: 1 })
+    this.#state.held.set(
+      key,
+      earlier ? { ...earlier, seen: earlier.seen + 1 } : { ...held, id, digest, seen: 1 },
+    )
     if (held.orderKey !== null) this.#state.blocked.add(this.#key(held.orderKey))
   }
 
@@ -163,7 +171,11 @@ class MemoryLoan implements Loan<MemoryTransaction> {
   constructor(data: MemoryTransaction) {
     this.tx = new Proxy(data, {
       get: (target, name) => {
-        if (this.#revoked) throw new OncewardError('tx_closed', 'A handler used `tx` after it had returned. Nothing was changed.')
+        if (this.#revoked)
+          throw new OncewardError(
+            'tx_closed',
+            'A handler used `tx` after it had returned. Nothing was changed.',
+          )
         this.#used = true
         const value = Reflect.get(target, name, target)
         return typeof value === 'function' ? value.bind(target) : value

@@ -1,6 +1,15 @@
 import type { StoreTrouble } from '../../contracts/store.ts'
 
-const connectionCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
+const connectionCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
 const connectionTexts =
   /connection terminated|connection ended|client has encountered a connection error|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after|server closed the connection|server conn crashed|server_login_retry|pgbouncer|client was closed/i
 
@@ -10,7 +19,8 @@ export function diagnose(error: unknown): StoreTrouble {
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown }
   if (typeof code === 'string') {
     if (connectionCodes.has(code)) return 'unavailable'
-    if (code === 'commit_not_confirmed') return diagnose(cause) === 'contention' ? 'contention' : 'unavailable'
+    if (code === 'commit_not_confirmed')
+      return diagnose(cause) === 'contention' ? 'contention' : 'unavailable'
     if (/^[0-9A-Z]{5}$/.test(code)) return bySqlState(code, String(message ?? ''))
   }
   return typeof message === 'string' && connectionTexts.test(message) ? 'unavailable' : 'statement'

@@ -65,7 +65,9 @@ export class SqlLoan implements Loan<SqlTransaction>, SqlTransaction {
       'tx_closed',
       `A handler used \`tx\` after it had returned (${text.slice(0, 80)}). The statement was not sent. Await everything before returning.`,
     )
-    this.#log.error('tx used after the handler returned; statement not sent', { statement: text.slice(0, 80) })
+    this.#log.error('tx used after the handler returned; statement not sent', {
+      statement: text.slice(0, 80),
+    })
     const refused = Promise.reject(error)
     refused.catch(() => {}) // nobody may be listening any more, and that must not end the process
     return refused

@@ -23,7 +23,9 @@ export async function migrate(
   const applied: string[] = []
   const { from } = await step(pool, options.environment, () => null)
   for (;;) {
-    const { done } = await step(pool, options.environment, version => migrations.find(m => m.version === version + 1))
+    const { done } = await step(pool, options.environment, version =>
+      migrations.find(m => m.version === version + 1),
+    )
     if (done === null) break
     applied.push(done)
     ;(options.reach ?? inert)('migrate.applied')
@@ -60,7 +62,10 @@ async function step(
 async function prepare(client: SqlClient, environment: string | undefined): Promise<void> {
   const { rows } = await client.query(`select current_setting('server_version_num')::int as version`)
   if (rows[0].version < serverVersionMin) {
-    throw new OncewardError('configuration', `PostgreSQL 15 or newer is needed, this is ${rows[0].version}. Nothing was changed.`)
+    throw new OncewardError(
+      'configuration',
+      `PostgreSQL 15 or newer is needed, this is ${rows[0].version}. Nothing was changed.`,
+    )
   }
   await client.query(`
     create schema if not exists onceward;
@@ -70,7 +75,9 @@ async function prepare(client: SqlClient, environment: string | undefined): Prom
     create table if not exists onceward.environment (
       one boolean primary key default true check (one), name text not null)`)
   if (environment === undefined) return
-  await client.query('insert into onceward.environment (name) values ($1) on conflict do nothing', [environment])
+  await client.query('insert into onceward.environment (name) values ($1) on conflict do nothing', [
+    environment,
+  ])
   await assertEnvironment(client, environment)
 }
 
@@ -87,18 +94,29 @@ async function apply(client: SqlClient, migration: Migration): Promise<void> {
 export async function assertUsable(pool: Pick<SqlPool, 'query'>, environment?: string): Promise<void> {
   const { rows } = await pool.query(`select to_regclass('onceward.migration') is not null as present`)
   const found = rows[0].present
-    ? await pool.query('select version, compatible_from from onceward.migration order by version desc limit 1')
+    ? await pool.query(
+        'select version, compatible_from from onceward.migration order by version desc limit 1',
+      )
     : { rows: [] }
   const schema = found.rows[0] as { version: number; compatible_from: number } | undefined
   const fix = 'Nothing was started and nothing is lost.'
   if (schema === undefined) {
-    throw new OncewardError('schema_missing', `The database has no Onceward schema. Run "onceward migrate". ${fix}`)
+    throw new OncewardError(
+      'schema_missing',
+      `The database has no Onceward schema. Run "onceward migrate". ${fix}`,
+    )
   }
   if (schema.version < newest.version) {
-    throw new OncewardError('schema_too_old', `The schema is at version ${schema.version}, this process needs ${newest.version}. Run "onceward migrate". ${fix}`)
+    throw new OncewardError(
+      'schema_too_old',
+      `The schema is at version ${schema.version}, this process needs ${newest.version}. Run "onceward migrate". ${fix}`,
+    )
   }
   if (schema.compatible_from > newest.version) {
-    throw new OncewardError('schema_too_new', `The schema is at version ${schema.version} and works with code from version ${schema.compatible_from} on; this process knows ${newest.version}. Deploy a newer version. ${fix}`)
+    throw new OncewardError(
+      'schema_too_new',
+      `The schema is at version ${schema.version} and works with code from version ${schema.compatible_from} on; this process knows ${newest.version}. Deploy a newer version. ${fix}`,
+    )
   }
   if (environment !== undefined) await assertEnvironment(pool, environment)
 }

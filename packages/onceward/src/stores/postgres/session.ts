@@ -1,3 +1,4 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
 import type {
   AttemptRecord,
   BusinessAnswer,
@@ -10,7 +11,6 @@ import type {
   IntentAnswer,
   StoreSession,
 } from '../../contracts/store.ts'
-import type { SqlTransaction } from '../../contract/contract.ts'
 import type { Log } from '../../surroundings.ts'
 import { SqlLoan } from './loan.ts'
 import type { SqlClient } from './pool.ts'

@@ -33,7 +33,10 @@ const rollbackTimeoutMs = 2_000
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
   const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
   if (options.pool === undefined && options.url === undefined) {
-    throw new OncewardError('configuration', 'createPostgresStore needs a url or a pool. Nothing was started.')
+    throw new OncewardError(
+      'configuration',
+      'createPostgresStore needs a url or a pool. Nothing was started.',
+    )
   }
   const pool = options.pool ?? createPool(options.url!)
 

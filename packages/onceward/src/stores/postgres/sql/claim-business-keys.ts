@@ -37,7 +37,8 @@ export async function claimBusinessKeys(
   return claims.map(({ key, digest }) => {
     if (inserted.has(key)) return first
     const row = byKey.get(key)
-    if (row === undefined) throw Object.assign(new Error(`business key ${key} vanished while claiming`), { code: '40001' })
+    if (row === undefined)
+      throw Object.assign(new Error(`business key ${key} vanished while claiming`), { code: '40001' })
     const sameDigest = digest === null || row.digest === null || digest.equals(row.digest)
     return { kind: 'seen', byId: row.message_id as string, sameDigest }
   })

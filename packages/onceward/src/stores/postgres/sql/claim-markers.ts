@@ -47,7 +47,8 @@ export async function claimMarkers(
     if (inserted.has(id)) return first
     const row = byId.get(id)
     // Gone between the two statements: its holder was rolled back or purged. Serialization trouble, so try again.
-    if (row === undefined) throw Object.assign(new Error(`marker ${id} vanished while claiming`), { code: '40001' })
+    if (row === undefined)
+      throw Object.assign(new Error(`marker ${id} vanished while claiming`), { code: '40001' })
     return { kind: 'seen', status: row.status as MarkerStatus, sameDigest: digest.equals(row.digest) }
   })
 }

@@ -33,12 +33,28 @@ export async function holdMessages(
     const to = enrolment.facts.deadLetterTo
     if (to === null || held.state === 'parked' || rows[0].seen > 1) continue
     const messageId = id ?? `held:${rows[0].id}`
-    const headers = JSON.stringify({ ...JSON.parse(held.headers), ...provenance(enrolment, held, rows[0].id) })
-    await client.query(insertCopy, [to.broker, to.queue, messageId, held.brokerKey, headers, held.properties, held.body])
+    const headers = JSON.stringify({
+      ...JSON.parse(held.headers),
+      ...provenance(enrolment, held, rows[0].id),
+    })
+    await client.query(insertCopy, [
+      to.broker,
+      to.queue,
+      messageId,
+      held.brokerKey,
+      headers,
+      held.properties,
+      held.body,
+    ])
   }
 }
 
-function heldValues({ consumerId, runId }: Enrolment, id: string | null, digest: Buffer, held: HeldRecord): unknown[] {
+function heldValues(
+  { consumerId, runId }: Enrolment,
+  id: string | null,
+  digest: Buffer,
+  held: HeldRecord,
+): unknown[] {
   return [
     consumerId,
     runId,

@@ -39,7 +39,9 @@ export async function recordIntents(
   const inserted = new Set(rows.map(row => name({ target: row.target, key: row.effect_key })))
   const rest = sorted.filter(intent => !inserted.has(name(intent)))
   const seen = await client.query(readBack, [facts.name, rest.map(i => i.target), rest.map(i => i.key)])
-  const digests = new Map(seen.rows.map(row => [name({ target: row.target, key: row.effect_key }), row.request_digest]))
+  const digests = new Map(
+    seen.rows.map(row => [name({ target: row.target, key: row.effect_key }), row.request_digest]),
+  )
   return intents.map(intent => {
     if (inserted.has(name(intent))) return 'recorded'
     return intent.digest.equals(digests.get(name(intent)) as Buffer) ? 'suppressed duplicate' : 'conflict'

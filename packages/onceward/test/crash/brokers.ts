@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import amqp from 'amqplib'
+import type { SourceDeclaration } from 'onceward'
+import { createPool, createQueue, postgresQueue, publish } from 'onceward/postgres'
+import { queue } from 'onceward/rabbitmq'
+import type { Produced } from './workload.ts'
+
+export type BrokerKind = 'postgres' | 'rabbitmq'
+
+/** A queue on a real broker, seen from outside the engine. */
+export interface TestBroker {
+  readonly declaration: SourceDeclaration
+  readonly deadLetter: string
+  publish(messages: readonly Produced[]): Promise<void>
+  /** Messages not settled; meaningful once no consumer is connected. */
+  depth(): Promise<number>
+  /** Message ids of the copies in the dead-letter queue. */
+  deadLetters(): Promise<string[]>
+  close(): Promise<void>
+}
+
+export async function createBroker(
+  kind: BrokerKind,
+  urls: { postgres: string; rabbitmq: string },
+): Promise<TestBroker> {
+  const name = `crash.${randomBytes(6).toString('hex')}`
+  return kind === 'postgres' ? postgresBroker(name, urls.postgres) : rabbitBroker(name, urls.rabbitmq)
+}
+
+async function postgresBroker(name: string, url: string): Promise<TestBroker> {
+  const pool = createPool(url, { max: 2 })
+  const deadLetter = `${name}.dead`
+  await createQueue(pool, name)
+  await createQueue(pool, deadLetter)
+  const messagesOf = async (queueName: string) => {
+    const { rows } = await pool.query(
+      `select message_id from onceward.queue_message join onceward.queue on queue.id = queue_id where name = $1`,
+      [queueName],
+    )
+    return rows.map(row => row.message_id as string)
+  }
+  return {
+    declaration: postgresQueue(name, { leaseMs: 1_500 }),
+    deadLetter,
+    publish: async messages =>
+      void (await publish(
+        pool,
+        name,
+        messages.map(({ body }) => ({ body })),
+      )),
+    depth: async () => (await messagesOf(name)).length,
+    deadLetters: () => messagesOf(deadLetter),
+    close: () => pool.end(),
+  }
+}
+
+async function rabbitBroker(name: string, url: string): Promise<TestBroker> {
+  const connection = await amqp.connect(url)
+  const channel = await connection.createConfirmChannel()
+  const deadLetter = `${name}.dead`
+  const options = { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 } }
+  await channel.assertQueue(name, options)
+  return {
+    declaration: queue(name),
+    deadLetter,
+    async publish(messages) {
+      for (const { body } of messages) channel.sendToQueue(name, Buffer.from(body), { persistent: true })
+      await channel.waitForConfirms()
+    },
+    depth: async () => (await channel.checkQueue(name)).messageCount,
+    async deadLetters() {
+      const ids: string[] = []
+      for (;;) {
+        const message = await channel.get(deadLetter, { noAck: true })
+        if (message === false) return ids
+        ids.push(message.properties.messageId as string)
+      }
+    },
+    async close() {
+      await channel.deleteQueue(name)
+      await channel.deleteQueue(deadLetter)
+      await connection.close()
+    },
+  }
+}

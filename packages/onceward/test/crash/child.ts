@@ -1,0 +1,46 @@
+import { defineConsumer, type Mode, type Part, realSurroundings, runConsumer } from 'onceward'
+import { createPool, migrate } from 'onceward/postgres'
+import { type CrashPoint, dieAt } from 'onceward/testing'
+import { workContract } from './workload.ts'
+
+/** What a parent tells a worker process; see `spawnWorker`. */
+export interface WorkerOrders {
+  readonly databaseUrl: string
+  readonly rabbitmqUrl: string
+  readonly gatewayUrl: string
+  readonly declaration: { kind: string }
+  readonly deadLetter: string
+  readonly task: 'consume' | 'migrate'
+  readonly parts?: readonly Part[]
+  readonly mode?: Mode
+  readonly dieAt?: { readonly point: CrashPoint; readonly hit: number; readonly witness: string }
+  readonly ledgerLeaseMs?: number
+}
+
+const orders = JSON.parse(process.env.WORKER_ORDERS!) as WorkerOrders
+const reach = orders.dieAt ? dieAt(orders.dieAt.point, orders.dieAt) : () => {}
+
+if (orders.task === 'migrate') {
+  const pool = createPool(orders.databaseUrl, { max: 1 })
+  await migrate(pool, { reach })
+  await pool.end()
+} else {
+  const log = {
+    debug() {},
+    info() {},
+    warn: (message: string, fields?: object) => console.error('warn', message, JSON.stringify(fields)),
+    error: (message: string, fields?: object) => console.error('error', message, JSON.stringify(fields)),
+  }
+  const consumer = defineConsumer(workContract(orders.declaration, orders.deadLetter, orders.gatewayUrl))
+  const running = await runConsumer(consumer, {
+    databaseUrl: orders.databaseUrl,
+    rabbitmqUrl: orders.rabbitmqUrl,
+    world: realSurroundings({ reach, log }),
+    ...(orders.parts && { parts: orders.parts }),
+    ...(orders.mode && { mode: orders.mode }),
+    ...(orders.ledgerLeaseMs && { dispatcherLeaseMs: orders.ledgerLeaseMs }),
+  })
+  process.once('SIGTERM', () => void running.drain(20_000))
+  process.send?.('running')
+  await running.finished
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createPool, migrate } from 'onceward/postgres'
+import type { CrashPoint } from 'onceward/testing'
+import { createDatabase, rabbitmqUrl } from '../services/services.ts'
+import { type BrokerKind, createBroker } from './brokers.ts'
+import type { WorkerOrders } from './child.ts'
+import { startGateway } from './gateway.ts'
+import { assertInvariants, isDrained } from './invariants.ts'
+import { crashScenarios } from './scenarios.ts'
+import { spawnWorker, until } from './worker.ts'
+import { tables, workMessages } from './workload.ts'
+
+/** Kills a real process at the point, starts another, and checks every invariant from outside. */
+export async function runScenario(point: CrashPoint, kind: BrokerKind, hit: number): Promise<void> {
+  const scenario = crashScenarios[point]
+  await using cleanup = new AsyncDisposableStack()
+  const database = await createDatabase()
+  cleanup.defer(() => database.drop())
+  const folder = mkdtempSync(join(tmpdir(), 'onceward-crash-'))
+  cleanup.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const pool = createPool(database.url, { max: 2 })
+  cleanup.defer(() => pool.end())
+  const witness = join(folder, 'witness')
+  const armed = { dieAt: { point, hit, witness } }
+  const basic = {
+    databaseUrl: database.url,
+    deadLetter: '',
+    declaration: { kind: '' },
+    gatewayUrl: '',
+    rabbitmqUrl: '',
+  }
+
+  if (scenario.task === 'migrate') await dieIn({ ...basic, task: 'migrate', ...armed }, witness)
+  await migrate(pool)
+  await pool.query(tables)
+  const urls = { postgres: database.url, rabbitmq: kind === 'rabbitmq' ? await rabbitmqUrl() : '' }
+  const broker = await createBroker(kind, urls)
+  cleanup.defer(() => broker.close())
+  const gateway = await startGateway()
+  cleanup.defer(() => gateway.close())
+  const orders: WorkerOrders = {
+    ...basic,
+    task: 'consume',
+    rabbitmqUrl: urls.rabbitmq,
+    gatewayUrl: gateway.url,
+    declaration: broker.declaration,
+    deadLetter: broker.deadLetter,
+    ledgerLeaseMs: 3_000,
+  }
+  await broker.publish(workMessages())
+  if (scenario.task === 'consume') await dieIn({ ...orders, ...armed }, witness)
+  if (scenario.task === 'drain') await dieIn({ ...orders, ...armed }, witness, 'SIGTERM')
+
+  const worker = spawnWorker(orders)
+  cleanup.defer(() => void worker.process.kill('SIGKILL'))
+  await worker.running
+  await until(`everything is decided after a crash at ${point} on ${kind}`, () => isDrained(pool))
+  worker.process.kill('SIGTERM')
+  const end = await worker.ended
+  assert.equal(end.code, 0, `the worker drains and leaves: ${end.stderr}`)
+  await assertInvariants(pool, broker, gateway)
+}
+
+async function dieIn(orders: WorkerOrders, witness: string, signal?: NodeJS.Signals): Promise<void> {
+  const worker = spawnWorker(orders)
+  if (signal !== undefined) {
+    await worker.running
+    worker.process.kill(signal)
+  }
+  const end = await worker.ended
+  assert.equal(
+    end.signal,
+    'SIGKILL',
+    `the worker was to die at ${orders.dieAt!.point}, but ended ${JSON.stringify(end)}`,
+  )
+  assert.ok(existsSync(witness), `${orders.dieAt!.point} was never reached`)
+}

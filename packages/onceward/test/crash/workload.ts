@@ -1,0 +1,80 @@
+import type { ConsumerContract, SourceDeclaration, SqlTransaction } from 'onceward'
+import { reject } from 'onceward'
+
+/** A small mixed workload that passes through every window: effects, intents, duplicates, conflicts, dead letters, parking. */
+export interface WorkMessage {
+  id: string
+  kind: 'charge' | 'reject' | 'fail'
+  amount: number
+}
+
+export const attemptsMax = 2
+
+export const tables = `
+  create table effect (id text primary key, times integer not null)`
+
+export function workContract(
+  source: SourceDeclaration,
+  deadLetter: string,
+  gatewayUrl: string,
+): ConsumerContract<WorkMessage, SqlTransaction> {
+  return {
+    name: 'crash_work',
+    owner: 'tests',
+    risk: 'money',
+    source,
+    identity: { id: m => m.id },
+    effect: {
+      external: {
+        gateway: {
+          url: gatewayUrl,
+          timeoutMs: 2_000,
+          retryDelayMs: 20,
+          retryDelayMaxMs: 100,
+          attemptsMax: 50,
+        },
+      },
+    },
+    failure: { attemptsMax, delayMs: 10, delayMaxMs: 20, deadLetter },
+    batch: { sizeMax: 8 },
+    async handle({ message, tx, effects }) {
+      if (message.kind === 'reject') return reject('not acceptable')
+      await tx.query(
+        'insert into effect (id, times) values ($1, 1) on conflict (id) do update set times = effect.times + 1',
+        [message.id],
+      )
+      if (message.kind === 'fail') throw new Error('always fails after writing')
+      effects.external('gateway', { key: message.id, body: { id: message.id, amount: message.amount } })
+      return undefined
+    },
+  }
+}
+
+export interface Produced {
+  readonly body: string
+  readonly id: string | null
+}
+
+/** 30 charges (10 of them twice), 3 conflicts, 2 rejected, 2 that always fail, 3 that cannot be read. */
+export function workMessages(): Produced[] {
+  const message = (id: string, kind: WorkMessage['kind'], amount: number): Produced => ({
+    id,
+    body: JSON.stringify({ id, kind, amount }),
+  })
+  const charges = Array.from({ length: 30 }, (_, n) => message(`charge-${n}`, 'charge', n + 1))
+  return [
+    ...charges,
+    ...charges.slice(0, 10),
+    ...[3, 4, 5].map(n => message(`charge-${n}`, 'charge', 1_000 + n)),
+    message('reject-0', 'reject', 1),
+    message('reject-1', 'reject', 1),
+    message('fail-0', 'fail', 1),
+    message('fail-1', 'fail', 1),
+    { id: null, body: '{"id": "broken' },
+    { id: null, body: 'null' },
+    { id: null, body: '{"id": ""}' },
+  ]
+}
+
+/** What must stand at the end, whatever was killed on the way. */
+export const expected = { charges: 30, conflicts: 3, rejected: 2, parked: 2, unreadable: 3 }

@@ -1,0 +1,43 @@
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { findPostmaster } from '../../packages/onceward/src/embedded/data-folder.ts'
+import { startEmbeddedPostgres } from '../../packages/onceward/src/embedded/index.ts'
+import { reachableFolder, unprivilegedUser } from '../../packages/onceward/src/embedded/unprivileged-user.ts'
+import { runFolder } from './cache-folders.ts'
+import { assertPortsFree } from './network.ts'
+import { killServer } from './server-process.ts'
+import { type Log, ports, type Runner } from './service.ts'
+
+const settings = {
+  max_connections: 300,
+  shared_buffers: '512MB',
+  max_wal_size: '4GB',
+  wal_level: 'replica',
+}
+
+const wantedDataDir = () => join(runFolder('postgres'), 'data')
+
+function postmaster() {
+  try {
+    return findPostmaster(realpathSync(reachableFolder(wantedDataDir(), unprivilegedUser())))
+  } catch {
+    return undefined
+  }
+}
+
+async function start(log: Log) {
+  if (!postmaster()) await assertPortsFree('postgres', [ports.postgres])
+  const options = { dataDir: wantedDataDir(), port: ports.postgres, settings }
+  return startEmbeddedPostgres({ ...options, log: line => log(`postgres: ${line}`) })
+}
+
+export const localPostgres: Runner = {
+  up: async log => ({ url: (await start(log)).url }),
+  start: async log => ({ url: (await start(log)).url }),
+  down: async () => {
+    if (postmaster()) await (await start(() => {})).stop()
+  },
+  kill: () => killServer(postmaster()),
+  running: async () => (postmaster() ? { url: (await start(() => {})).url } : undefined),
+  mainProcess: postmaster,
+}

@@ -1,0 +1,41 @@
+import type { ProcessIdentity } from '../../packages/onceward/src/embedded/process-identity.ts'
+
+export const serviceNames = ['postgres', 'rabbitmq', 'kafka'] as const
+export type ServiceName = (typeof serviceNames)[number]
+
+export type Log = (line: string) => void
+
+/** `managementUrl` and `streamUrl` are RabbitMQ's. Kafka's `url` is its bootstrap address, host:port. */
+export type Endpoints = { url: string; managementUrl?: string; streamUrl?: string }
+
+export type AvailableService = Endpoints & { name: ServiceName; via: 'environment' | 'docker' | 'local' }
+export type UnavailableService = { name: ServiceName; unavailable: string }
+export type Service = AvailableService | UnavailableService
+
+/** One way to run one server on this machine. Every method may be called in any state of the server. */
+export type Runner = {
+  /** Downloads what is missing, once, and starts the server unless it runs. Resolves when it answers. */
+  up(log: Log): Promise<Endpoints>
+  /** Starts an installed server again, for instance after a kill. */
+  start(log: Log): Promise<Endpoints>
+  /** Orderly stop; the data stays. */
+  down(): Promise<void>
+  /** SIGKILL of the main process; resolves when it is gone. */
+  kill(): Promise<void>
+  /** Where it answers right now, or undefined when it does not run. */
+  running(): Promise<Endpoints | undefined>
+  mainProcess(): ProcessIdentity | undefined
+}
+
+/** Our own loopback ports, so that a developer's usual servers are left alone. */
+export const ports = {
+  postgres: 55432,
+  amqp: 55672,
+  management: 55673,
+  erlangDistribution: 55674,
+  epmd: 55675,
+  stream: 55552,
+  kafka: 59092,
+  kafkaController: 59093,
+  pgbouncer: 56432,
+} as const

@@ -1,0 +1,22 @@
+import type { TestEvent } from 'node:test/reporters'
+import { inspect } from 'node:util'
+
+/** Begins each line of ours; a test's own prints do not contain it. */
+export const eventMark = '\u001e'
+
+/** Errors do not survive JSON: what a reader needs of one is its text. */
+function flatten(event: { type: string; data: Record<string, unknown> }) {
+  const details = event.data.details as { error?: { cause?: unknown; failureType?: string } } | undefined
+  if (!details?.error) return event
+  const cause = inspect(details.error.cause ?? details.error, { depth: 8 })
+  const error = { failureType: details.error.failureType, cause }
+  return { type: event.type, data: { ...event.data, details: { ...details, error } } }
+}
+
+/** One marked line of JSON per event. */
+export default async function* eventLines(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
+  for await (const event of source) {
+    if (event.type !== 'test:start' && event.type !== 'test:pass' && event.type !== 'test:fail') continue
+    yield `${eventMark}${JSON.stringify(flatten(event as never))}\n`
+  }
+}

@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { EventData } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { eventMark } from './event-lines.ts'
+import type { Outcome } from './outcome.ts'
+
+const reporter = fileURLToPath(new URL('./event-lines.ts', import.meta.url))
+const outputMax = 200_000
+
+type Line =
+  | { type: 'test:start'; data: EventData.TestStart }
+  | { type: 'test:pass'; data: EventData.TestPass }
+  | { type: 'test:fail'; data: EventData.TestFail }
+
+export type RunOptions = { root: string; timeoutMs: number; env: NodeJS.ProcessEnv }
+
+function receive(outcome: Outcome, file: string, text: string): void {
+  const { type, data } = JSON.parse(text) as Line
+  if (type === 'test:start') outcome.started(data)
+  else outcome.finished(data, file)
+}
+
+const running = new Set<ChildProcess>()
+
+/** The whole process group, so that nothing a test started stays behind. */
+function killGroup(child: ChildProcess): void {
+  try {
+    process.kill(process.platform === 'win32' ? child.pid! : -child.pid!, 'SIGKILL')
+  } catch {
+    // The group is empty already.
+  }
+}
+
+/** For Ctrl-C: the files run in groups of their own, which the terminal's signal does not reach. */
+export function killRunningFiles(): void {
+  for (const child of running) killGroup(child)
+}
+
+function spawnFile(file: string, { root, env }: RunOptions) {
+  const flags = ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning']
+  const report = [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout']
+  return spawn(process.execPath, [...flags, ...report, file], {
+    cwd: root,
+    env,
+    detached: process.platform !== 'win32',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+function untilClosed(child: ChildProcess): Promise<string | undefined> {
+  let ending: string | undefined
+  return new Promise(resolve => {
+    child.on('exit', (code, signal) => {
+      ending = code === 0 ? undefined : (signal ?? `code ${code}`)
+      // Children that outlive their test would hold the pipes open for ever.
+      killGroup(child)
+    })
+    child.on('close', () => resolve(ending))
+  })
+}
+
+/**
+ * One process per file, in a process group of its own: a file that hangs is killed with all its children
+ * and reported by name. (node:test's own runner kills only the file's process and waits for its children.)
+ */
+export async function runFile(outcome: Outcome, file: string, options: RunOptions): Promise<void> {
+  const started = Date.now()
+  const child = spawnFile(file, options)
+  running.add(child)
+  let output = ''
+  const keep = (text: string) => {
+    output = (output + text).slice(-outputMax)
+  }
+  createInterface({ input: child.stdout }).on('line', line =>
+    line.startsWith(eventMark) ? receive(outcome, file, line.slice(1)) : keep(`${line}\n`),
+  )
+  child.stderr.on('data', chunk => keep(String(chunk)))
+  let timedOut = false
+  const timer = setTimeout(() => {
+    timedOut = true
+    killGroup(child)
+  }, options.timeoutMs)
+  const ending = await untilClosed(child)
+  clearTimeout(timer)
+  running.delete(child)
+  outcome.fileFinished(file, Date.now() - started)
+  if (timedOut)
+    outcome.fileFailed(file, `killed after ${options.timeoutMs / 1000} s without finishing\n${output}`)
+  else if (ending && !outcome.files.get(file)?.failed) {
+    outcome.fileFailed(file, `the process ended with ${ending}\n${output}`)
+  }
+}
