@@ -61,8 +61,26 @@ function testEnvironment(services: Service[]): NodeJS.ProcessEnv {
   return { ...process.env, ...environmentOf(services), ONCEWARD_UNAVAILABLE: JSON.stringify(reasons) }
 }
 
+/** Files named `*.alone.test.ts` kill servers that others use: they run one by one, after the rest. */
 async function runAll(files: string[], env: NodeJS.ProcessEnv): Promise<Outcome> {
   const outcome = new Outcome()
+  const alone = files.filter(file => file.endsWith('.alone.test.ts'))
+  await runFiles(
+    outcome,
+    files.filter(file => !alone.includes(file)),
+    concurrency,
+    env,
+  )
+  await runFiles(outcome, alone, 1, env)
+  return outcome
+}
+
+async function runFiles(
+  outcome: Outcome,
+  files: string[],
+  atOnce: number,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   const queue = [...files]
   const worker = async () => {
     for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
@@ -70,8 +88,7 @@ async function runAll(files: string[], env: NodeJS.ProcessEnv): Promise<Outcome>
       printFile(outcome, file)
     }
   }
-  await Promise.all(Array.from({ length: concurrency }, worker))
-  return outcome
+  await Promise.all(Array.from({ length: atOnce }, worker))
 }
 
 async function main(): Promise<number> {

@@ -47,7 +47,6 @@ export type Risk = 'money' | 'regulatory' | 'notification' | 'projection' | 'tel
 /** Made by `queue(...)` of a source's subpath; plain data. */
 export interface SourceDeclaration {
   readonly kind: string
-  readonly [option: string]: unknown
 }
 
 export interface MessageSection<M> {
@@ -184,12 +183,10 @@ export interface BatchItem<M> {
   readonly effects: Effects
 }
 
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler that says nothing has succeeded
 export type Handler<M, Tx> = (context: HandlerContext<M, Tx>) => Promise<Verdict | void> | Verdict | void
 /** May return verdicts for single items; for those the handler must not have written anything. */
 export type BatchHandler<M, Tx> = (
   context: BatchContext<M, Tx>,
-  // biome-ignore lint/suspicious/noConfusingVoidType: a handler that says nothing has succeeded
 ) => Promise<ReadonlyMap<BatchItem<M>, Verdict> | void>
 
 export interface Effects {

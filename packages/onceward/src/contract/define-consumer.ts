@@ -8,6 +8,7 @@ import type {
   FailureSection,
   IdentitySection,
   MessageSection,
+  SqlTransaction,
 } from './contract.ts'
 import { contractProblems } from './contract-problems.ts'
 
@@ -29,7 +30,9 @@ export interface Consumer<M = unknown, Tx = unknown>
 }
 
 /** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
-export function defineConsumer<M, Tx>(contract: ConsumerContract<M, Tx>): Consumer<M, Tx> {
+export function defineConsumer<M = unknown, Tx = SqlTransaction>(
+  contract: ConsumerContract<M, Tx>,
+): Consumer<M, Tx> {
   const problems = contractProblems(contract as ConsumerContract)
   if (problems.length > 0) {
     const name = typeof contract?.name === 'string' ? ` of consumer "${contract.name}"` : ''

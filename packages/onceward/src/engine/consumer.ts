@@ -7,9 +7,11 @@ import { createMessageReader, type MessageReader } from '../message/read-message
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { BatchSize } from './batch-size.ts'
+import { HeldRetries } from './held-retries.ts'
 import { Lanes } from './lanes.ts'
 import { type Decided, processBatch, type Spine } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
+import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
 
 export interface ConsumerOptions<M, Tx> {
@@ -42,19 +44,23 @@ export class ConsumerProcess<M, Tx> {
   readonly #tally = new Tally()
   readonly #leaving = new AbortController()
   readonly #done = Promise.withResolvers<void>()
-  readonly #held = new Set<() => void>()
+  readonly #held: HeldRetries
+  readonly #watch: StoreWatch<Tx>
   #state: ConsumerState = 'new'
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #receiving = false
   #batchesInFlight = 0
-  #storeAway: Promise<void> | null = null
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
     this.#lanes = new Lanes(options.consumer.order === 'key')
     this.#read = createMessageReader(options.consumer)
     this.#size = new BatchSize(options.consumer.batch)
+    const { store, world, consumer } = options
+    const isLive = ({ delivery }: Received) => this.#subscription!.isLive(delivery)
+    this.#held = new HeldRetries(this.#lanes, world.timers, isLive, () => this.#pump())
+    this.#watch = new StoreWatch(store, world, consumer.name, () => this.#state === 'running')
     this.#done.promise.catch(() => {})
   }
 
@@ -64,7 +70,7 @@ export class ConsumerProcess<M, Tx> {
 
   /** Counts since start, for status views. */
   get tally(): TallySnapshot {
-    return this.#tally.snapshot(this.#batchesInFlight, this.#held.size, this.#storeAway !== null)
+    return this.#tally.snapshot(this.#batchesInFlight, this.#held.size, this.#watch.away)
   }
 
   /** Resolves when stopped, rejects when halted. */
@@ -108,6 +114,7 @@ export class ConsumerProcess<M, Tx> {
   async drain(deadlineMs = 30_000): Promise<void> {
     if (this.#state !== 'running') return this.#state === 'draining' ? this.#done.promise : undefined
     this.#state = 'draining'
+    this.#options.world.log.info('consumer draining', { consumer: this.#options.consumer.name })
     this.#options.world.reach('drain.begun')
     const cancel = this.#options.world.timers.after(deadlineMs, () => this.leave())
     this.#closeIfIdle()
@@ -163,26 +170,29 @@ export class ConsumerProcess<M, Tx> {
       const decided = await this.#processUntilDecided(batch as readonly Received<M>[])
       this.#size.took(batch.length, world.clock.nowMs() - began)
       await this.#settle(decided)
-      this.#holdRetries(decided)
+      this.#held.hold(decided)
       this.#lanes.release(batch)
     } catch (error) {
-      if (!this.#leaving.signal.aborted) this.#halt(error)
+      // While stopping, a batch that cannot be finished simply stays unsettled and goes back.
+      const givenUp =
+        this.#leaving.signal.aborted || (error instanceof StorePaused && this.#state !== 'running')
+      if (!givenUp) this.#halt(error)
     } finally {
       this.#batchesInFlight--
     }
     this.#pump()
   }
 
-  /** Runs the spine again for as long as the store is away. Nothing is settled meanwhile and no attempt is counted. */
+  /** Runs the spine again for as long as the store is away; the deliveries stay unsettled. */
   async #processUntilDecided(batch: readonly Received<M>[]): Promise<readonly Decided<M>[]> {
     let current = batch
-    for (let failures = 0; ; ) {
+    for (let failures = 0; ; failures++) {
+      await this.#watch.present()
       try {
-        if (this.#storeAway !== null) await this.#storeAway
         return current.length === 0 ? [] : await processBatch(current, this.#spine())
       } catch (error) {
         if (!(error instanceof StorePaused) || this.#leaving.signal.aborted) throw error
-        await this.#awaitStore(error, failures++)
+        await this.#watch.pause(error, failures)
         if (this.#state === 'draining' && error.trouble === 'unavailable') throw error
         current = current.filter(({ delivery }) => this.#subscription!.isLive(delivery))
       }
@@ -192,40 +202,6 @@ export class ConsumerProcess<M, Tx> {
   #spine(): Spine<M, Tx> {
     const { consumer, store, world, mode = 'live' } = this.#options
     return { consumer, store, enrolment: this.#enrolment!, mode, world, signal: this.#leaving.signal }
-  }
-
-  /** One wait for all batches: while it is unresolved no batch is tried. */
-  #awaitStore(error: StorePaused, failures: number): Promise<void> {
-    const { world, store, consumer } = this.#options
-    world.log.warn(error.trouble === 'unavailable' ? 'store away, nothing settled' : 'waiting for a lock', {
-      consumer: consumer.name,
-      error: error.message,
-    })
-    const delayMs = Math.floor((0.5 + world.random() / 2) * Math.min(5_000, 50 * 2 ** Math.min(failures, 10)))
-    const wait = new Promise<void>(resolve => world.timers.after(delayMs, resolve))
-    if (error.trouble === 'lock wait') return wait
-    this.#storeAway ??= wait
-      .then(() => this.#pingUntilAnswered(store))
-      .finally(() => {
-        this.#storeAway = null
-      })
-    return this.#storeAway
-  }
-
-  async #pingUntilAnswered(store: Store<Tx>): Promise<void> {
-    const { world, consumer } = this.#options
-    for (let tries = 0; !this.#leaving.signal.aborted && this.#state === 'running'; tries++) {
-      try {
-        await store.ping()
-        world.log.info('store answers again', { consumer: consumer.name })
-        return
-      } catch {
-        const delayMs = Math.floor(
-          (0.5 + world.random() / 2) * Math.min(2_000, 100 * 2 ** Math.min(tries, 6)),
-        )
-        await new Promise<void>(resolve => world.timers.after(delayMs, resolve))
-      }
-    }
   }
 
   async #settle(decided: readonly Decided<M>[]): Promise<void> {
@@ -246,32 +222,6 @@ export class ConsumerProcess<M, Tx> {
     if (missed > 0) world.metrics.settleMissed(consumer.name, missed)
     this.#tally.missed(missed)
     world.reach('batch.settled')
-  }
-
-  /** Held deliveries stay unsettled: a crash hands them back, and their attempts are counted in the store. */
-  #holdRetries(decided: readonly Decided<M>[]): void {
-    const byLane = new Map<string | Received, { delayMs: number; messages: Received<M>[] }>()
-    for (const { received, decision } of decided) {
-      if (decision.outcome !== 'retry') continue
-      const lane = (received.readable ? received.envelope.orderKey : null) ?? received
-      const held = byLane.get(lane)
-      if (held === undefined) byLane.set(lane, { delayMs: decision.retryDelayMs, messages: [received] })
-      else held.messages.push(received)
-    }
-    for (const { delayMs, messages } of byLane.values()) this.#hold(delayMs, messages)
-  }
-
-  #hold(delayMs: number, messages: readonly Received<M>[]): void {
-    const ordered = this.#options.consumer.order === 'key'
-    if (ordered) this.#lanes.requeue(messages)
-    const cancel = this.#options.world.timers.after(delayMs, () => {
-      this.#held.delete(cancel)
-      const live = messages.filter(({ delivery }) => this.#subscription!.isLive(delivery))
-      if (ordered) this.#lanes.resume(messages[0]!)
-      else for (const received of live) this.#lanes.push(received)
-      this.#pump()
-    })
-    this.#held.add(cancel)
   }
 
   #onSourceEvent(event: SourceEvent): void {
@@ -301,8 +251,7 @@ export class ConsumerProcess<M, Tx> {
 
   #close(): Promise<void> {
     this.#closing ??= (async () => {
-      for (const cancel of this.#held) cancel()
-      this.#held.clear()
+      this.#held.cancelAll()
       await this.#subscription?.close()
       if (this.#state === 'halted') return
       if (this.#enrolment !== null) await this.#options.store.closeRun(this.#enrolment).catch(() => {})

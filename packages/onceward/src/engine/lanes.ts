@@ -51,7 +51,7 @@ export class Lanes {
     return batch
   }
 
-  /** A batch ended: its lanes may go on. Call after `requeue` of what comes back. */
+  /** A batch ended: its lanes may go on. Call after `hold` of what comes back. */
   release(batch: readonly Received[]): void {
     for (const received of batch) {
       const lane = this.#laneOf(received)
@@ -59,12 +59,13 @@ export class Lanes {
     }
   }
 
-  /** Puts messages of one lane, in order, back to its head, and stops the lane until `resume`. Unordered ones just queue. */
-  requeue(messages: readonly Received[]): void {
+  /** Puts messages of one lane, in order, back to its head and stops it until `resume`. False for unordered ones. */
+  hold(messages: readonly Received[]): boolean {
     const lane = this.#laneOf(messages[0]!)
-    if (lane === undefined) return void this.#unordered.push(...messages)
+    if (lane === undefined) return false
     lane.messages.unshift(...messages)
     lane.state = 'waiting'
+    return true
   }
 
   resume(received: Received): void {

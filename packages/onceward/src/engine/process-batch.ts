@@ -45,6 +45,7 @@ export async function processBatch<M, Tx>(
       spine.world.reach('batch.committed')
       return decided
     } catch (error) {
+      if (spine.signal.aborted) throw error
       const next = await recoverRound(error, round, batch, known, spine)
       if (next === 'split') return splitBatch(batch, spine)
     }

@@ -1,7 +1,7 @@
 import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
-import { RoundFailed } from './apply-effects.ts'
 import { decideOutcome } from './decide-outcome.ts'
+import { RoundFailed } from './handler-result.ts'
 import { type Decided, type KnownFacts, processBatch, type Spine } from './process-batch.ts'
 
 const namedRoundsMax = 8

@@ -39,7 +39,7 @@ async function openPostgres(declaration: SourceDeclaration, { pool, world }: Bro
   const { createPostgresSource, createQueue } = await import('../sources/postgres/index.ts')
   const { createPostgresPublisher } = await import('../effects/publish/postgres-publisher.ts')
   return {
-    source: createPostgresSource(declaration as never, { pool, world }),
+    source: createPostgresSource(declaration as never, { pool, log: world.log, reach: world.reach }),
     ensureQueue: async name => void (await createQueue(pool, name)),
     openPublisher: async () => createPostgresPublisher(pool),
   }
@@ -49,7 +49,7 @@ async function openRabbit(
   declaration: SourceDeclaration,
   { rabbitmqUrl, world }: BrokerAccess,
 ): Promise<Broker> {
-  const url = (declaration.url as string | undefined) ?? rabbitmqUrl
+  const url = (declaration as { url?: string }).url ?? rabbitmqUrl
   if (url === undefined) {
     throw new OncewardError(
       'configuration',

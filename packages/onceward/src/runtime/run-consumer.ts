@@ -108,7 +108,10 @@ interface Lifecycle {
 }
 
 function closing(part: Lifecycle, close: () => Promise<void>): Lifecycle {
-  const finished = part.finished.finally(close)
+  const finished = part.finished.then(close, async error => {
+    await close()
+    throw error
+  })
   finished.catch(() => {})
   return { start: () => part.start(), drain: ms => part.drain(ms), leave: () => part.leave(), finished }
 }

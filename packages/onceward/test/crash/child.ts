@@ -15,6 +15,9 @@ export interface WorkerOrders {
   readonly mode?: Mode
   readonly dieAt?: { readonly point: CrashPoint; readonly hit: number; readonly witness: string }
   readonly ledgerLeaseMs?: number
+  /** Tells the parent and waits for ever inside the handler of this id, after its first write. */
+  readonly freezeIn?: string
+  readonly handlerTimeoutMs?: number
 }
 
 const orders = JSON.parse(process.env.WORKER_ORDERS!) as WorkerOrders
@@ -31,7 +34,7 @@ if (orders.task === 'migrate') {
     warn: (message: string, fields?: object) => console.error('warn', message, JSON.stringify(fields)),
     error: (message: string, fields?: object) => console.error('error', message, JSON.stringify(fields)),
   }
-  const consumer = defineConsumer(workContract(orders.declaration, orders.deadLetter, orders.gatewayUrl))
+  const consumer = defineConsumer(workContract(orders))
   const running = await runConsumer(consumer, {
     databaseUrl: orders.databaseUrl,
     rabbitmqUrl: orders.rabbitmqUrl,

@@ -38,16 +38,3 @@ export async function killWorker(worker: Worker): Promise<void> {
   worker.process.kill('SIGKILL')
   await worker.ended
 }
-
-/** Polls until the condition holds; the deadline is generous, the condition is not. */
-export async function until(
-  what: string,
-  condition: () => Promise<boolean> | boolean,
-  deadlineMs = 60_000,
-): Promise<void> {
-  const end = performance.now() + deadlineMs
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`never came true within ${deadlineMs} ms: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
-}

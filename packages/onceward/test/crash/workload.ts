@@ -13,21 +13,25 @@ export const attemptsMax = 2
 export const tables = `
   create table effect (id text primary key, times integer not null)`
 
-export function workContract(
-  source: SourceDeclaration,
-  deadLetter: string,
-  gatewayUrl: string,
-): ConsumerContract<WorkMessage, SqlTransaction> {
+export interface WorkOptions {
+  readonly declaration: SourceDeclaration
+  readonly deadLetter: string
+  readonly gatewayUrl: string
+  readonly freezeIn?: string
+  readonly handlerTimeoutMs?: number
+}
+
+export function workContract(options: WorkOptions): ConsumerContract<WorkMessage, SqlTransaction> {
   return {
     name: 'crash_work',
     owner: 'tests',
     risk: 'money',
-    source,
+    source: options.declaration,
     identity: { id: m => m.id },
     effect: {
       external: {
         gateway: {
-          url: gatewayUrl,
+          url: options.gatewayUrl,
           timeoutMs: 2_000,
           retryDelayMs: 20,
           retryDelayMaxMs: 100,
@@ -35,14 +39,15 @@ export function workContract(
         },
       },
     },
-    failure: { attemptsMax, delayMs: 10, delayMaxMs: 20, deadLetter },
-    batch: { sizeMax: 8 },
+    failure: { attemptsMax, delayMs: 10, delayMaxMs: 20, deadLetter: options.deadLetter },
+    batch: { sizeMax: 8, handlerTimeoutMs: options.handlerTimeoutMs ?? 10_000 },
     async handle({ message, tx, effects }) {
       if (message.kind === 'reject') return reject('not acceptable')
       await tx.query(
         'insert into effect (id, times) values ($1, 1) on conflict (id) do update set times = effect.times + 1',
         [message.id],
       )
+      if (message.id === options.freezeIn) await new Promise(() => process.send?.('frozen'))
       if (message.kind === 'fail') throw new Error('always fails after writing')
       effects.external('gateway', { key: message.id, body: { id: message.id, amount: message.amount } })
       return undefined

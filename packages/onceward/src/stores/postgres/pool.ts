@@ -10,6 +10,8 @@ export interface SqlPool {
 export interface SqlClient {
   query(text: string, values?: unknown[]): Promise<SqlResult>
   release(destroy?: Error | boolean): void
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
 }
 
 export interface SqlResult {
@@ -35,7 +37,8 @@ export function createPool(url: string, options: { readonly max?: number } = {})
     keepAlive: true,
     pipeline: true,
   } as pg.PoolConfig)
-  // An idle connection that dies is replaced by the pool; without a listener it would end the process.
+  // A connection that dies, idle or in use, is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {})
+  pool.on('connect', client => void client.on('error', () => {}))
   return pool as unknown as SqlPool
 }

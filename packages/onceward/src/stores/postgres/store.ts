@@ -30,6 +30,9 @@ export interface PostgresStore extends Store<SqlTransaction> {
 const idleMarginMs = 5_000
 const rollbackTimeoutMs = 2_000
 
+/** A connection that dies also fails the statement under way; without a listener the event would end the process. */
+const heardFromTheStatement = () => {}
+
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
   const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
   if (options.pool === undefined && options.url === undefined) {
@@ -55,6 +58,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     const client = await pool.connect()
     const session = new SqlSession(client, enrolment, log)
     let usable = false
+    client.on('error', heardFromTheStatement)
     try {
       // Awaited, although pipelining it with the claim would save a round trip: a claim must never run outside BEGIN.
       await client.query(begin(enrolment))
@@ -68,6 +72,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       usable = diagnose(error) !== 'unavailable' && (await rollback(client))
       throw error
     } finally {
+      client.removeListener('error', heardFromTheStatement)
       client.release(!usable)
     }
   }

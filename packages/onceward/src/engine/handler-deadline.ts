@@ -1,0 +1,39 @@
+import { OncewardError } from '../errors.ts'
+import type { Spine } from './process-batch.ts'
+
+/** The time the handlers of one round have, together. */
+export interface Deadline {
+  readonly signal: AbortSignal
+  /** Rejects when the handlers have run too long, or the process must leave. */
+  readonly passed: Promise<never>
+  cancel(): void
+}
+
+export function handlerDeadline<M, Tx>(spine: Spine<M, Tx>): Deadline {
+  const { handlerTimeoutMs } = spine.consumer.batch
+  const controller = new AbortController()
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => {})
+  const end = (error: Error) => {
+    controller.abort(error)
+    reject(error)
+  }
+  const cancelTimer = spine.world.timers.after(handlerTimeoutMs, () =>
+    end(
+      new OncewardError(
+        'handler_timeout',
+        `The handler did not return within ${handlerTimeoutMs} ms. Its transaction was rolled back; nothing was settled.`,
+      ),
+    ),
+  )
+  const onStop = () => end(new OncewardError('consumer_halted', 'The consumer was told to leave at once.'))
+  spine.signal.addEventListener('abort', onStop, { once: true })
+  return {
+    signal: controller.signal,
+    passed: promise,
+    cancel() {
+      cancelTimer()
+      spine.signal.removeEventListener('abort', onStop)
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import type { Received } from '../message/received.ts'
+import type { Timers } from '../surroundings.ts'
+import type { Lanes } from './lanes.ts'
+import type { Decided } from './process-batch.ts'
+
+/**
+ * Deliveries waiting, unsettled, for their next attempt. Their attempts are counted in the store, so a crash loses nothing but
+ * the rest of the delay: the broker hands them over again. Under key order the whole lane waits behind its head.
+ */
+export class HeldRetries {
+  readonly #lanes: Lanes
+  readonly #timers: Timers
+  readonly #isLive: (received: Received) => boolean
+  readonly #onDue: () => void
+  readonly #cancels = new Set<() => void>()
+
+  constructor(lanes: Lanes, timers: Timers, isLive: (received: Received) => boolean, onDue: () => void) {
+    this.#lanes = lanes
+    this.#timers = timers
+    this.#isLive = isLive
+    this.#onDue = onDue
+  }
+
+  get size(): number {
+    return this.#cancels.size
+  }
+
+  hold(decided: readonly Decided[]): void {
+    const groups = new Map<string | Received, { delayMs: number; messages: Received[] }>()
+    for (const { received, decision } of decided) {
+      if (decision.outcome !== 'retry') continue
+      const lane = (received.readable ? received.envelope.orderKey : null) ?? received
+      const group = groups.get(lane)
+      if (group === undefined) groups.set(lane, { delayMs: decision.retryDelayMs, messages: [received] })
+      else group.messages.push(received)
+    }
+    for (const { delayMs, messages } of groups.values()) this.#wait(delayMs, messages)
+  }
+
+  cancelAll(): void {
+    for (const cancel of this.#cancels) cancel()
+    this.#cancels.clear()
+  }
+
+  #wait(delayMs: number, messages: readonly Received[]): void {
+    const [head] = messages
+    const inLane = this.#lanes.hold(messages)
+    const cancel = this.#timers.after(delayMs, () => {
+      this.#cancels.delete(cancel)
+      if (inLane) this.#lanes.resume(head!)
+      else for (const received of messages) if (this.#isLive(received)) this.#lanes.push(received)
+      this.#onDue()
+    })
+    this.#cancels.add(cancel)
+  }
+}

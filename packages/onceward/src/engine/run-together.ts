@@ -1,0 +1,76 @@
+import type { BatchItem, Effects } from '../contract/contract.ts'
+import type { StoreSession } from '../contracts/store.ts'
+import type { ReadableMessage, Received } from '../message/received.ts'
+import { bufferEffects, type Requested } from './buffer-effects.ts'
+import type { Deadline } from './handler-deadline.ts'
+import { afterHandler, factOfError, handled, RoundFailed } from './handler-result.ts'
+import type { Fact } from './outcome.ts'
+import type { Spine } from './process-batch.ts'
+
+/** The batch form: one call, one loan. Verdicts are per item; a throw names nobody unless the item was alone. */
+export async function runTogether<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  facts: Map<Received<M>, Fact>,
+  requested: Requested<M>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+  deadline: Deadline,
+): Promise<void> {
+  const { consumer, mode, world } = spine
+  const loan = session.lend()
+  const items = due.map(received => new Item(received, requested, spine))
+  try {
+    const call = consumer.handleBatch!({
+      batch: items,
+      tx: loan.tx,
+      mode,
+      signal: deadline.signal,
+      log: world.log,
+    })
+    const verdicts = await Promise.race([call, deadline.passed])
+    await afterHandler(loan)
+    items.forEach((item, index) => {
+      const verdict = verdicts?.get(item)
+      facts.set(due[index]!, verdict === undefined ? handled : { kind: 'verdict', verdict })
+    })
+  } catch (error) {
+    if (spine.signal.aborted) throw error
+    throw loan.failure !== undefined && spine.store.diagnose(loan.failure) !== 'statement'
+      ? loan.failure
+      : unattributed(due, error, spine)
+  } finally {
+    loan.revoke()
+  }
+}
+
+class Item<M, Tx> implements BatchItem<M> {
+  readonly message: M
+  readonly envelope
+  #received: ReadableMessage<M>
+  #requested: Requested<M>
+  #spine: Spine<M, Tx>
+  #effects: Effects | null = null
+
+  constructor(received: ReadableMessage<M>, requested: Requested<M>, spine: Spine<M, Tx>) {
+    this.message = received.message
+    this.envelope = received.envelope
+    this.#received = received
+    this.#requested = requested
+    this.#spine = spine
+  }
+
+  get effects(): Effects {
+    this.#effects ??= bufferEffects(this.#received, this.#requested, this.#spine)
+    return this.#effects
+  }
+}
+
+/** Alone in the batch, a message is to blame for what its batch handler threw. */
+function unattributed<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  error: unknown,
+  spine: Spine<M, Tx>,
+): RoundFailed {
+  if (due.length > 1) return new RoundFailed(new Map(), error)
+  return new RoundFailed(new Map([[due[0]!, factOfError(error, spine)]]), error)
+}

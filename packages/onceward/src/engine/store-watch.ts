@@ -1,0 +1,63 @@
+import type { Store } from '../contracts/store.ts'
+import type { Surroundings } from '../surroundings.ts'
+import type { StorePaused } from './recover-round.ts'
+
+/**
+ * Waits while the store is away, one wait for all batches of a consumer: present ──unavailable──▶ away ──ping answers──▶ present.
+ * Nothing is settled meanwhile and no attempt is counted. A lock somebody holds is waited for by its batch alone.
+ */
+export class StoreWatch<Tx> {
+  readonly #store: Store<Tx>
+  readonly #world: Surroundings
+  readonly #consumer: string
+  readonly #goOn: () => boolean
+  #away: Promise<void> | null = null
+
+  /** `goOn` turns false when the consumer stops: no wait outlives it. */
+  constructor(store: Store<Tx>, world: Surroundings, consumer: string, goOn: () => boolean) {
+    this.#store = store
+    this.#world = world
+    this.#consumer = consumer
+    this.#goOn = goOn
+  }
+
+  get away(): boolean {
+    return this.#away !== null
+  }
+
+  present(): Promise<void> {
+    return this.#away ?? Promise.resolve()
+  }
+
+  /** `failures`: how often the same batch was put off before. */
+  async pause({ trouble, message }: StorePaused, failures: number): Promise<void> {
+    this.#world.log.warn(trouble === 'unavailable' ? 'store away, nothing settled' : 'waiting for a lock', {
+      consumer: this.#consumer,
+      error: message,
+    })
+    if (trouble === 'lock wait') return this.#wait(50, 5_000, failures)
+    this.#away ??= this.#untilAnswered(failures).finally(() => {
+      this.#away = null
+    })
+    return this.#away
+  }
+
+  async #untilAnswered(failures: number): Promise<void> {
+    await this.#wait(50, 5_000, failures)
+    for (let tries = 0; this.#goOn(); tries++) {
+      try {
+        await this.#store.ping()
+        this.#world.log.info('store answers again', { consumer: this.#consumer })
+        return
+      } catch {
+        await this.#wait(100, 2_000, tries)
+      }
+    }
+  }
+
+  #wait(firstMs: number, mostMs: number, doublings: number): Promise<void> {
+    const ceiling = Math.min(mostMs, firstMs * 2 ** Math.min(doublings, 10))
+    const delayMs = Math.floor((0.5 + this.#world.random() / 2) * ceiling)
+    return new Promise(resolve => void this.#world.timers.after(delayMs, resolve))
+  }
+}

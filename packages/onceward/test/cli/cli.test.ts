@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { createPool, createQueue, migrate, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
+import { createDatabase, skipWithout } from '../services/services.ts'
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const source = new URL('../../src/', import.meta.url).href
+
+describe('the command line', await skipWithout('postgres'), () => {
+  let folder: string
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let pool: ReturnType<typeof createPool>
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'onceward-cli-'))
+    database = await createDatabase()
+    pool = createPool(database.url, { max: 2 })
+  })
+  after(async () => {
+    await pool.end()
+    await database.drop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const file = (name: string, text: string) => {
+    const path = join(folder, name)
+    writeFileSync(path, text.replaceAll("'onceward", `'${source}`))
+    return path
+  }
+  const start = (args: string[], env: Record<string, string> = {}) => {
+    const child = spawn(process.execPath, ['--conditions=@onceward/source', main, ...args], {
+      cwd: folder,
+      env: { ...process.env, ONCEWARD_DATABASE_URL: database.url, ...env },
+    })
+    const output = { stdout: '', stderr: '' }
+    child.stdout.on('data', chunk => {
+      output.stdout += chunk
+    })
+    child.stderr.on('data', chunk => {
+      output.stderr += chunk
+    })
+    const ended = new Promise<{ code: number | null; stdout: string; stderr: string }>(resolve =>
+      child.once('close', code => resolve({ code, ...output })),
+    )
+    return { child, output, ended }
+  }
+  const onceward = (args: string[], env?: Record<string, string>) => start(args, env).ended
+  const consumer = (handle: string, name = 'cli_work') =>
+    file(
+      `${name}.ts`,
+      `import { defineConsumer } from 'onceward/index.ts'
+import { postgresQueue } from 'onceward/postgres.ts'
+export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests', risk: 'money', source: postgresQueue('${name}'),
+  identity: { id: m => m.id }, async handle({ tx, signal }) { ${handle} } })`,
+    )
+
+  test('wrong use is one error with exit code 2', async () => {
+    for (const args of [
+      ['nonsense'],
+      ['run'],
+      ['run', 'missing.ts'],
+      ['run', 'x.ts', '--mode', 'sideways'],
+      ['status', '--nope'],
+    ]) {
+      const { code, stderr } = await onceward(args)
+      assert.equal(code, 2, args.join(' '))
+      assert.match(stderr, /^error .*(Nothing|onceward --help)/s, args.join(' '))
+      assert.equal(stderr.trim().split('\n').length, 1, stderr)
+    }
+  })
+
+  test('an unreachable database is one error, as JSON when asked', async () => {
+    const { code, stdout, stderr } = await onceward(['migrate', '--json'], {
+      ONCEWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    })
+    assert.equal(code, 1)
+    assert.equal(JSON.parse(stdout).ok, false)
+    assert.equal(stderr, '')
+  })
+
+  test('a database without the schema sends people to migrate, which can be repeated', async () => {
+    const missing = await onceward(['status'])
+    assert.equal(missing.code, 1)
+    assert.match(missing.stderr, /onceward migrate/)
+    const first = await onceward(['migrate', '--json'])
+    assert.deepEqual(JSON.parse(first.stdout), { ok: true, from: 0, to: 1, applied: ['spine'] })
+    assert.match((await onceward(['migrate'])).stdout, /nothing to do/)
+  })
+
+  test('a contract with problems names them all and starts nothing', async () => {
+    const path = file(
+      'bad.ts',
+      `export default { name: 'Bad Name', onwer: 'x', risk: 'high', source: {}, retention: {}, handle() {} }`,
+    )
+    const { code, stderr } = await onceward(['run', path])
+    assert.equal(code, 2)
+    for (const part of ['name', "did you mean 'owner'", 'risk', 'source', 'identity', 'retention'])
+      assert.ok(stderr.includes(part), part)
+  })
+
+  test('run applies, SIGTERM drains, status shows what is there', async () => {
+    await migrate(pool)
+    await pool.query('create table if not exists cli_effect (id text)')
+    await createQueue(pool, 'cli_work')
+    await publish(pool, 'cli_work', [{ body: '{"id":"a"}' }, { body: '{"id":"a"}' }, { body: 'broken' }])
+    const running = start([
+      'run',
+      consumer(`await tx.query("insert into cli_effect values ('x')")`),
+      '--json',
+    ])
+    await until('the queue is empty', async () => (await depth('cli_work')) === 0)
+    running.child.kill('SIGTERM')
+    const { code, stdout } = await running.ended
+    assert.equal(code, 0)
+    assert.deepEqual(JSON.parse(stdout.trim()).outcomes, { applied: 1, duplicate: 1, quarantined: 1 })
+    const status = JSON.parse((await onceward(['status', '--json'])).stdout)
+    const { name, openRuns, quarantined } = status.consumers.find(
+      (one: { name: string }) => one.name === 'cli_work',
+    )
+    assert.deepEqual({ name, openRuns, quarantined }, { name: 'cli_work', openRuns: 0, quarantined: 1 })
+    assert.match((await onceward(['status'])).stdout, /cli_work/)
+  })
+
+  test('a second SIGTERM leaves at once; the message stays and is applied by the next run', async () => {
+    await createQueue(pool, 'cli_slow')
+    await publish(pool, 'cli_slow', [{ body: '{"id":"slow"}' }])
+    const stuck = `await tx.query("insert into cli_effect values ('stuck')"); await new Promise(() => {})`
+    const running = start(['run', consumer(stuck, 'cli_slow')])
+    await until('the handler holds its transaction', async () => {
+      const { rows } = await pool.query(
+        `select 1 from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`,
+      )
+      return rows.length > 0
+    })
+    running.child.kill('SIGTERM')
+    await until('the drain has begun', () => running.output.stderr.includes('draining'))
+    running.child.kill('SIGTERM')
+    await running.ended
+    assert.equal(await depth('cli_slow'), 1)
+    const { rows } = await pool.query(`select count(*)::int from cli_effect where id = 'stuck'`)
+    assert.equal(rows[0].count, 0)
+  })
+
+  test('a configuration error halts with exit code 1, settles nothing and says so', async () => {
+    await createQueue(pool, 'cli_halt')
+    await publish(pool, 'cli_halt', [{ body: '{"id":"h"}' }])
+    const { code, stderr } = await onceward([
+      'run',
+      consumer(`await tx.query('insert into no_such_table values (1)')`, 'cli_halt'),
+    ])
+    assert.equal(code, 1)
+    assert.match(stderr, /nothing is lost/)
+    assert.equal(await depth('cli_halt'), 1)
+  })
+
+  async function depth(queue: string): Promise<number> {
+    const { rows } = await pool.query(
+      `select count(*)::int from onceward.queue_message join onceward.queue on queue.id = queue_id where name = $1`,
+      [queue],
+    )
+    return rows[0].count
+  }
+})

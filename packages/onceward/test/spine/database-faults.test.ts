@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { until } from 'onceward/testing'
+import { startProxyFor } from '../proxy/tcp-proxy.ts'
+import { ensurePgbouncer, skipWithout } from '../services/services.ts'
+import { countingDatabase, increment, startCounting } from './counting.ts'
+
+describe('the store under faults', await skipWithout('postgres'), () => {
+  test('a lost COMMIT reply is never guessed: the batch is run again and recognises itself', async () => {
+    await using database = await countingDatabase()
+    const proxy = await startProxyFor(database.url)
+    await using consumer = await startCounting(proxy.through(database.url))
+    for (let round = 0; round < 10; round++) {
+      let dropped = false
+      proxy.toServer(bytes => {
+        if (bytes.includes('commit\0')) {
+          dropped = true
+          proxy.toClient(() => null)
+        }
+        return bytes
+      })
+      consumer.publish({ id: `m${round}`, key: `k${round}` })
+      await until('the effect is durable', async () => (await database.times(`k${round}`)) === 1)
+      assert.ok(dropped)
+      assert.equal(consumer.queue.unsettled, 1, 'nothing is settled while the answer is unknown')
+      proxy.toServer(null)
+      proxy.toClient(null)
+      proxy.cut()
+      await until('the message is settled', () => consumer.queue.unsettled === 0)
+      assert.equal(await database.times(`k${round}`), 1)
+    }
+    assert.equal(consumer.process.tally.outcomes.duplicate, 10)
+    assert.equal(consumer.process.tally.outcomes.applied, undefined)
+    await proxy.close()
+  })
+
+  test('a backend terminated in mid-transaction rolls back and the batch is run again', async () => {
+    await using database = await countingDatabase()
+    const gate = Promise.withResolvers<void>()
+    let calls = 0
+    await using consumer = await startCounting(database.url, {
+      async handle({ message, tx }) {
+        calls++
+        await increment(tx, message.key)
+        if (calls > 1) return
+        await database.pool.query(`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and state = 'idle in transaction'`)
+        gate.resolve()
+      },
+    })
+    consumer.publish({ id: 'm', key: 'k' })
+    await gate.promise
+    await until('the message is settled', () => consumer.queue.unsettled === 0)
+    assert.equal(await database.times('k'), 1)
+    assert.equal(calls, 2)
+    assert.deepEqual(await attempts(database), [], 'an outage burns no attempt')
+  })
+
+  test('the database away: nothing is settled, the consumer waits and goes on by itself', async () => {
+    await using database = await countingDatabase()
+    const proxy = await startProxyFor(database.url)
+    await using consumer = await startCounting(proxy.through(database.url))
+    consumer.publish({ id: 'before', key: 'k' })
+    await until('the first is settled', () => consumer.queue.unsettled === 0)
+    proxy.refuse()
+    proxy.cut()
+    consumer.publish(...Array.from({ length: 50 }, (_, n) => ({ id: `during${n}`, key: 'k' })))
+    await until('the consumer notices', () => consumer.process.tally.storeAway)
+    assert.equal(consumer.queue.unsettled, 50)
+    assert.equal(consumer.process.state, 'running')
+    proxy.accept()
+    await until('the rest is settled', () => consumer.queue.unsettled === 0)
+    assert.equal(await database.times('k'), 51)
+    await proxy.close()
+  })
+
+  test("another transaction's uncommitted marker is waited for within bounds, never skipped", async () => {
+    await using database = await countingDatabase()
+    await using consumer = await startCounting(database.url, {}, { lockTimeoutMs: 100 })
+    for (const end of ['rollback', 'commit'] as const) {
+      const other = await database.pool.connect()
+      await other.query('begin')
+      await other.query(`
+        insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
+        select id, 1, 'applied', '${end}', sha256('other')::bytea from onceward.consumer`)
+      consumer.publish({ id: end, key: end }, { id: `${end}-neighbour`, key: `${end}-neighbour` })
+      await until(
+        'the lock wait ran out at least once',
+        async () => consumer.process.tally.batchesInFlight > 0,
+      )
+      assert.equal(consumer.queue.unsettled, 2)
+      await other.query(end)
+      other.release()
+      await until('both are settled', () => consumer.queue.unsettled === 0)
+      assert.equal(await database.times(`${end}-neighbour`), 1)
+    }
+    assert.equal(await database.times('rollback'), 1, 'the holder rolled back, so the waiter was first')
+    assert.equal(await database.times('commit'), 0, 'the holder committed other bytes, so this is a conflict')
+    assert.deepEqual(
+      (await database.held()).map(row => [row.id, row.code]),
+      [['commit', 'conflict']],
+    )
+  })
+
+  test('deadlocks between handlers are retried and count as no attempt', async () => {
+    await using database = await countingDatabase()
+    await database.pool.query(`insert into count values ('a', 0), ('b', 0)`)
+    await database.pool.query(
+      `do $$ begin execute format('alter database %I set deadlock_timeout = 20', current_database()); end $$`,
+    )
+    const inOrder = (first: string, second: string) => ({
+      batch: { sizeMax: 1, inFlightMax: 2 },
+      name: `deadlock_${first}`,
+      handle: async ({ tx }: { tx: Parameters<typeof increment>[0] }) => {
+        await increment(tx, first)
+        await increment(tx, second)
+      },
+    })
+    await using left = await startCounting(database.url, inOrder('a', 'b'))
+    await using right = await startCounting(database.url, inOrder('b', 'a'))
+    const messages = Array.from({ length: 60 }, (_, n) => ({ id: `m${n}`, key: '' }))
+    left.publish(...messages)
+    right.publish(...messages)
+    await until('all are settled', () => left.queue.unsettled + right.queue.unsettled === 0)
+    assert.equal(await database.times('a'), 120)
+    assert.equal(await database.times('b'), 120)
+    assert.deepEqual(await attempts(database), [])
+    const { rows } = await database.pool.query(
+      'select deadlocks from pg_stat_database where datname = current_database()',
+    )
+    assert.ok(Number(rows[0].deadlocks) > 0, 'the test met at least one deadlock')
+  })
+
+  for (const isolation of ['repeatable read', 'serializable'] as const) {
+    test(`under ${isolation}, racing duplicates still have one effect`, async () => {
+      await using database = await countingDatabase()
+      await using left = await startCounting(database.url, {}, { isolation })
+      await using right = await startCounting(database.url, {}, { isolation })
+      const messages = Array.from({ length: 300 }, (_, n) => ({ id: `m${n}`, key: `k${n}` }))
+      left.publish(...messages)
+      right.publish(...messages.toReversed())
+      await until('all are settled', () => left.queue.unsettled + right.queue.unsettled === 0)
+      assert.equal(await database.counted(), 300)
+      assert.deepEqual(await attempts(database), [])
+    })
+  }
+
+  test('through PgBouncer in transaction mode everything holds', async t => {
+    await using database = await countingDatabase()
+    const bouncer = await ensurePgbouncer(database.url)
+    if ('unavailable' in bouncer) return t.skip(bouncer.unavailable)
+    await using left = await startCounting(bouncer.url)
+    await using right = await startCounting(bouncer.url)
+    const messages = Array.from({ length: 1_000 }, (_, n) => ({ id: `m${n}`, key: `k${n % 50}` }))
+    left.publish(...messages, { id: 'm1', key: 'other' })
+    right.publish(...messages)
+    await until('all are settled', () => left.queue.unsettled + right.queue.unsettled === 0)
+    assert.equal(await database.counted(), 1_000)
+    assert.equal((await database.held()).length, 1)
+  })
+})
+
+async function attempts(database: Awaited<ReturnType<typeof countingDatabase>>) {
+  return (await database.pool.query('select * from onceward.attempt')).rows
+}

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createPool, migrate } from 'onceward/postgres'
+import { until } from 'onceward/testing'
+import { createBroker } from '../crash/brokers.ts'
+import { startGateway } from '../crash/gateway.ts'
+import { killWorker, spawnWorker } from '../crash/worker.ts'
+import { tables } from '../crash/workload.ts'
+import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.ts'
+
+for (const kind of ['postgres', 'rabbitmq'] as const) {
+  describe(`several processes on ${kind}`, await skipWithout('postgres', kind), () => {
+    test('twenty concurrent duplicates across four processes have one effect', async () => {
+      await using world = await openWorld(kind)
+      const charge = (id: string, amount: number) => ({
+        id,
+        body: JSON.stringify({ id, kind: 'charge', amount }),
+      })
+      const workers = await world.spawn(4)
+      const copies = Array.from({ length: 20 }, () =>
+        Array.from({ length: 10 }, (_, n) => charge(`charge-${n}`, n)),
+      )
+      await world.broker.publish(copies.flat())
+      await until(
+        'all intents are completed',
+        async () => (await world.count(`onceward.ledger where state = 'completed'`)) === 10,
+      )
+      await stop(workers)
+      assert.equal(await world.broker.depth(), 0)
+      assert.deepEqual(
+        await world.effects(),
+        Array.from({ length: 10 }, (_, n) => ({ id: `charge-${n}`, times: 1 })),
+      )
+      assert.equal(world.gateway.calls.size, 10)
+      assert.equal(await world.count('onceward.held'), 0)
+    })
+
+    test('one id with two payloads, racing in both orders: one applied, the other quarantined', async () => {
+      await using world = await openWorld(kind)
+      const both = (n: number) =>
+        [1, 2].map(amount => ({
+          id: null,
+          body: JSON.stringify({ id: `charge-${n}`, kind: 'charge', amount }),
+        }))
+      const workers = await world.spawn(3)
+      await world.broker.publish(
+        Array.from({ length: 20 }, (_, n) => (n % 2 ? both(n) : both(n).reverse())).flat(),
+      )
+      await until(
+        'all are decided',
+        async () => (await world.count('onceward.inbox')) + (await world.count('onceward.held')) === 40,
+      )
+      await until(
+        'all intents are completed',
+        async () => (await world.count(`onceward.ledger where state = 'completed'`)) === 20,
+      )
+      await stop(workers)
+      assert.equal(await world.broker.depth(), 0)
+      assert.equal((await world.effects()).filter(row => row.times !== 1).length, 0)
+      assert.equal(await world.count(`onceward.held where state = 'quarantined' and code = 'conflict'`), 20)
+      for (const bytes of world.gateway.calls.values()) assert.equal(new Set(bytes).size, 1)
+    })
+
+    test('a process frozen with an uncommitted marker holds nobody up for long, and is fenced when it wakes', async () => {
+      await using world = await openWorld(kind)
+      const [frozen] = await world.spawn(1, { freezeIn: 'charge-0', handlerTimeoutMs: 1_000 })
+      await world.broker.publish([
+        { id: 'charge-0', body: JSON.stringify({ id: 'charge-0', kind: 'charge', amount: 1 }) },
+      ])
+      await new Promise<void>(resolve => frozen!.process.once('message', () => resolve()))
+      frozen!.process.kill('SIGSTOP')
+      const others = await world.spawn(1)
+      // RabbitMQ gives the delivery to another only when the frozen one's connection is gone; a copy stands in for that.
+      if (kind === 'rabbitmq') {
+        await world.broker.publish([
+          { id: 'charge-0', body: JSON.stringify({ id: 'charge-0', kind: 'charge', amount: 1 }) },
+        ])
+      }
+      await until('the other process applied it', async () => (await world.count('effect')) === 1)
+      frozen!.process.kill('SIGCONT')
+      await until(
+        'the intent is completed',
+        async () => (await world.count(`onceward.ledger where state = 'completed'`)) === 1,
+      )
+      await stop(others)
+      await killWorker(frozen!)
+      assert.deepEqual(await world.effects(), [{ id: 'charge-0', times: 1 }])
+      assert.equal(world.gateway.calls.get('charge-0')?.length, 1)
+    })
+  })
+}
+
+async function openWorld(kind: 'postgres' | 'rabbitmq') {
+  const database = await createDatabase()
+  const pool = createPool(database.url, { max: 2 })
+  await migrate(pool)
+  await pool.query(tables)
+  const urls = { postgres: database.url, rabbitmq: kind === 'rabbitmq' ? await rabbitmqUrl() : '' }
+  const broker = await createBroker(kind, urls)
+  const gateway = await startGateway()
+  const spawned: ReturnType<typeof spawnWorker>[] = []
+  return {
+    broker,
+    gateway,
+    async spawn(processes: number, extra: { freezeIn?: string; handlerTimeoutMs?: number } = {}) {
+      const workers = Array.from({ length: processes }, () =>
+        spawnWorker({
+          task: 'consume',
+          databaseUrl: database.url,
+          rabbitmqUrl: urls.rabbitmq,
+          gatewayUrl: gateway.url,
+          declaration: broker.declaration,
+          deadLetter: broker.deadLetter,
+          ledgerLeaseMs: 3_000,
+          ...extra,
+        }),
+      )
+      spawned.push(...workers)
+      await Promise.all(workers.map(worker => worker.running))
+      return workers
+    },
+    count: async (from: string) =>
+      (await pool.query(`select count(*)::int from ${from}`)).rows[0].count as number,
+    effects: async () =>
+      (await pool.query(`select id, times from effect order by length(id), id`)).rows as {
+        id: string
+        times: number
+      }[],
+    async [Symbol.asyncDispose]() {
+      for (const worker of spawned) worker.process.kill('SIGKILL')
+      await Promise.all(spawned.map(worker => worker.ended))
+      await gateway.close()
+      await broker.close()
+      await pool.end()
+      await database.drop()
+    },
+  }
+}
+
+async function stop(workers: readonly ReturnType<typeof spawnWorker>[]): Promise<void> {
+  for (const worker of workers) worker.process.kill('SIGTERM')
+  for (const worker of workers) assert.equal((await worker.ended).code, 0)
+}

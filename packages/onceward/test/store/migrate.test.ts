@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createPool, createPostgresStore, migrate } from 'onceward/postgres'
+import { createDatabase, skipWithout } from '../services/services.ts'
+
+const facts = {
+  name: 'gate',
+  generation: 1,
+  owner: 'tests',
+  risk: 'money',
+  mode: 'live',
+  handlerVersion: '1',
+  instance: 'test',
+  handlerTimeoutMs: 1_000,
+  deadLetterTo: null,
+}
+
+describe('migrations', await skipWithout('postgres'), () => {
+  test('eight processes migrating at once leave one schema', async () => {
+    await using database = await freshDatabase()
+    const pools = Array.from({ length: 8 }, () => createPool(database.url, { max: 1 }))
+    const results = await Promise.all(pools.map(pool => migrate(pool)))
+    await Promise.all(pools.map(pool => pool.end()))
+    assert.equal(results.filter(result => result.applied.includes('spine')).length, 1)
+    assert.deepEqual(new Set(results.map(result => result.to)).size, 1)
+  })
+
+  test('a database without the schema is refused with what to do', async () => {
+    await using database = await freshDatabase()
+    await using store = closing(createPostgresStore({ url: database.url }))
+    await assert.rejects(store.enroll(facts), { code: 'schema_missing', message: /onceward migrate/ })
+  })
+
+  test('a schema older than the code is refused; a newer one only when it says so', async () => {
+    await using database = await freshDatabase()
+    await migrate(database.pool)
+    await using store = closing(createPostgresStore({ url: database.url }))
+    await store.enroll(facts)
+
+    await database.pool.query(
+      `insert into onceward.migration (version, name, compatible_from) values (900, 'later', 1)`,
+    )
+    await store.enroll(facts)
+    await database.pool.query('update onceward.migration set compatible_from = 900 where version = 900')
+    await assert.rejects(store.enroll(facts), { code: 'schema_too_new', message: /newer version/ })
+    await database.pool.query('delete from onceward.migration where version > 0')
+    await database.pool.query(
+      `insert into onceward.migration (version, name, compatible_from) values (0, 'earlier', 0)`,
+    )
+    await assert.rejects(store.enroll(facts), { code: 'schema_too_old', message: /onceward migrate/ })
+  })
+
+  test('the database of another environment is refused and left alone', async () => {
+    await using database = await freshDatabase()
+    await migrate(database.pool, { environment: 'staging' })
+    await using store = closing(createPostgresStore({ url: database.url, environment: 'production' }))
+    await assert.rejects(store.enroll(facts), { code: 'wrong_environment', message: /"staging"/ })
+    await assert.rejects(migrate(database.pool, { environment: 'production' }), { code: 'wrong_environment' })
+    const { rows } = await database.pool.query('select count(*)::int from onceward.consumer')
+    assert.equal(rows[0].count, 0)
+  })
+})
+
+async function freshDatabase() {
+  const database = await createDatabase()
+  const pool = createPool(database.url, { max: 2 })
+  return {
+    url: database.url,
+    pool,
+    async [Symbol.asyncDispose]() {
+      await pool.end()
+      await database.drop()
+    },
+  }
+}
+
+function closing<T extends { close(): Promise<void> }>(store: T): T & AsyncDisposable {
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() })
+}
