@@ -1,0 +1,301 @@
+import type { Delivery, OpenOptions, Subscription } from '../../contracts/source.ts'
+import type { Reach } from '../../crash-points.ts'
+import { errorText, OncewardError } from '../../errors.ts'
+import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { Log } from '../../surroundings.ts'
+import { claimMessages } from './claim-messages.ts'
+import { HintListener } from './hint-listener.ts'
+import { Holdings, type Lease, type Token } from './holdings.ts'
+import { disownLostClaim, freeExpired } from './lease.ts'
+import { LeaseKeeper } from './lease-keeper.ts'
+import { settleMessages } from './settle-messages.ts'
+import { Signal } from './signal.ts'
+import { configurationTrouble } from './trouble.ts'
+
+export interface SubscriptionOptions extends OpenOptions {
+  readonly name: string
+  readonly queue: string
+  readonly keyOrder: boolean
+  readonly leaseMs: number
+  readonly pool: SqlPool
+  readonly ownsPool: boolean
+  readonly log: Log
+  readonly reach: Reach
+  readonly instance: string
+}
+
+const pollMinMs = 5
+const pollMaxMs = 250
+const retryMinMs = 50
+const retryMaxMs = 2_000
+const closeTimeoutMs = 5_000
+/** Expired leases are looked for, and the queue is looked through from its start, this often. */
+const lookAroundMs = 1_000
+/** Larger claims make the first message of a burst wait for the last. */
+const claimMax = 1_000
+
+/**
+ * One loop claims ahead of the consumer; a heartbeat keeps the lease; settling runs beside both.
+ *
+ *   no lease ──begin──▶ leased ──heartbeat refused──▶ no lease (held messages are forgotten: others get them)
+ *   in either: server away ──▶ waits, tries again      configuration error ──▶ failed: receive rejects
+ *   any ──close──▶ closed, lease released
+ */
+export class PostgresSubscription implements Subscription {
+  readonly #options: SubscriptionOptions
+  readonly #holdings: Holdings
+  readonly #keeper: LeaseKeeper
+  readonly #listener: HintListener
+  readonly #work = new Signal()
+  readonly #arrivals = new Signal()
+  #queueId = 0
+  #failure: OncewardError | null = null
+  #closed = false
+  /** Null until the first attempt to reach the server ended. */
+  #up: boolean | null = null
+  #running: Promise<void> = Promise.resolve()
+  /** Settled, but the server did not answer: told again while the lease lives. */
+  #owed: string[] = []
+  /** A claim's answer was lost. */
+  #doubt = false
+  #cursor = '0'
+  #lookedAroundMs = Number.NEGATIVE_INFINITY
+  #idleMs = pollMinMs
+
+  private constructor(options: SubscriptionOptions) {
+    this.#options = options
+    this.#holdings = new Holdings(options.inFlightMax, options.inFlightBytesMax, options.queue)
+    this.#keeper = new LeaseKeeper(
+      options.pool,
+      options.leaseMs,
+      () => this.#arrivals.wake(),
+      () => this.#lost(),
+    )
+    this.#listener = new HintListener(
+      options.pool,
+      options.queue,
+      () => this.#hinted(),
+      reason => options.onEvent({ kind: 'warning', reason }),
+    )
+  }
+
+  static async open(options: SubscriptionOptions): Promise<PostgresSubscription> {
+    const subscription = new PostgresSubscription(options)
+    try {
+      await subscription.#begin()
+    } catch (error) {
+      const trouble = configurationTrouble(error, options.name)
+      if (trouble !== null) {
+        if (options.ownsPool) await options.pool.end().catch(() => {})
+        throw trouble
+      }
+      subscription.#down(error)
+    }
+    subscription.#listener.start()
+    subscription.#running = subscription.#run()
+    return subscription
+  }
+
+  async receive(max: number): Promise<readonly Delivery[]> {
+    for (;;) {
+      if (this.#failure !== null) throw this.#failure
+      if (this.#closed) return []
+      if (this.#holdings.buffered > 0 && this.#keeper.live) break
+      await this.#arrivals.wait()
+    }
+    const deliveries = this.#holdings.take(max)
+    if (this.#holdings.buffered === 0) this.#work.wake()
+    return deliveries
+  }
+
+  async settle(deliveries: readonly Delivery[]): Promise<{ missed: number }> {
+    const lease = this.#keeper.current
+    const ids: string[] = []
+    for (const { token } of deliveries) if ((token as Token).lease === lease) ids.push((token as Token).id)
+    const skipped = deliveries.length - ids.length
+    if (lease === null || ids.length === 0) return { missed: skipped }
+    try {
+      return { missed: skipped + (await this.#tell(lease, ids)) }
+    } catch (error) {
+      this.#down(error)
+      if (lease === this.#keeper.current) this.#owed.push(...ids)
+      return { missed: deliveries.length }
+    }
+  }
+
+  isLive(delivery: Delivery): boolean {
+    return (delivery.token as Token).lease === this.#keeper.current && this.#keeper.live
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#keeper.stop()
+    this.#listener.close()
+    this.#work.wake()
+    this.#arrivals.wake()
+    let timer: NodeJS.Timeout | undefined
+    const tooLong = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, closeTimeoutMs)
+    })
+    await Promise.race([this.#leave(), tooLong])
+    clearTimeout(timer)
+  }
+
+  async #leave(): Promise<void> {
+    const { pool, ownsPool, log, name } = this.#options
+    try {
+      await this.#running
+      await this.#keeper.release()
+      if (ownsPool) await pool.end()
+    } catch (error) {
+      log.warn('lease not released, its messages come back when it expires', {
+        source: name,
+        error: errorText(error),
+      })
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { pool, queue, name, instance } = this.#options
+    const { rows } = await pool.query('select id from onceward.queue where name = $1', [queue])
+    if (rows.length === 0) {
+      throw new OncewardError(
+        'configuration',
+        `${name} does not exist in this database. Nothing was taken, nothing is lost. Create it with createQueue, or check the name and the connection string.`,
+      )
+    }
+    this.#queueId = rows[0].id
+    await this.#keeper.take(this.#queueId, instance)
+    this.#lookedAroundMs = Number.NEGATIVE_INFINITY
+    this.#connected()
+  }
+
+  async #run(): Promise<void> {
+    let retryMs = retryMinMs
+    while (!this.#closed && this.#failure === null) {
+      try {
+        await this.#step()
+        retryMs = retryMinMs
+      } catch (error) {
+        this.#failure = configurationTrouble(error, this.#options.name)
+        if (this.#failure !== null) break
+        this.#down(error)
+        await this.#work.wait(retryMs)
+        retryMs = Math.min(retryMaxMs, retryMs * 2)
+      }
+    }
+    this.#arrivals.wake()
+  }
+
+  async #step(): Promise<void> {
+    if (this.#up !== true) await this.#keeper.beat()
+    if (this.#keeper.current === null) await this.#begin()
+    const lease = this.#keeper.current!
+    if (this.#doubt && !(await this.#disown(lease))) return
+    this.#connected()
+    await this.#tellOwed(lease)
+    await this.#lookAround()
+    const room = this.#holdings.room
+    if (room === null) return this.#work.wait(lookAroundMs)
+    if (await this.#claim(lease, room)) this.#idleMs = pollMinMs
+    else if (this.#cursor !== '0') this.#cursor = '0'
+    else await this.#idle()
+  }
+
+  async #claim(lease: Lease, room: { count: number; bytes: number }): Promise<boolean> {
+    const { pool, keyOrder, reach } = this.#options
+    const countMax = Math.min(room.count, claimMax)
+    this.#doubt = true
+    const rows = await claimMessages(pool, {
+      queueId: this.#queueId,
+      leaseId: lease.id,
+      epoch: lease.epoch,
+      keyOrder,
+      afterId: this.#cursor,
+      countMax,
+      bytesMax: Math.max(0, room.bytes),
+      oversized: this.#holdings.empty,
+    })
+    this.#doubt = false
+    if (rows.length === 0) return false
+    reach('postgres.leased')
+    this.#cursor = rows.length === countMax ? rows.at(-1)!.id : '0'
+    if (lease !== this.#keeper.current) return true
+    this.#holdings.add(lease, rows)
+    this.#arrivals.wake()
+    return true
+  }
+
+  async #idle(): Promise<void> {
+    const waitMs = this.#idleMs
+    this.#idleMs = Math.min(pollMaxMs, waitMs * 2)
+    await this.#work.wait(waitMs)
+  }
+
+  /** The cursor is a hint that saves reading leased rows again: messages committed late and freed ones lie behind it. */
+  async #lookAround(): Promise<void> {
+    if (performance.now() - this.#lookedAroundMs < lookAroundMs) return
+    this.#lookedAroundMs = performance.now()
+    this.#cursor = '0'
+    await freeExpired(this.#options.pool, this.#queueId)
+  }
+
+  async #disown(lease: Lease): Promise<boolean> {
+    const epoch = await disownLostClaim(this.#options.pool, lease.id, this.#holdings.ids)
+    this.#doubt = false
+    if (epoch === null) this.#keeper.lose(lease)
+    else lease.epoch = epoch
+    return epoch !== null
+  }
+
+  async #tellOwed(lease: Lease): Promise<void> {
+    const ids = this.#owed.splice(0)
+    if (ids.length === 0) return
+    try {
+      await this.#tell(lease, ids)
+    } catch (error) {
+      this.#owed.push(...ids)
+      throw error
+    }
+  }
+
+  /** Answers how many were not there any more. */
+  async #tell(lease: Lease, ids: readonly string[]): Promise<number> {
+    const deleted = await settleMessages(this.#options.pool, this.#queueId, lease.id, ids)
+    if (lease === this.#keeper.current) {
+      this.#holdings.forget(ids)
+      this.#work.wake()
+    }
+    return ids.length - deleted
+  }
+
+  #lost(): void {
+    this.#holdings.clear()
+    this.#owed = []
+    this.#doubt = false
+    this.#down(
+      'the lease expired before it was extended: its messages go to whoever is alive, a new lease is taken',
+    )
+    this.#work.wake()
+  }
+
+  #hinted(): void {
+    this.#idleMs = pollMinMs
+    this.#work.wake()
+  }
+
+  #connected(): void {
+    if (this.#up === true) return
+    this.#up = true
+    this.#options.onEvent({ kind: 'connected' })
+    this.#arrivals.wake()
+  }
+
+  #down(error: unknown): void {
+    if (this.#up === false) return
+    this.#up = false
+    this.#options.onEvent({ kind: 'disconnected', reason: errorText(error, 500) })
+    this.#work.wake()
+  }
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Delivery } from '../../src/contracts/source.ts'
+import { createPostgresSource, postgresQueue, publish } from '../../src/sources/postgres/index.ts'
+import { skipWithout } from '../services/services.ts'
+import {
+  type Opened,
+  receiveCount,
+  type TestQueues,
+  testQueues,
+  texts,
+  withoutHeartbeat,
+} from './queue-under-test.ts'
+
+const guard = await skipWithout('postgres')
+const queues = guard.skip ? (null as unknown as TestQueues) : await testQueues()
+after(() => queues?.close())
+
+describe('a PostgreSQL queue with key order', guard, () => {
+  it('offers key order only when declared so', () => {
+    const order = (keyOrder: boolean) =>
+      createPostgresSource(postgresQueue('q', { keyOrder }), { pool: queues.pool }).capabilities.order
+    assert.deepEqual(
+      [order(false), order(true)],
+      [
+        { key: false, partition: false },
+        { key: true, partition: false },
+      ],
+    )
+  })
+
+  it('gives a key to one subscription at a time, in order', async () => {
+    const queue = await queues.createQueue()
+    const [keys, perKey] = [20, 60]
+    await queues.publishKeyed(
+      queue,
+      ...Array.from(
+        { length: keys * perKey },
+        (_, i) => [`k${i % keys}`, `${Math.floor(i / keys)}`] as const,
+      ),
+    )
+    const next = new Map<string, number>()
+    const holder = new Map<string, { who: number; count: number }>()
+    let left = keys * perKey
+    const take = (who: number, { key, body }: Delivery) => {
+      const held = holder.get(key!) ?? { who, count: 0 }
+      assert.equal(held.who, who, `${key} is held by another subscription`)
+      assert.equal(Number(body.toString()), next.get(key!) ?? 0)
+      holder.set(key!, { who, count: held.count + 1 })
+      next.set(key!, Number(body.toString()) + 1)
+    }
+    const giveUp = ({ key }: Delivery) => {
+      const held = holder.get(key!)!
+      if (held.count === 1) holder.delete(key!)
+      else holder.set(key!, { ...held, count: held.count - 1 })
+    }
+    const work = async (subscription: Opened, who: number) => {
+      while (left > 0) {
+        const deliveries = await subscription.receive(7)
+        for (const one of deliveries) take(who, one)
+        for (let turns = 0; turns < 5; turns++) await turn()
+        left -= deliveries.length
+        for (const one of deliveries) giveUp(one)
+        assert.deepEqual(await subscription.settle(deliveries), { missed: 0 })
+        if (left === 0) await Promise.all(subscriptions.map(one => one.close()))
+      }
+    }
+    const subscriptions = await Promise.all(
+      [0, 1, 2].map(() => queues.open(queue, { keyOrder: true, inFlightMax: 20 })),
+    )
+    await Promise.all(subscriptions.map(work))
+    assert.deepEqual(
+      [...next.values()],
+      Array.from({ length: keys }, () => perKey),
+    )
+  })
+
+  it('keeps later messages of a key back while another holds an earlier one, not those of other keys or none', async () => {
+    const queue = await queues.createQueue()
+    await queues.publishKeyed(queue, ['k', 'k1'])
+    const holder = await queues.open(queue, { keyOrder: true })
+    const held = await receiveCount(holder, 1)
+    const rival = await queues.open(queue, { keyOrder: true, inFlightMax: 10 })
+    await holder.settle([])
+    const full = await queues.open(queue, { keyOrder: true, inFlightMax: 1 })
+    await publish(queues.pool, queue, [{ body: 'loose' }])
+    const loose = await Promise.race([receiveCount(rival, 1), receiveCount(full, 1), receiveCount(holder, 1)])
+    assert.deepEqual(texts(loose), ['loose'])
+    await holder.settle(held)
+  })
+
+  it('hands a key to the heir of an expired lease in order, and nothing of it before', async () => {
+    const queue = await queues.createQueue()
+    await queues.publishKeyed(queue, ['k', 'k1'], ['k', 'k2'])
+    const dead = await queues.open(queue, {
+      keyOrder: true,
+      leaseMs: 1_500,
+      inFlightMax: 2,
+      pool: withoutHeartbeat(queues.pool),
+    })
+    assert.deepEqual(texts(await receiveCount(dead, 2)), ['k1', 'k2'])
+    await queues.publishKeyed(queue, ['k', 'k3'], ['other', 'o1'])
+    const heir = await queues.open(queue, { keyOrder: true })
+    assert.deepEqual(texts(await heir.receive(10)), ['o1'])
+    assert.deepEqual(texts(await receiveCount(heir, 3)), ['k1', 'k2', 'k3'])
+  })
+
+  it('lets later messages of a key wait for one that an operator has locked', async () => {
+    const queue = await queues.createQueue()
+    await queues.publishKeyed(queue, ['k', 'k1'], ['k', 'k2'], ['j', 'j1'])
+    const operator = await queues.pool.connect()
+    await operator.query('begin')
+    await operator.query(
+      `select from onceward.queue_message where convert_from(body, 'utf8') = 'k1' and key = 'k' for update`,
+    )
+    const subscription = await queues.open(queue, { keyOrder: true })
+    assert.deepEqual(texts(await subscription.receive(10)), ['j1'])
+    await operator.query('rollback')
+    operator.release()
+    assert.deepEqual(texts(await receiveCount(subscription, 2)), ['k1', 'k2'])
+  })
+})

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Delivery, OpenOptions, SourceEvent, Subscription } from '../../src/contracts/source.ts'
+import type { Reach } from '../../src/crash-points.ts'
+import {
+  createPostgresSource,
+  createQueue,
+  type PostgresQueueOptions,
+  postgresQueue,
+  publish,
+} from '../../src/sources/postgres/index.ts'
+import { migrate } from '../../src/stores/postgres/migrate.ts'
+import { createPool, type SqlClient, type SqlPool } from '../../src/stores/postgres/pool.ts'
+import { createDatabase } from '../services/services.ts'
+
+export type Opened = Subscription & { readonly events: SourceEvent[] }
+
+interface OpenSettings extends PostgresQueueOptions, Partial<OpenOptions> {
+  readonly pool?: SqlPool
+  readonly reach?: Reach
+}
+
+export interface TestQueues {
+  readonly url: string
+  readonly pool: SqlPool
+  createQueue(): Promise<string>
+  publish(queue: string, ...bodies: string[]): Promise<void>
+  publishKeyed(queue: string, ...keyed: (readonly [key: string, body: string])[]): Promise<void>
+  open(queue: string, settings?: OpenSettings): Promise<Opened>
+  close(): Promise<void>
+}
+
+/** A migrated database of its own; everything opened through it is closed with it. */
+export async function testQueues(): Promise<TestQueues> {
+  const database = await createDatabase()
+  const pool = createPool(database.url)
+  await migrate(pool)
+  const opened: Subscription[] = []
+  return {
+    url: database.url,
+    pool,
+    async createQueue() {
+      const name = `q_${randomBytes(4).toString('hex')}`
+      await createQueue(pool, name)
+      return name
+    },
+    publish: (queue, ...bodies) =>
+      publish(
+        pool,
+        queue,
+        bodies.map(body => ({ body })),
+      ),
+    publishKeyed: (queue, ...keyed) =>
+      publish(
+        pool,
+        queue,
+        keyed.map(([key, body]) => ({ key, body })),
+      ),
+    async open(queue, { pool: ownPool = pool, reach, keyOrder = false, leaseMs = 30_000, ...open } = {}) {
+      const events: SourceEvent[] = []
+      const source = createPostgresSource(postgresQueue(queue, { keyOrder, leaseMs }), {
+        pool: ownPool,
+        ...(reach === undefined ? {} : { reach }),
+      })
+      const subscription = await source.open({
+        inFlightMax: 2_000,
+        inFlightBytesMax: 64 * 1024 * 1024,
+        onEvent: event => events.push(event),
+        ...open,
+      })
+      opened.push(subscription)
+      return Object.assign(subscription, { events })
+    },
+    async close() {
+      await Promise.all(opened.map(one => one.close()))
+      await pool.end()
+      await database.drop()
+    },
+  }
+}
+
+export const texts = (deliveries: readonly Delivery[]) => deliveries.map(({ body }) => body.toString())
+
+/** Receives until `count` deliveries have come, or the subscription was closed. */
+export async function receiveCount(
+  subscription: Subscription,
+  count: number,
+  max = 500,
+): Promise<Delivery[]> {
+  const all: Delivery[] = []
+  while (all.length < count) {
+    const deliveries = await subscription.receive(Math.min(max, count - all.length))
+    if (deliveries.length === 0) break
+    all.push(...deliveries)
+  }
+  return all
+}
+
+/** Looks again until the condition holds; the test runner's time limit ends a hopeless wait. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await turn()
+}
+
+/** The same pool, except that statements containing `part` meet `instead`. */
+export function poolWith(
+  pool: SqlPool,
+  part: string,
+  instead: (run: () => ReturnType<SqlPool['query']>) => ReturnType<SqlPool['query']>,
+): SqlPool {
+  const through =
+    (query: SqlPool['query']): SqlPool['query'] =>
+    (text, values) =>
+      text.includes(part) ? instead(() => query(text, values)) : query(text, values)
+  return {
+    query: through((text, values) => pool.query(text, values)),
+    async connect(): Promise<SqlClient> {
+      const client = await pool.connect()
+      return {
+        query: through((text, values) => client.query(text, values)),
+        release: destroy => client.release(destroy),
+        on: (event, listener) => client.on(event, listener),
+        removeListener: (event, listener) => client.removeListener(event, listener),
+      }
+    },
+    end: () => pool.end(),
+  }
+}
+
+/** As if the process were frozen or its network cut: beats are sent and never answered, nor do they arrive. */
+export const withoutHeartbeat = (pool: SqlPool) =>
+  poolWith(pool, 'update onceward.queue_lease set until', () => new Promise(() => {}))
+
+export const brokenConnection = () => new Error('Connection terminated unexpectedly')
