@@ -2,6 +2,7 @@ import type { AttemptRecord, Conclusion, HeldRecord, StoreSession } from '../con
 import { OncewardError } from '../errors.ts'
 import { storableText } from '../message/identity.ts'
 import type { Received } from '../message/received.ts'
+import { toStoredJson } from '../stored-json.ts'
 import type { Claims } from './claim-batch.ts'
 import { countsAsAttempt, decideOutcome } from './decide-outcome.ts'
 import type { Decision, Fact } from './outcome.ts'
@@ -146,8 +147,8 @@ function heldRecord<M, Tx>(
     orderKey: status === 'parked' && spine.consumer.order === 'key' ? (envelope?.orderKey ?? null) : null,
     attempts: decision.attempts,
     body: delivery.body,
-    headers: storableJson(delivery.headers),
-    properties: storableJson(delivery.properties),
+    headers: toStoredJson(delivery.headers),
+    properties: toStoredJson(delivery.properties),
     origin: delivery.origin,
     position: delivery.position,
     brokerKey: storableText(delivery.key, 1_000),
@@ -157,15 +158,6 @@ function heldRecord<M, Tx>(
     messageType: envelope?.type ?? storableText(delivery.properties.type),
     schemaVersion: envelope?.schemaVersion ?? null,
   }
-}
-
-/** Headers as JSON; bytes as `{"$bytes": base64}` so that a redrive can restore them exactly. */
-function storableJson(value: unknown): string {
-  return JSON.stringify(value, function replace(this: Record<string, unknown>, key, converted) {
-    const original = this[key]
-    if (original instanceof Uint8Array) return { $bytes: Buffer.from(original).toString('base64') }
-    return typeof original === 'bigint' ? `${original}` : converted
-  })
 }
 
 function halted<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): OncewardError {

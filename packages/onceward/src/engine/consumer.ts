@@ -22,6 +22,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly mode?: Mode
   /** Names this process in the runs table. */
   readonly instance: string
+  /** Called after every committed batch: what it left for a dispatcher or a relay may be taken now. */
+  readonly onCommitted?: () => void
 }
 
 export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted'
@@ -168,6 +170,7 @@ export class ConsumerProcess<M, Tx> {
     const began = world.clock.nowMs()
     try {
       const decided = await this.#processUntilDecided(batch as readonly Received<M>[])
+      this.#options.onCommitted?.()
       this.#size.took(batch.length, world.clock.nowMs() - began)
       await this.#settle(decided)
       this.#held.hold(decided)

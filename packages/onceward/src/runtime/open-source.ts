@@ -38,7 +38,7 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
 async function openPostgres(declaration: SourceDeclaration, { pool, world }: BrokerAccess): Promise<Broker> {
   const { createPostgresSource, createQueue } = await import('../sources/postgres/index.ts')
   const { createPostgresPublisher } = await import('../effects/publish/postgres-publisher.ts')
-  await createQueue(pool, (declaration as { queue: string }).queue)
+  await createQueue(pool, (declaration as SourceDeclaration & { queue: string }).queue)
   return {
     source: createPostgresSource(declaration as never, { pool, log: world.log, reach: world.reach }),
     ensureQueue: async name => void (await createQueue(pool, name)),

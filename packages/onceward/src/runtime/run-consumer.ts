@@ -7,7 +7,7 @@ import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type SqlPool } from '../stores/postgres/pool.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { openBroker } from './open-source.ts'
+import { type Broker, openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
@@ -46,58 +46,78 @@ export async function runConsumer<M>(
   options: RunOptions,
 ): Promise<Running> {
   const world = options.world ?? realSurroundings()
-  const parts = options.parts ?? ['consumer', 'dispatcher', 'relay']
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   const pool = createPool(options.databaseUrl, { max: consumer.batch.inFlightMax + 6 })
-  const started: Lifecycle[] = []
+  const carriers: Carrier[] = []
+  let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
     const broker = await openBroker(consumer.source, { pool, rabbitmqUrl: options.rabbitmqUrl, world })
-    if (consumer.failure.deadLetter !== null && parts.includes('relay')) {
-      await broker.ensureQueue(consumer.failure.deadLetter)
-      const publisher = await broker.openPublisher()
-      started.push(
-        closing(createRelay({ pool, broker: consumer.source.kind, publisher, world }), () =>
-          publisher.close(),
-        ),
-      )
-    }
-    const targets = consumer.effect?.external ?? {}
-    if (parts.includes('dispatcher') && Object.keys(targets).length > 0) {
-      started.push(
-        createDispatcher({
+    const wanted = new Set(options.parts ?? ['consumer', 'dispatcher', 'relay'])
+    if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
+    if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
+    if (wanted.has('consumer')) {
+      spine = new ConsumerProcess({
+        consumer,
+        source: broker.source,
+        store: createPostgresStore({
           pool,
-          targets,
-          consumerName: consumer.name,
-          world,
-          instance,
-          ...(options.dispatcherLeaseMs && { leaseMs: options.dispatcherLeaseMs }),
+          log: world.log,
+          ...(options.environment && { environment: options.environment }),
         }),
-      )
+        world,
+        instance,
+        mode: options.mode ?? 'live',
+        onCommitted: () => {
+          for (const carrier of carriers) carrier.kick()
+        },
+      })
     }
-    const store = createPostgresStore({
-      pool,
-      log: world.log,
-      ...(options.environment && { environment: options.environment }),
-    })
-    const spine = parts.includes('consumer')
-      ? new ConsumerProcess({
-          consumer,
-          source: broker.source,
-          store,
-          world,
-          instance,
-          mode: options.mode ?? 'live',
-        })
-      : null
-    if (spine !== null) started.push(spine)
-    for (const part of started) await part.start()
-    return running(spine as ConsumerProcess<unknown, SqlTransaction> | null, started, pool)
+    const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
+    for (const part of parts) await part.start()
+    return running(spine as ConsumerProcess<unknown, SqlTransaction> | null, parts, pool)
   } catch (error) {
-    for (const part of started) part.leave()
+    for (const carrier of carriers) carrier.leave()
+    await Promise.allSettled(carriers.map(carrier => carrier.finished))
     await pool.end()
     throw error
   }
+}
+
+/** A contract without a dead-letter queue leaves nothing in the outbox. */
+async function openRelay<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  broker: Broker,
+  pool: SqlPool,
+  world: Surroundings,
+): Promise<Carrier[]> {
+  if (consumer.failure.deadLetter === null) return []
+  await broker.ensureQueue(consumer.failure.deadLetter)
+  const publisher = await broker.openPublisher()
+  const relay = createRelay({ pool, broker: consumer.source.kind, publisher, world })
+  return [closing(relay, () => publisher.close())]
+}
+
+function openDispatcher<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  options: RunOptions,
+  pool: SqlPool,
+  world: Surroundings,
+  instance: string,
+): Carrier[] {
+  const targets = consumer.effect?.external ?? {}
+  if (Object.keys(targets).length === 0) return []
+  const leaseMs = options.dispatcherLeaseMs
+  return [
+    createDispatcher({
+      pool,
+      targets,
+      consumerName: consumer.name,
+      world,
+      instance,
+      ...(leaseMs && { leaseMs }),
+    }),
+  ]
 }
 
 interface Lifecycle {
@@ -107,13 +127,24 @@ interface Lifecycle {
   readonly finished: Promise<void>
 }
 
-function closing(part: Lifecycle, close: () => Promise<void>): Lifecycle {
+/** Carries away what the consumer's transactions leave behind. */
+interface Carrier extends Lifecycle {
+  kick(): void
+}
+
+function closing(part: Carrier, close: () => Promise<void>): Carrier {
   const finished = part.finished.then(close, async error => {
     await close()
     throw error
   })
   finished.catch(() => {})
-  return { start: () => part.start(), drain: ms => part.drain(ms), leave: () => part.leave(), finished }
+  return {
+    start: () => part.start(),
+    kick: () => part.kick(),
+    drain: deadlineMs => part.drain(deadlineMs),
+    leave: () => part.leave(),
+    finished,
+  }
 }
 
 function running(

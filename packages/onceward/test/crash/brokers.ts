@@ -55,31 +55,40 @@ async function postgresBroker(name: string, url: string): Promise<TestBroker> {
 }
 
 async function rabbitBroker(name: string, url: string): Promise<TestBroker> {
-  const connection = await amqp.connect(url)
-  const channel = await connection.createConfirmChannel()
   const deadLetter = `${name}.dead`
   const options = { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 } }
-  await channel.assertQueue(name, options)
+  /** A connection per question: the server may be killed between two of them. */
+  const ask = async <T>(question: (channel: amqp.ConfirmChannel) => Promise<T>): Promise<T> => {
+    const connection = await amqp.connect(url)
+    try {
+      return await question(await connection.createConfirmChannel())
+    } finally {
+      await connection.close()
+    }
+  }
+  await ask(channel => channel.assertQueue(name, options))
   return {
     declaration: queue(name),
     deadLetter,
-    async publish(messages) {
-      for (const { body } of messages) channel.sendToQueue(name, Buffer.from(body), { persistent: true })
-      await channel.waitForConfirms()
-    },
-    depth: async () => (await channel.checkQueue(name)).messageCount,
-    async deadLetters() {
-      const ids: string[] = []
-      for (;;) {
-        const message = await channel.get(deadLetter, { noAck: true })
-        if (message === false) return ids
-        ids.push(message.properties.messageId as string)
-      }
-    },
-    async close() {
-      await channel.deleteQueue(name)
-      await channel.deleteQueue(deadLetter)
-      await connection.close()
-    },
+    publish: messages =>
+      ask(async channel => {
+        for (const { body } of messages) channel.sendToQueue(name, Buffer.from(body), { persistent: true })
+        await channel.waitForConfirms()
+      }),
+    depth: () => ask(async channel => (await channel.checkQueue(name)).messageCount),
+    deadLetters: () =>
+      ask(async channel => {
+        const ids: string[] = []
+        for (;;) {
+          const message = await channel.get(deadLetter, { noAck: true })
+          if (message === false) return ids
+          ids.push(message.properties.messageId as string)
+        }
+      }),
+    close: () =>
+      ask(async channel => {
+        await channel.deleteQueue(name)
+        await channel.deleteQueue(deadLetter)
+      }),
   }
 }

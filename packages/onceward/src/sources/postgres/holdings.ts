@@ -1,4 +1,5 @@
 import type { Delivery, DeliveryProperties } from '../../contracts/source.ts'
+import { fromStoredJson } from '../../stored-json.ts'
 import type { ClaimedRow } from './claim-messages.ts'
 
 /** One right to messages. Compared by identity: a delivery belongs to exactly one of these. */
@@ -81,7 +82,7 @@ export class Holdings {
     const token: Token = { lease, id: row.id }
     return {
       body: row.body,
-      headers: row.headers === null ? empty : JSON.parse(row.headers),
+      headers: row.headers === null ? empty : fromStoredJson(row.headers),
       properties: propertiesOf(row),
       origin: this.#origin,
       position: null,

@@ -1,5 +1,6 @@
 import type { DeliveryProperties } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
+import { toStoredJson } from '../../stored-json.ts'
 
 export interface PostgresMessage {
   /** Bytes are kept exactly, text as UTF-8, anything else as JSON. */
@@ -56,5 +57,5 @@ function bytesOf(body: PostgresMessage['body']): Buffer {
 }
 
 function jsonText(value: object | undefined): string {
-  return value === undefined ? '{}' : JSON.stringify(value)
+  return value === undefined ? '{}' : toStoredJson(value)
 }

@@ -127,7 +127,7 @@ create table onceward.ledger (
   last_error      text,
   unique (consumer_name, target, effect_key)
 );
-create index ledger_due on onceward.ledger (due_at)
+create index ledger_due on onceward.ledger (consumer_name, target, due_at)
   where state in ('pending', 'in flight', 'retryable', 'unknown');
 
 create table onceward.outbox (

@@ -1,0 +1,78 @@
+import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { Target } from './target.ts'
+
+/** A ledger row this dispatcher holds under a lease; `epoch` fences whoever held it before. */
+export interface ClaimedEffect {
+  readonly id: string
+  readonly epoch: number
+  readonly target: string
+  readonly key: string
+  /** Including this one. */
+  readonly attempts: number
+  /** An earlier attempt may have taken effect: it timed out, or its dispatcher was never heard of again. */
+  readonly doubtful: boolean
+  /** The attempts were used up before this claim; none was added. */
+  readonly exhausted: boolean
+  /** Age of the intent by the database's clock. */
+  readonly ageMs: number
+  readonly requestDigest: Buffer
+  readonly contentType: string
+  readonly body: Buffer
+}
+
+export interface FreeTarget {
+  readonly target: Target
+  readonly slots: number
+}
+
+/**
+ * A lease in one statement, by the database's clock alone. Rows another dispatcher is claiming are skipped, so two
+ * never wait for each other. The clock is read in a subselect: compared directly, a volatile function keeps the
+ * planner from ending the index scan at the first row that is not due.
+ */
+const claim = `
+  with free (target, slots, attempts_max, lease_ms) as (
+    select * from unnest($2::text[], $3::int[], $4::int[], $5::float8[])
+  ), due as materialized (
+    select ledger.id, ledger.state, ledger.attempts >= free.attempts_max as exhausted, free.lease_ms
+    from free cross join lateral (
+      select id, state, attempts from onceward.ledger
+      where consumer_name = $1 and target = free.target
+        and state in ('pending', 'in flight', 'retryable', 'unknown')
+        and due_at <= (select clock_timestamp())
+      order by due_at limit free.slots for update skip locked
+    ) as ledger
+  )
+  update onceward.ledger
+  set state = 'in flight', epoch = epoch + 1, attempts = attempts + case when exhausted then 0 else 1 end,
+    due_at = clock_timestamp() + lease_ms * interval '1 millisecond', last_attempt_at = clock_timestamp()
+  from due where ledger.id = due.id
+  returning ledger.id, epoch, target, effect_key, attempts, exhausted, due.state in ('in flight', 'unknown') as doubtful,
+    extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as age_ms, request_digest, content_type, body`
+
+export async function claimEffects(
+  pool: SqlPool,
+  consumerName: string,
+  free: readonly FreeTarget[],
+): Promise<readonly ClaimedEffect[]> {
+  const { rows } = await pool.query(claim, [
+    consumerName,
+    free.map(({ target }) => target.name),
+    free.map(({ slots }) => slots),
+    free.map(({ target }) => target.attemptsMax),
+    free.map(({ target }) => target.leaseMs),
+  ])
+  return rows.map(row => ({
+    id: row.id,
+    epoch: row.epoch,
+    target: row.target,
+    key: row.effect_key,
+    attempts: row.attempts,
+    doubtful: row.doubtful,
+    exhausted: row.exhausted,
+    ageMs: row.age_ms,
+    requestDigest: row.request_digest,
+    contentType: row.content_type,
+    body: row.body,
+  }))
+}

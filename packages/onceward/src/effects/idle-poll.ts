@@ -1,0 +1,33 @@
+import type { Surroundings } from '../surroundings.ts'
+
+const delayMinMs = 20
+const delayMaxMs = 500
+
+/** The one timer of a loop that looks for work: 20 ms after finding some, doubling to 500 ms while there is none. */
+export class IdlePoll {
+  readonly #world: Pick<Surroundings, 'timers'>
+  readonly #look: () => void
+  #delayMs = delayMinMs
+  #cancel: (() => void) | null = null
+
+  constructor(world: Pick<Surroundings, 'timers'>, look: () => void) {
+    this.#world = world
+    this.#look = look
+  }
+
+  /** Looks again later; a wait already running is replaced. */
+  wait(options: { readonly found?: boolean; readonly delayMs?: number } = {}): void {
+    this.cancel()
+    const delayMs = options.delayMs ?? (options.found === true ? delayMinMs : this.#delayMs)
+    this.#delayMs = options.found === true ? delayMinMs : Math.min(delayMaxMs, this.#delayMs * 2)
+    this.#cancel = this.#world.timers.after(delayMs, () => {
+      this.#cancel = null
+      this.#look()
+    })
+  }
+
+  cancel(): void {
+    this.#cancel?.()
+    this.#cancel = null
+  }
+}

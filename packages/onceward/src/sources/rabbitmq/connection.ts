@@ -1,0 +1,128 @@
+import { type Channel, type ChannelModel, connect } from 'amqplib'
+import { errorText, OncewardError } from '../../errors.ts'
+
+/** One connection, with the two things the client does not give: why it ended, and an end that cannot hang. */
+export interface Connection {
+  readonly model: ChannelModel
+  readonly brokerVersion: string
+  /** What went wrong with it, as soon as it is known; null while nothing did. */
+  readonly trouble: string | null
+  /** Resolves once, with the reason, however it ended. */
+  readonly ended: Promise<string>
+  /** Closes politely, and cuts the socket when the broker does not answer in time. Never rejects. */
+  close(timeoutMs: number): Promise<void>
+  /** Cuts the socket now. */
+  destroy(): void
+}
+
+const handshakeTimeoutMs = 5_000
+const heartbeatSeconds = 10
+const lingerMs = 1_000
+
+export async function openConnection(url: string, purpose: string): Promise<Connection> {
+  const model = await connect(withHeartbeat(url), {
+    noDelay: true,
+    keepAlive: true,
+    timeout: handshakeTimeoutMs,
+    clientProperties: { connection_name: `onceward ${purpose}` },
+  })
+  const ended = Promise.withResolvers<string>()
+  let reason: string | null = null
+  model.on('error', error => {
+    reason ??= error.message
+  })
+  model.on('close', error => ended.resolve(reason ?? error?.message ?? 'closed by this process'))
+  // With an error, because that is the only end of a socket the client notices at once.
+  const destroy = () => socketOf(model)?.destroy(new Error('cut by this process'))
+  // The client merely ends a socket whose heartbeats stopped; the peer never answers that, so it would linger.
+  void ended.promise.then(() => setTimeout(destroy, lingerMs).unref())
+  return {
+    model,
+    brokerVersion: model.connection.serverProperties.version,
+    get trouble() {
+      return reason
+    },
+    ended: ended.promise,
+    destroy,
+    close: async timeoutMs => {
+      if (!(await within(timeoutMs, model.close()))) destroy()
+    },
+  }
+}
+
+/** A channel of its own for `work`, so that a refusal (which closes the channel) costs nothing else. */
+export async function withChannel<T>(
+  { model }: Connection,
+  work: (channel: Channel) => Promise<T>,
+): Promise<T> {
+  const channel = await model.createChannel()
+  channel.on('error', () => {})
+  try {
+    return await work(channel)
+  } finally {
+    await channel.close().catch(() => {})
+  }
+}
+
+/** True when `work` settled, either way, in time. Never rejects. */
+export async function within(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>(resolve => {
+    timer = setTimeout(resolve, timeoutMs, false)
+  })
+  const settled = work.then(
+    () => true,
+    () => true,
+  )
+  return Promise.race([settled, late]).finally(() => clearTimeout(timer))
+}
+
+/** Full jitter between 50 ms and 5 s. */
+export function reconnectDelayMs(failures: number): number {
+  return Math.floor(50 + Math.random() * Math.min(5_000, 100 * 2 ** Math.min(failures, 6)))
+}
+
+/** Refuses an address no broker can be behind. Never repeats the password. */
+export function assertUrl(url: string | undefined, purpose: string): string {
+  const parsed = url === undefined ? null : URL.parse(url)
+  if (url !== undefined && parsed !== null && /^amqps?:$/.test(parsed.protocol) && parsed.hostname !== '')
+    return url
+  throw new OncewardError(
+    'configuration',
+    `${purpose} needs a URL like amqp://user:password@host:5672/vhost; ${url === undefined ? 'none was given' : 'the one given cannot be read as such'}. Nothing was opened.`,
+  )
+}
+
+/**
+ * The configuration error behind a failed connect, or null when trying again may help. The client keeps no
+ * code for refusals during the handshake, only their text, and for a missing virtual host not even that.
+ */
+export function refusal(error: unknown, purpose: string): OncewardError | null {
+  if (error instanceof OncewardError) return error
+  const text = errorText(error)
+  if (/\b403 \(ACCESS.REFUSED\)/i.test(text) || /SASL mechanism .* is not provided/.test(text)) {
+    return new OncewardError(
+      'configuration',
+      `${purpose}: RabbitMQ refused the user name or password, or the user may not do this. Nothing was consumed or settled. Check the URL and the user's permissions on the virtual host. The broker said: ${text}`,
+      { cause: error },
+    )
+  }
+  if (/Expected ConnectionOpenOk; got <ConnectionClose/.test(text)) {
+    return new OncewardError(
+      'configuration',
+      `${purpose}: RabbitMQ accepted the password but closed the connection when the virtual host was opened: it does not exist, or this user may not enter it. Nothing was consumed or settled. Check the path of the URL (/%2F is the default one).`,
+      { cause: error },
+    )
+  }
+  return null
+}
+
+function withHeartbeat(url: string): string {
+  const parsed = new URL(url)
+  if (!parsed.searchParams.has('heartbeat')) parsed.searchParams.set('heartbeat', String(heartbeatSeconds))
+  return parsed.href
+}
+
+function socketOf(model: ChannelModel): { destroy(error: Error): void } | undefined {
+  return (model.connection as { stream?: { destroy(error: Error): void } }).stream
+}

@@ -1,0 +1,80 @@
+import { errorText, OncewardError } from '../../errors.ts'
+
+/** What the management plugin knows of a queue, as far as the checks need it. */
+export interface QueueFacts {
+  readonly arguments: Readonly<Record<string, unknown>>
+  readonly type: string
+  /** After policies: null for unlimited, undefined where the broker does not say. */
+  readonly deliveryLimit: number | null | undefined
+  /** After policies: undefined while the broker has not reported which of them apply (the first seconds of a queue). */
+  readonly hasDeadLetterExchange: boolean | undefined
+}
+
+export type Asked<T> = { readonly known: T } | { readonly unknown: string }
+
+/** Asks for one queue. Says why where it cannot tell; never rejects. */
+export async function askQueue(
+  managementUrl: string | undefined,
+  amqpUrl: string,
+  queue: string,
+): Promise<Asked<QueueFacts>> {
+  const base = managementUrl ?? process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL
+  if (base === undefined) return { unknown: 'no management URL is set (ONCEWARD_RABBITMQ_MANAGEMENT_URL)' }
+  try {
+    const response = await fetch(...queueRequest(base, new URL(amqpUrl), queue))
+    if (!response.ok) return { unknown: `the management plugin answered ${response.status}` }
+    return { known: toFacts((await response.json()) as QueueReply) }
+  } catch (error) {
+    return { unknown: `the management plugin did not answer (${errorText(error, 200)})` }
+  }
+}
+
+function queueRequest(base: string, amqp: URL, queue: string): [string, RequestInit] {
+  const address = URL.parse(base)
+  if (address === null) throw new OncewardError('configuration', 'the management URL cannot be read')
+  const user = decodeURIComponent(address.username || amqp.username || 'guest')
+  const password = decodeURIComponent(address.password || amqp.password || 'guest')
+  const vhost = decodeURIComponent(amqp.pathname.slice(1)) || '/'
+  address.username = ''
+  address.password = ''
+  address.pathname = `${address.pathname.replace(/\/$/, '')}/api/queues/${encodeURIComponent(vhost)}/${encodeURIComponent(queue)}`
+  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+  return [address.href, { headers: { authorization }, signal: AbortSignal.timeout(3_000) }]
+}
+
+interface QueueReply {
+  readonly arguments?: Record<string, unknown>
+  readonly type?: string
+  readonly delivery_limit?: unknown
+  readonly effective_policy_definition?: Record<string, unknown> | readonly never[]
+}
+
+function toFacts(reply: QueueReply): QueueFacts {
+  const queueArguments = reply.arguments ?? {}
+  const policy = (reply.effective_policy_definition ?? {}) as Record<string, unknown>
+  return {
+    arguments: queueArguments,
+    type: reply.type ?? 'classic',
+    deliveryLimit: toLimit(
+      reply.delivery_limit ?? smallest(queueArguments['x-delivery-limit'], policy['delivery-limit']),
+    ),
+    hasDeadLetterExchange: knownDeadLetterExchange(queueArguments, reply.effective_policy_definition),
+  }
+}
+
+function knownDeadLetterExchange(
+  queueArguments: Record<string, unknown>,
+  policy: QueueReply['effective_policy_definition'],
+): boolean | undefined {
+  if (queueArguments['x-dead-letter-exchange'] !== undefined) return true
+  return policy && 'dead-letter-exchange' in policy
+}
+
+function smallest(one: unknown, other: unknown): unknown {
+  return typeof one === 'number' && typeof other === 'number' ? Math.min(one, other) : (one ?? other)
+}
+
+function toLimit(limit: unknown): number | null | undefined {
+  if (typeof limit === 'number') return limit < 0 ? null : limit
+  return limit === 'unlimited' ? null : undefined
+}

@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errorText, OncewardError } from '../../errors.ts'
+import { type Log, silent } from '../../surroundings.ts'
+import { assertUrl, reconnectDelayMs, refusal } from './connection.ts'
+import {
+  type OutgoingMessage,
+  openPublishLine,
+  type PublishLine,
+  type PublishResult,
+} from './publish-line.ts'
+
+export interface RabbitPublisherOptions {
+  readonly url: string
+  /** Default 10 s, from the call of `publish` to its last confirm, connecting included. */
+  readonly confirmTimeoutMs?: number
+  readonly log?: Log
+}
+
+export interface RabbitPublisher {
+  /**
+   * Publishes, persistent and mandatory, and resolves when the broker has answered for each message or the
+   * time is up; results are in the order of the messages. Only `confirmed` means that a queue has it. After an
+   * error the caller publishes again under the same message id: a copy may have arrived. Never rejects.
+   */
+  publish(messages: readonly OutgoingMessage[]): Promise<readonly PublishResult[]>
+  /** Lets calls in progress fail as unconfirmed, and disconnects. Never rejects. */
+  close(): Promise<void>
+}
+
+/** Connects on the first publish, on a connection of its own: an alarm that stops publishers never stops acks. */
+export function createRabbitPublisher(options: RabbitPublisherOptions): RabbitPublisher {
+  return new ReconnectingPublisher(options)
+}
+
+/**
+ *   idle ──publish──▶ connecting ──▶ open ──lost, or a confirm too late──▶ idle …   any ──close──▶ closed
+ *
+ * A confirm that is late ends the connection, so that no answer of an earlier call can be taken for one of a later call.
+ */
+class ReconnectingPublisher implements RabbitPublisher {
+  readonly #url: string
+  readonly #confirmTimeoutMs: number
+  readonly #log: Log
+  readonly #closed = new AbortController()
+  #line: Promise<PublishLine> | null = null
+
+  constructor({ url, confirmTimeoutMs = 10_000, log = silent }: RabbitPublisherOptions) {
+    this.#url = assertUrl(url, 'A RabbitMQ publisher')
+    this.#confirmTimeoutMs = confirmTimeoutMs
+    this.#log = log
+  }
+
+  async publish(messages: readonly OutgoingMessage[]): Promise<readonly PublishResult[]> {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), this.#confirmTimeoutMs)
+    try {
+      const stop = AbortSignal.any([late.signal, this.#closed.signal])
+      const line = await this.#connected(stop)
+      return line instanceof OncewardError ? messages.map(() => line) : await sendAll(line, messages, stop)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort()
+    const line = await this.#line?.catch(() => null)
+    await line?.close()
+  }
+
+  /** The open line, or why there is none before `stop`. */
+  async #connected(stop: AbortSignal): Promise<PublishLine | OncewardError> {
+    let reason = 'no answer in time'
+    for (let failures = 0; !stop.aborted; failures++) {
+      try {
+        const line = await orStop(this.#openLine(), stop)
+        if (line !== null) return line
+      } catch (error) {
+        const refused = refusal(error, 'Publishing')
+        if (refused !== null) return refused
+        reason = errorText(error)
+        this.#log.warn('publisher cannot connect', { reason })
+        await sleep(reconnectDelayMs(failures), undefined, { signal: stop }).catch(() => {})
+      }
+    }
+    return new OncewardError(
+      'broker_unreachable',
+      `RabbitMQ could not be reached to publish: ${this.#closed.signal.aborted ? 'the publisher is closed' : reason}. Nothing was published by this call; try again later under the same message ids.`,
+    )
+  }
+
+  #openLine(): Promise<PublishLine> {
+    this.#line ??= this.#open()
+    return this.#line
+  }
+
+  #open(): Promise<PublishLine> {
+    const opening = openPublishLine(this.#url)
+    const forget = () => {
+      if (this.#line === opening) this.#line = null
+    }
+    opening.then(line => void line.ended.then(forget), forget)
+    return opening
+  }
+}
+
+/** Sends in order, waiting whenever the socket is behind. When `stop` comes, what is unanswered becomes unconfirmed. */
+async function sendAll(
+  line: PublishLine,
+  messages: readonly OutgoingMessage[],
+  stop: AbortSignal,
+): Promise<readonly PublishResult[]> {
+  const cut = () => line.cut('a confirm did not come in time')
+  stop.addEventListener('abort', cut, { once: true })
+  try {
+    const results: Promise<PublishResult>[] = []
+    for (const message of messages) {
+      await line.room()
+      results.push(line.send(message))
+    }
+    return await Promise.all(results)
+  } finally {
+    stop.removeEventListener('abort', cut)
+  }
+}
+
+function orStop<T>(work: Promise<T>, stop: AbortSignal): Promise<T | null> {
+  if (stop.aborted) return Promise.resolve(null)
+  const { promise, resolve, reject } = Promise.withResolvers<T | null>()
+  const give = () => resolve(null)
+  stop.addEventListener('abort', give, { once: true })
+  work.then(resolve, reject).finally(() => stop.removeEventListener('abort', give))
+  return promise
+}

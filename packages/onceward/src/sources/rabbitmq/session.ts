@@ -1,0 +1,200 @@
+import type { Channel, ConsumeMessage, Message } from 'amqplib'
+import { errorText } from '../../errors.ts'
+import type { Log } from '../../surroundings.ts'
+import { type Ack, AckTracker } from './ack-tracker.ts'
+import { type Connection, openConnection, within } from './connection.ts'
+import type { QueueDeclaration } from './declaration.ts'
+import type { InFlight } from './in-flight.ts'
+import { prepareQueue } from './topology.ts'
+
+export interface SessionOptions {
+  readonly url: string
+  readonly declaration: QueueDeclaration
+  readonly inFlight: InFlight
+  readonly log: Log
+  readonly onMessage: (message: ConsumeMessage) => void
+  readonly onWarning: (reason: string) => void
+}
+
+export interface SessionEnd {
+  readonly kind: 'disconnected' | 'cancelled'
+  readonly reason: string
+}
+
+/**
+ * One connection, one channel, one epoch; a consumer is opened again on the same channel to change its prefetch.
+ *
+ *   new ──start──▶ consuming ──cancel──▶ pausing ──cancel-ok──▶ paused ──room again──▶ resuming ──▶ consuming
+ *   any ──connection or channel lost, consumer cancelled by the broker, close──▶ ended
+ *
+ * Deliveries of a cancelled consumer stay unsettled on the channel, so a pause hands nothing back. Once
+ * ended, every unsettled delivery belongs to the broker again and no acknowledgement is sent any more.
+ *
+ * A single-active-consumer queue keeps one prefetch for ever. A cancel would make another process the active one
+ * while this one still holds earlier messages of a key (4.0.5: three held, the next seven went to the other). And
+ * a quorum queue puts what comes back behind what came back before, so a smaller prefetch after a larger one
+ * breaks the order (4 held, then 2 held, then all: 2 3 0 1 4 …); with the same prefetch it was kept.
+ */
+export class Session {
+  readonly #options: SessionOptions
+  readonly #acks = new AckTracker()
+  readonly #ended = Promise.withResolvers<SessionEnd>()
+  #state: 'new' | 'consuming' | 'pausing' | 'paused' | 'resuming' | 'ended' = 'new'
+  #connection: Connection | null = null
+  #channel: Channel | null = null
+  #consumerTag = ''
+  #prefetch = 0
+  #arrivals = 0
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+  }
+
+  /** Resolves once, when nothing more can come or be settled. */
+  get ended(): Promise<SessionEnd> {
+    return this.#ended.promise
+  }
+
+  get live(): boolean {
+    return this.#channel !== null && this.#state !== 'ended'
+  }
+
+  /** Connects, prepares the queue and consumes. Rejects when any of it fails; the connection is then gone. */
+  async start(): Promise<void> {
+    const { url, declaration, onWarning } = this.#options
+    try {
+      const connection = await openConnection(url, `consumes ${declaration.queue}`)
+      this.#connection = connection
+      void connection.ended.then(reason => this.#end({ kind: 'disconnected', reason }))
+      await this.#failIfEnded()
+      for (const warning of await prepareQueue(connection, declaration, url)) onWarning(warning)
+      this.#channel = await this.#openChannel(connection)
+      await this.#consume()
+      await this.#failIfEnded()
+    } catch (error) {
+      this.#end({ kind: 'disconnected', reason: errorText(error) })
+      void this.#connection?.close(2_000)
+      throw error
+    }
+  }
+
+  /** Sends the acknowledgements for these tags. Says how many could not be sent. */
+  ack(tags: readonly number[]): number {
+    if (!this.live) return tags.length
+    const acks = this.#acks.settle(tags)
+    try {
+      for (const ack of acks) this.#send(ack)
+    } catch {
+      // The channel closed under us: how many of these went out is unknown, and all of them may come back.
+      return tags.length
+    }
+    this.#adjust()
+    return 0
+  }
+
+  /** Closing the channel flushes the acks before it and hands the rest back; then the connection goes. */
+  async close(timeoutMs: number): Promise<void> {
+    const channel = this.#channel
+    const polite = this.live && channel !== null
+    this.#state = 'ended'
+    this.#ended.resolve({ kind: 'disconnected', reason: 'closed by this process' })
+    const answered = !polite || (await within(timeoutMs, channel.close()))
+    if (answered) await this.#connection?.close(timeoutMs)
+    else this.#connection?.destroy()
+  }
+
+  async #failIfEnded(): Promise<void> {
+    if (this.#state === 'ended') throw new Error((await this.#ended.promise).reason)
+  }
+
+  async #openChannel(connection: Connection): Promise<Channel> {
+    const channel = await connection.model.createChannel()
+    let refused: string | null = null
+    channel.on('error', error => {
+      refused = error.message
+    })
+    channel.on('close', () => {
+      this.#end({ kind: 'disconnected', reason: refused ?? connection.trouble ?? 'the channel was closed' })
+    })
+    return channel
+  }
+
+  async #consume(): Promise<void> {
+    const { declaration, inFlight, log } = this.#options
+    this.#prefetch = declaration.singleActiveConsumer ? inFlight.constant : inFlight.room
+    this.#arrivals = 0
+    await this.#channel!.prefetch(this.#prefetch)
+    const { consumerTag } = await this.#channel!.consume(declaration.queue, message =>
+      this.#onMessage(message),
+    )
+    this.#consumerTag = consumerTag
+    log.debug('consuming', { queue: declaration.queue, prefetch: this.#prefetch, held: inFlight.count })
+    if (this.#state !== 'ended') this.#state = 'consuming'
+    this.#adjust()
+  }
+
+  #onMessage(message: ConsumeMessage | null): void {
+    if (this.#state === 'ended') return
+    if (message === null) {
+      const reason = `the broker cancelled the consumer: queue ${this.#options.declaration.queue} was deleted or moved`
+      this.#end({ kind: 'cancelled', reason })
+      return
+    }
+    this.#arrivals++
+    this.#options.inFlight.arrived(message.content.length)
+    this.#options.onMessage(message)
+    this.#adjust()
+  }
+
+  #send({ tag, upTo }: Ack): void {
+    this.#channel!.ack({ fields: { deliveryTag: tag } } as Message, upTo)
+  }
+
+  #adjust(): void {
+    const { declaration, inFlight } = this.#options
+    if (this.#state === 'paused') {
+      if (inFlight.mayResume) this.#resume()
+    } else if (this.#state === 'consuming') {
+      if (declaration.singleActiveConsumer) this.#warnIfOverBudget()
+      else if (inFlight.mustPause(this.#prefetch) || inFlight.mayRaise(this.#prefetch, this.#arrivals))
+        this.#pause()
+    }
+  }
+
+  #pause(): void {
+    this.#state = 'pausing'
+    this.#follow(this.#channel!.cancel(this.#consumerTag), () => {
+      this.#state = 'paused'
+      this.#adjust()
+    })
+  }
+
+  #resume(): void {
+    this.#state = 'resuming'
+    this.#follow(this.#consume(), () => {})
+  }
+
+  #follow(work: Promise<unknown>, next: () => void): void {
+    work.then(
+      () => {
+        if (this.#state !== 'ended') next()
+      },
+      error => this.#end({ kind: 'disconnected', reason: errorText(error) }),
+    )
+  }
+
+  #warnIfOverBudget(): void {
+    const { declaration, inFlight, onWarning } = this.#options
+    if (!inFlight.isOver) return
+    onWarning(
+      `Queue ${declaration.queue}: ${this.#prefetch} deliveries of a single active consumer hold more bytes than batch.bytesMax allows. Their number cannot be lowered while running without breaking the order. Lower batch.deliveriesMax in every process at once.`,
+    )
+  }
+
+  #end(end: SessionEnd): void {
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
+    this.#ended.resolve(end)
+    void this.#connection?.close(2_000)
+  }
+}

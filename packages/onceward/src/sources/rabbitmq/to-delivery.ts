@@ -1,0 +1,45 @@
+import type { ConsumeMessage, MessageProperties } from 'amqplib'
+import type { Delivery, DeliveryProperties } from '../../contracts/source.ts'
+
+/** A tag means something only on the channel that gave it: the epoch says which one that was. */
+export interface RabbitToken {
+  readonly tag: number
+  readonly epoch: number
+}
+
+export function toDelivery(message: ConsumeMessage, queue: string, epoch: number): Delivery {
+  const headers = message.properties.headers ?? {}
+  return {
+    body: message.content,
+    headers,
+    properties: toProperties(message.properties),
+    origin: queue,
+    position: null,
+    partition: '',
+    key: message.fields.routingKey,
+    redelivered: message.fields.redelivered,
+    deliveryCount: Math.max(countOf(headers['x-delivery-count']), countOf(headers['x-acquired-count'])),
+    token: { tag: message.fields.deliveryTag, epoch } satisfies RabbitToken,
+  }
+}
+
+function toProperties(from: MessageProperties): DeliveryProperties {
+  const to: { -readonly [Name in keyof DeliveryProperties]: DeliveryProperties[Name] } = {}
+  if (from.messageId !== undefined) to.messageId = from.messageId
+  if (from.correlationId !== undefined) to.correlationId = from.correlationId
+  if (from.type !== undefined) to.type = from.type
+  if (from.contentType !== undefined) to.contentType = from.contentType
+  if (from.contentEncoding !== undefined) to.contentEncoding = from.contentEncoding
+  if (from.appId !== undefined) to.appId = from.appId
+  if (from.timestamp !== undefined) to.timestampMs = toMs(from.timestamp)
+  return to
+}
+
+/** AMQP says seconds; publishers that set milliseconds are common, and no second count reaches 10^11 before 5138. */
+function toMs(timestamp: number): number {
+  return timestamp < 1e11 ? timestamp * 1_000 : timestamp
+}
+
+function countOf(value: unknown): number {
+  return typeof value === 'number' && value > 0 ? value : 0
+}

@@ -1,0 +1,179 @@
+import { errorText, OncewardError } from '../../errors.ts'
+import { assertUrl, type Connection, openConnection, refusal, withChannel } from './connection.ts'
+import {
+  declaredLimit,
+  limitWithoutDeadLetters,
+  type QueueDeclaration,
+  queueArguments,
+} from './declaration.ts'
+import { askQueue, type QueueFacts } from './management.ts'
+
+/**
+ * Makes or verifies the queue and refuses one that would lose messages. Resolves with what could not be
+ * checked, in sentences for people. Rejects with an operational error when trying again cannot help.
+ */
+export async function prepareQueue(
+  connection: Connection,
+  declaration: QueueDeclaration,
+  url: string,
+): Promise<readonly string[]> {
+  const { queue } = declaration
+  await checkDeadLetterExchange(connection, declaration)
+  if (declaration.declare === 'verify') await verifyExists(connection, queue)
+  else await declareQueue(connection, declaration, url)
+  const asked = await askQueue(declaration.managementUrl, url, queue)
+  if ('known' in asked) return checkFacts(connection, declaration, asked.known)
+  if (declaration.declare !== 'verify') return []
+  return [
+    `The arguments of queue ${queue} could not be checked: ${asked.unknown}. If it has a delivery limit (20 by default since RabbitMQ 4.0) and no dead-letter exchange, messages can vanish.`,
+  ]
+}
+
+/** Declares the queue that gets copies of dead letters, so that a mandatory publish to it is routable. */
+export async function ensureDeadLetterQueue(url: string, name: string): Promise<void> {
+  const purpose = `Dead-letter queue ${name}`
+  try {
+    const connection = await openConnection(assertUrl(url, purpose), `declares ${name}`)
+    try {
+      if (await exists(connection, name)) return
+      const declaration: QueueDeclaration = { kind: 'rabbitmq', queue: name }
+      await declareQueue(connection, declaration, url)
+    } finally {
+      await connection.close(5_000)
+    }
+  } catch (error) {
+    throw (
+      refusal(error, purpose) ??
+      new OncewardError(
+        'broker_unreachable',
+        `${purpose} could not be declared: ${errorText(error)}. Nothing was lost; try again when the broker answers.`,
+        { cause: error },
+      )
+    )
+  }
+}
+
+async function declareQueue(
+  connection: Connection,
+  declaration: QueueDeclaration,
+  url: string,
+): Promise<void> {
+  const { queue, bind = [] } = declaration
+  const asked = queueArguments(declaration, connection.brokerVersion)
+  try {
+    await withChannel(connection, async channel => {
+      await channel.assertQueue(queue, { durable: true, arguments: asked })
+      for (const { exchange, routingKey } of bind) await channel.bindQueue(queue, exchange, routingKey)
+    })
+  } catch (error) {
+    const code = replyCode(error)
+    if (code === 406) throw await mismatch(declaration, asked, errorText(error), url)
+    if (code === 404)
+      throw missing(`Queue ${queue} cannot be bound: ${errorText(error)}`, 'Declare the exchange first.')
+    throw error
+  }
+}
+
+async function verifyExists(connection: Connection, queue: string): Promise<void> {
+  if (await exists(connection, queue)) return
+  throw missing(
+    `Queue ${queue} does not exist, and the contract says that others declare it.`,
+    "Create it, correct the name, or let Onceward declare it with declare: 'declare'.",
+  )
+}
+
+async function exists(connection: Connection, queue: string): Promise<boolean> {
+  try {
+    await withChannel(connection, channel => channel.checkQueue(queue))
+    return true
+  } catch (error) {
+    if (replyCode(error) === 404) return false
+    throw error
+  }
+}
+
+/** At-least-once dead-lettering keeps messages whose target is missing, but for ever: better said at once. */
+async function checkDeadLetterExchange(connection: Connection, declaration: QueueDeclaration): Promise<void> {
+  const { queue, deadLetterExchange: exchange, deadLetterRoutingKey } = declaration
+  if (exchange === undefined || declaration.declare === 'verify') return
+  const target = exchange === '' ? `queue ${deadLetterRoutingKey}` : `exchange ${exchange}`
+  try {
+    if (exchange !== '') await withChannel(connection, channel => channel.checkExchange(exchange))
+    else if (await exists(connection, deadLetterRoutingKey!)) return
+    else throw Object.assign(new Error('no such queue'), { code: 404 })
+  } catch (error) {
+    if (replyCode(error) !== 404) throw error
+    throw new OncewardError(
+      'topology_unsafe',
+      `Queue ${queue} is to dead-letter to ${target}, which does not exist. Nothing was consumed. Declare it first, with a queue that keeps what arrives.`,
+      { cause: error },
+    )
+  }
+}
+
+/** What the broker really has, policies included. */
+function checkFacts(connection: Connection, declaration: QueueDeclaration, facts: QueueFacts): string[] {
+  const { queue, singleActiveConsumer } = declaration
+  if (singleActiveConsumer && facts.arguments['x-single-active-consumer'] !== true) {
+    throw new OncewardError(
+      'topology_mismatch',
+      `Queue ${queue} was declared by others without x-single-active-consumer, so two consumers would take messages of one key at once. Nothing was consumed. Recreate the queue with it, or drop singleActiveConsumer and order: 'key'.`,
+    )
+  }
+  if (facts.type !== 'quorum' || facts.hasDeadLetterExchange) return []
+  const byDefault = Number.parseInt(connection.brokerVersion, 10) >= 4 ? 20 : null
+  const limit = facts.deliveryLimit === undefined ? byDefault : facts.deliveryLimit
+  if (limit === null) return []
+  const unsafe = limitWithoutDeadLetters(queue, limit)
+  if (facts.hasDeadLetterExchange === false) throw unsafe
+  return [
+    `The broker does not say yet which policies apply to the queue. Unless one names a dead-letter exchange: ${unsafe.message}`,
+  ]
+}
+
+async function mismatch(
+  declaration: QueueDeclaration,
+  asked: Record<string, unknown>,
+  said: string,
+  url: string,
+): Promise<OncewardError> {
+  const { queue } = declaration
+  const facts = await askQueue(declaration.managementUrl, url, queue)
+  const differences = 'known' in facts ? diffArguments(asked, facts.known.arguments) : []
+  const lines = differences.length > 0 ? differences : [diffFromReply(said)]
+  return new OncewardError(
+    'topology_mismatch',
+    `Queue ${queue} exists with other arguments than the contract asks for:\n${lines.map(line => `  ${line}`).join('\n')}\nNothing was changed or consumed. Change the declaration to match, move the messages to a new queue, or use declare: 'verify' if the queue belongs to others.${declaredLimit(declaration) === null ? ' RabbitMQ 4 sets a delivery limit of 20 by default; a contract asks for unlimited (-1) unless it names one.' : ''}`,
+    { details: { queue, differences: lines, broker: said } },
+  )
+}
+
+/** `x-delivery-limit: asked -1, the queue has 5`, one line per argument that differs. */
+export function diffArguments(
+  asked: Record<string, unknown>,
+  actual: Readonly<Record<string, unknown>>,
+): string[] {
+  const names = Object.keys({ ...asked, ...actual })
+  return names
+    .filter(name => String(asked[name]) !== String(actual[name]))
+    .map(name => `${name}: asked ${asked[name] ?? 'none'}, the queue has ${actual[name] ?? 'none'}`)
+}
+
+/** The broker names only the first argument that differs. */
+export function diffFromReply(said: string): string {
+  const named = /inequivalent arg '([^']+)'.*?: received (.*?) but current is (.*?)(?:"|$)/s.exec(said)
+  if (named === null) return said
+  const value = (text: string) =>
+    /the value '([^']*)'/.exec(text)?.[1] ?? /'([^']*)'/.exec(text)?.[1] ?? text.trim()
+  return `${named[1]}: asked ${value(named[2]!)}, the queue has ${value(named[3]!)} (the broker names the first difference only)`
+}
+
+function missing(what: string, fix: string): OncewardError {
+  return new OncewardError('configuration', `${what} Nothing was consumed. ${fix}`, {
+    details: { missing: true },
+  })
+}
+
+function replyCode(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code
+}

@@ -1,0 +1,21 @@
+/**
+ * Headers and properties as stored: JSON, with bytes as `{"$bytes": base64}`, so that whatever comes back from the
+ * store is what the broker gave.
+ */
+export function toStoredJson(value: unknown): string {
+  return JSON.stringify(value, function replace(this: Record<string, unknown>, name, converted) {
+    const original = this[name]
+    if (original instanceof Uint8Array) return { $bytes: Buffer.from(original).toString('base64') }
+    return typeof original === 'bigint' ? `${original}` : converted
+  })
+}
+
+export function fromStoredJson(text: string): Record<string, unknown> {
+  return JSON.parse(text, (_name, value) => {
+    if (value === null || typeof value !== 'object') return value
+    const { $bytes } = value as { $bytes?: unknown }
+    return typeof $bytes === 'string' && Object.keys(value).length === 1
+      ? Buffer.from($bytes, 'base64')
+      : value
+  })
+}

@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Enrolment } from '../../src/contracts/store.ts'
+import { bytesDigest } from '../../src/message/digest.ts'
+import { migrate } from '../../src/stores/postgres/migrate.ts'
+import { createPool, type SqlPool } from '../../src/stores/postgres/pool.ts'
+import { recordIntents } from '../../src/stores/postgres/sql/record-intents.ts'
+import { createDatabase } from '../services/services.ts'
+
+export interface LedgerRow {
+  state: string
+  epoch: number
+  attempts: number
+  due: string
+  response_status: number | null
+  response_digest: Buffer | null
+  completed: boolean
+  last_error: string | null
+}
+
+/** One database of its own with the schema, and the writers the consumers use. */
+export async function openScene() {
+  const database = await createDatabase()
+  const pool = createPool(database.url)
+  await migrate(pool)
+  return {
+    url: database.url,
+    pool,
+    async close() {
+      await pool.end()
+      await database.drop()
+    },
+    async intend(
+      consumerName: string,
+      keys: readonly string[],
+      bodyOf = (key: string) => `{"capture":"${key}"}`,
+    ) {
+      const client = await pool.connect()
+      const enrolment = { runId: 1, facts: { name: consumerName } } as Enrolment
+      const intents = keys.map(key => {
+        const body = Buffer.from(bodyOf(key))
+        return {
+          messageId: `m-${key}`,
+          target: 'gateway',
+          key,
+          body,
+          contentType: 'application/json',
+          digest: bytesDigest(body),
+        }
+      })
+      await recordIntents(client, enrolment, intents)
+      client.release()
+    },
+    async row(consumerName: string, key: string): Promise<LedgerRow> {
+      const { rows } = await pool.query(
+        `select state::text, epoch, attempts, due_at::text as due, response_status, response_digest,
+           completed_at is not null as completed, last_error
+         from onceward.ledger where consumer_name = $1 and effect_key = $2`,
+        [consumerName, key],
+      )
+      return rows[0]
+    },
+    async states(consumerName: string): Promise<Record<string, number>> {
+      const { rows } = await pool.query(
+        'select state::text, count(*)::int as n from onceward.ledger where consumer_name = $1 group by 1',
+        [consumerName],
+      )
+      return Object.fromEntries(rows.map(row => [row.state, row.n]))
+    },
+  }
+}
+
+export type Scene = Awaited<ReturnType<typeof openScene>>
+
+/** Asks until the answer is true; throws when it never is. */
+export async function until(
+  what: string,
+  ask: () => Promise<boolean> | boolean,
+  deadlineMs = 30_000,
+): Promise<void> {
+  const began = performance.now()
+  while (!(await ask())) {
+    if (performance.now() - began > deadlineMs) throw new Error(`never happened: ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 15))
+  }
+}
+
+export interface Child {
+  readonly process: ChildProcess
+  /** Resolves with the signal or code it ended by. */
+  readonly ended: Promise<string>
+  /** Drains it, and answers with its tally. */
+  drain(): Promise<Record<string, unknown>>
+}
+
+/** A dispatcher or relay in a process of its own, to be killed or frozen; `killAt` arms a crash point. */
+export function startChild(options: Record<string, unknown>): Child {
+  const script = fileURLToPath(new URL('effects-process.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--conditions=@onceward/source', script, JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let output = ''
+  child.stdout!.setEncoding('utf8').on('data', text => {
+    output += text
+  })
+  const ended = once(child, 'close').then(([code, signal]) => String(signal ?? code))
+  return {
+    process: child,
+    ended,
+    async drain() {
+      child.kill('SIGTERM')
+      await ended
+      return JSON.parse(output)
+    },
+  }
+}
+
+/** A pool whose statements fail as if nobody listened, while `away` is true. */
+export function interruptible(pool: SqlPool): SqlPool & { away: boolean; refused: number } {
+  const gate = {
+    away: false,
+    refused: 0,
+    connect: () => (gate.away ? refuse() : pool.connect()),
+    query: (text: string, values?: unknown[]) => (gate.away ? refuse() : pool.query(text, values)),
+    end: () => pool.end(),
+  }
+  const refuse = () => {
+    gate.refused++
+    return Promise.reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }))
+  }
+  return gate
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { OncewardError } from '../../src/errors.ts'
+import {
+  createRabbitPublisher,
+  ensureDeadLetterQueue,
+  type PublishResult,
+  type RabbitPublisherOptions,
+} from '../../src/sources/rabbitmq/index.ts'
+import { startProxyFor } from '../proxy/tcp-proxy.ts'
+import { skipWithout } from '../services/services.ts'
+import { createTestQueue, openQueue, randomName } from './broker.ts'
+
+function open(t: TestContext, options: RabbitPublisherOptions) {
+  const publisher = createRabbitPublisher(options)
+  t.after(() => publisher.close())
+  return publisher
+}
+
+const body = Buffer.from('x')
+const codes = (results: readonly PublishResult[]) =>
+  results.map(result => (result instanceof OncewardError ? result.code : result))
+
+describe('rabbitmq publisher', await skipWithout('rabbitmq'), () => {
+  it('confirms, and the copy carries id, headers, properties and the exact bytes', async t => {
+    const queue = await createTestQueue(t)
+    const { take } = await openQueue(t, queue.name, { url: queue.url })
+    const publisher = open(t, { url: queue.url })
+    const message = {
+      queue: queue.name,
+      messageId: 'm-1',
+      headers: { reason: 'poison', attempts: 5 },
+      properties: { type: 'paid', timestampMs: 1_700_000_000_000 },
+      body: Buffer.from([0, 255, 10]),
+    }
+    assert.deepEqual(await publisher.publish([message]), ['confirmed'])
+    const [delivery] = await take(1)
+    assert.deepEqual(delivery!.body, message.body)
+    assert.deepEqual(delivery!.headers, message.headers)
+    assert.deepEqual(delivery!.properties, { ...message.properties, messageId: 'm-1' })
+  })
+
+  it('tells an unroutable message from its confirmed neighbours, also under one message id', async t => {
+    const queue = await createTestQueue(t)
+    await ensureDeadLetterQueue(queue.url, queue.name)
+    const nowhere = randomName()
+    const publisher = open(t, { url: queue.url })
+    const results = await publisher.publish([
+      { queue: queue.name, messageId: 'm-1', body },
+      { queue: nowhere, messageId: 'm-1', body },
+      { queue: nowhere, messageId: 'm-1', body },
+      { exchange: 'amq.topic', routingKey: nowhere, messageId: 'm-2', body },
+      { queue: queue.name, messageId: 'm-1', body },
+    ])
+    assert.deepEqual(codes(results), [
+      'confirmed',
+      'publish_unroutable',
+      'publish_unroutable',
+      'publish_unroutable',
+      'confirmed',
+    ])
+    assert.equal(await queue.ready(), 2)
+  })
+
+  it('a missing exchange condemns only its own messages; the publisher goes on', async t => {
+    const queue = await createTestQueue(t)
+    await ensureDeadLetterQueue(queue.url, queue.name)
+    const publisher = open(t, { url: queue.url })
+    const gone = randomName()
+    const [bad] = await publisher.publish([{ exchange: gone, routingKey: 'k', messageId: 'm-1', body }])
+    assert.equal((bad as OncewardError).code, 'publish_unroutable')
+    assert.deepEqual(await publisher.publish([{ queue: queue.name, messageId: 'm-2', body }]), ['confirmed'])
+  })
+
+  it('a queue that refuses is not a confirm', async t => {
+    const queue = await createTestQueue(t)
+    const full = { 'x-queue-type': 'quorum', 'x-max-length': 0, 'x-overflow': 'reject-publish' }
+    await queue.channel.assertQueue(queue.name, { durable: true, arguments: full })
+    const publisher = open(t, { url: queue.url })
+    const messages = Array.from({ length: 50 }, (_, i) => ({ queue: queue.name, messageId: `${i}`, body }))
+    await publisher.publish(messages)
+    const results = await publisher.publish(messages)
+    assert.ok(codes(results).includes('publish_unconfirmed'))
+  })
+
+  it('waits no longer than it may for a confirm that does not come, and reconnects', async t => {
+    const queue = await createTestQueue(t)
+    await ensureDeadLetterQueue(queue.url, queue.name)
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const publisher = open(t, { url: proxy.through(queue.url), confirmTimeoutMs: 1_000 })
+    assert.deepEqual(await publisher.publish([{ queue: queue.name, messageId: 'm-1', body }]), ['confirmed'])
+    proxy.toClient(() => null)
+    const lost = await publisher.publish([{ queue: queue.name, messageId: 'm-2', body }])
+    assert.deepEqual(codes(lost), ['publish_unconfirmed'])
+    proxy.toClient(null)
+    assert.deepEqual(await publisher.publish([{ queue: queue.name, messageId: 'm-2', body }]), ['confirmed'])
+  })
+
+  it('reconnects after a cut, and says so when nobody answers', async t => {
+    const queue = await createTestQueue(t)
+    await ensureDeadLetterQueue(queue.url, queue.name)
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const publisher = open(t, { url: proxy.through(queue.url), confirmTimeoutMs: 1_000 })
+    const one = (messageId: string) => publisher.publish([{ queue: queue.name, messageId, body }])
+    assert.deepEqual(await one('m-1'), ['confirmed'])
+    proxy.refuse()
+    proxy.cut()
+    const codesSeen = [...codes(await one('m-2')), ...codes(await one('m-2'))]
+    assert.ok(
+      codesSeen.every(code => code === 'publish_unconfirmed' || code === 'broker_unreachable'),
+      `${codesSeen}`,
+    )
+    assert.equal(codesSeen[1], 'broker_unreachable')
+    proxy.accept()
+    assert.deepEqual(await one('m-2'), ['confirmed'])
+  })
+
+  it('sends more than the socket takes at once without losing order', async t => {
+    const queue = await createTestQueue(t)
+    const { take } = await openQueue(t, queue.name, { url: queue.url }, { inFlightMax: 5_000 })
+    const publisher = open(t, { url: queue.url })
+    const messages = Array.from({ length: 3_000 }, (_, i) => ({
+      queue: queue.name,
+      messageId: `${i}`,
+      body: Buffer.alloc(3_000),
+    }))
+    const results = await publisher.publish(messages)
+    assert.ok(results.every(result => result === 'confirmed'))
+    const ids: (string | undefined)[] = []
+    while (ids.length < 200) ids.push(...(await take(1)).map(({ properties }) => properties.messageId))
+    assert.deepEqual(
+      ids,
+      messages.slice(0, 200).map(({ messageId }) => messageId),
+    )
+  })
+
+  it('a closed publisher publishes nothing', async t => {
+    const { url } = await createTestQueue(t)
+    const publisher = open(t, { url })
+    await publisher.close()
+    assert.deepEqual(codes(await publisher.publish([{ queue: 'q', messageId: 'm', body }])), [
+      'broker_unreachable',
+    ])
+  })
+})

@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { RabbitToken } from '../../src/sources/rabbitmq/to-delivery.ts'
+import { startProxyFor, type TcpProxy } from '../proxy/tcp-proxy.ts'
+import { skipWithout } from '../services/services.ts'
+import { createTestQueue, openQueue, text, until } from './broker.ts'
+
+/** Counts basic.consume (60.20) and basic.cancel (60.30) on their way to the broker. */
+function countMethods(proxy: TcpProxy): { consume: number; cancel: number } {
+  const sent = { consume: 0, cancel: 0 }
+  proxy.toServer(bytes => {
+    if (bytes.includes(Buffer.from([0, 60, 0, 20]))) sent.consume++
+    if (bytes.includes(Buffer.from([0, 60, 0, 30]))) sent.cancel++
+    return bytes
+  })
+  return sent
+}
+
+describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
+  it('hands over the exact bytes with the facts of the broker, and settled messages are gone', async t => {
+    const queue = await createTestQueue(t)
+    const { subscription, take } = await openQueue(t, queue.name, { url: queue.url })
+    const body = Buffer.from('{"id": 9007199254740993}\xff', 'latin1')
+    const options = {
+      messageId: 'm-1',
+      type: 'paid',
+      headers: { tenant: 7 },
+      timestamp: 1_700_000_000,
+      contentType: 'application/json',
+    }
+    queue.channel.sendToQueue(queue.name, body, options)
+    const [delivery] = await take(1)
+    assert.deepEqual(delivery!.body, body)
+    assert.deepEqual(delivery!.headers, { tenant: 7 })
+    assert.deepEqual(delivery!.properties, {
+      messageId: 'm-1',
+      type: 'paid',
+      contentType: 'application/json',
+      timestampMs: 1_700_000_000_000,
+    })
+    const { origin, position, partition, key, redelivered, deliveryCount } = delivery!
+    assert.deepEqual(
+      { origin, position, partition, key, redelivered, deliveryCount },
+      {
+        origin: queue.name,
+        position: null,
+        partition: '',
+        key: queue.name,
+        redelivered: false,
+        deliveryCount: 0,
+      },
+    )
+    assert.deepEqual(await subscription.settle([delivery!]), { missed: 0 })
+    await subscription.close()
+    assert.equal(await queue.ready(), 0)
+  })
+
+  it('gives at once what has arrived, at most what was asked for', async t => {
+    const queue = await createTestQueue(t)
+    const { subscription, take } = await openQueue(t, queue.name, { url: queue.url })
+    await queue.send('a', 'b', 'c', 'd')
+    const first = await take(1)
+    await until(queue.ready, count => count === 0)
+    assert.deepEqual(text(await subscription.receive(2)), ['b', 'c'])
+    assert.deepEqual(text(await subscription.receive(2)), ['d'])
+    assert.equal(subscription.isLive(first[0]!), true)
+  })
+
+  it('settles in any order, and close hands the rest back', async t => {
+    const queue = await createTestQueue(t)
+    const one = await openQueue(t, queue.name, { url: queue.url })
+    await queue.send(...'abcdefghij')
+    const taken = await one.take(10)
+    const unsettled = new Set(['a', 'e', 'j'])
+    const settled = taken.filter(({ body }) => !unsettled.has(body.toString())).reverse()
+    assert.deepEqual(await one.subscription.settle(settled.slice(0, 3)), { missed: 0 })
+    assert.deepEqual(await one.subscription.settle(settled.slice(3)), { missed: 0 })
+    await one.subscription.close()
+    assert.deepEqual(await one.subscription.receive(1), [])
+    assert.deepEqual(await one.subscription.settle(taken), { missed: 10 })
+    const two = await openQueue(t, queue.name, { url: queue.url })
+    const again = await two.take(3)
+    assert.deepEqual(text(again).sort(), ['a', 'e', 'j'])
+    assert.deepEqual(
+      again.map(({ redelivered, deliveryCount }) => [redelivered, deliveryCount]),
+      Array(3).fill([true, 1]),
+    )
+  })
+
+  it('never holds more deliveries than the contract allows', async t => {
+    const queue = await createTestQueue(t)
+    const { subscription, take } = await openQueue(t, queue.name, { url: queue.url }, { inFlightMax: 7 })
+    await queue.send(...Array.from({ length: 30 }, (_, i) => `${i}`))
+    const held = await take(7)
+    assert.equal(await until(queue.ready, count => count <= 23), 23)
+    for (let seen = 7; seen < 30; seen++) {
+      await subscription.settle([held.shift()!])
+      held.push(...(await take(1)))
+      assert.ok((await queue.ready()) >= 30 - seen - 1)
+    }
+  })
+
+  it('cancels over the byte budget, resumes below half of it, and asks for fewer large messages', async t => {
+    const queue = await createTestQueue(t)
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const sent = countMethods(proxy)
+    const size = 640 * 1024
+    const limits = { inFlightMax: 100, inFlightBytesMax: 2 * size }
+    const { subscription, take } = await openQueue(t, queue.name, { url: proxy.through(queue.url) }, limits)
+    await queue.send(...Array.from({ length: 40 }, () => Buffer.alloc(size)))
+    const held = await take(5)
+    await until(
+      () => sent.cancel,
+      count => count === 1,
+    )
+    assert.equal(sent.consume, 1)
+    assert.equal(await queue.ready(), 35)
+    await subscription.settle(held.splice(0, 4))
+    for (let settled = 4; settled < 40; settled++) {
+      const unsettled = 40 - settled - (await queue.ready())
+      assert.ok(unsettled <= 4, `${unsettled} held after ${settled}`)
+      if (held.length === 0) held.push(...(await take(1)))
+      await subscription.settle(held.splice(0, 1))
+    }
+    assert.ok(sent.consume >= 2)
+  })
+
+  it('raises the prefetch when bodies are small, without exceeding the count', async t => {
+    const queue = await createTestQueue(t)
+    const limits = { inFlightMax: 1_500, inFlightBytesMax: 64 * 1024 * 1024 }
+    const { subscription, take } = await openQueue(t, queue.name, { url: queue.url }, limits)
+    const total = 6_000
+    await queue.send(...Array.from({ length: total }, (_, i) => `${i}`))
+    for (let seen = 0; seen < 3_000; seen += 200) await subscription.settle(await take(200))
+    const held = await take(1_200)
+    assert.equal(held.length, 1_200)
+    assert.ok((await queue.ready()) >= total - 3_000 - 1_500)
+  })
+
+  it('reconnects after a cut, hands unsettled deliveries over again and never acks a stale tag', async t => {
+    const queue = await createTestQueue(t)
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const options = { url: proxy.through(queue.url) }
+    const { subscription, take, event, events } = await openQueue(t, queue.name, options, { inFlightMax: 3 })
+    await queue.send('a', 'b', 'c', 'd')
+    const before = await take(3)
+    await subscription.settle(before.slice(0, 1))
+    // With room for three, `d` comes only once the broker has taken the ack of `a`.
+    assert.deepEqual(text(await take(1)), ['d'])
+    proxy.cut()
+    await event('disconnected')
+    assert.equal(subscription.isLive(before[1]!), false)
+    await event('connected', 2)
+    const after = await take(3)
+    assert.deepEqual(text(after).sort(), ['b', 'c', 'd'])
+    assert.ok(after.every(({ redelivered, deliveryCount }) => redelivered && deliveryCount === 1))
+    assert.deepEqual(await subscription.settle(before.slice(1)), { missed: 2 })
+    assert.deepEqual(await subscription.settle(after), { missed: 0 })
+    await queue.send('e')
+    assert.deepEqual(text(await take(1)), ['e'])
+    assert.equal(events.filter(({ kind }) => kind === 'disconnected').length, 1)
+  })
+
+  it('drops what was buffered when the connection goes: it comes back, once', async t => {
+    const queue = await createTestQueue(t)
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const { subscription, take, event } = await openQueue(t, queue.name, { url: proxy.through(queue.url) })
+    await queue.send('a', 'b', 'c')
+    await take(1)
+    proxy.cut()
+    await event('connected', 2)
+    const again = await take(3)
+    assert.deepEqual(text(again).sort(), ['a', 'b', 'c'])
+    assert.ok(again.every(({ token }) => (token as RabbitToken).epoch === 2))
+    assert.deepEqual(await subscription.settle(again), { missed: 0 })
+  })
+
+  it('keeps trying while the broker is away, and open resolves when it is there', async t => {
+    const queue = await createTestQueue(t)
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    proxy.refuse()
+    let failures = 0
+    const opened = openQueue(
+      t,
+      queue.name,
+      { url: proxy.through(queue.url) },
+      {
+        onEvent: ({ kind }) => {
+          if (kind === 'disconnected' && ++failures === 2) proxy.accept()
+        },
+      },
+    )
+    const { take } = await opened
+    assert.ok(failures >= 2)
+    await queue.send('a')
+    assert.deepEqual(text(await take(1)), ['a'])
+  })
+
+  it('notices a connection that died without a word, by its heartbeats', async t => {
+    const queue = await createTestQueue(t)
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const { take, event } = await openQueue(t, queue.name, { url: `${proxy.through(queue.url)}?heartbeat=1` })
+    proxy.pause()
+    const { reason } = (await event('disconnected')) as { reason: string }
+    assert.match(reason, /heartbeat/i)
+    proxy.resume()
+    await event('connected', 2)
+    await queue.send('a')
+    assert.deepEqual(text(await take(1)), ['a'])
+  })
+
+  it('closes within its bound on a connection that no longer answers', async t => {
+    const queue = await createTestQueue(t)
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const { subscription, take } = await openQueue(t, queue.name, { url: proxy.through(queue.url) })
+    await queue.send('a')
+    await take(1)
+    proxy.pause()
+    const began = Date.now()
+    await subscription.close()
+    assert.ok(Date.now() - began < 7_000)
+  })
+
+  it('tells of a deleted queue, declares it again and goes on', async t => {
+    const queue = await createTestQueue(t)
+    const { take, event } = await openQueue(t, queue.name, { url: queue.url })
+    await queue.delete()
+    await event('cancelled')
+    await event('connected', 2)
+    await queue.send('a')
+    assert.deepEqual(text(await take(1)), ['a'])
+  })
+
+  it('waits for a deleted queue that belongs to others', async t => {
+    const queue = await createTestQueue(t)
+    const declare = () =>
+      queue.channel.assertQueue(queue.name, {
+        durable: true,
+        arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 },
+      })
+    await declare()
+    const { take, event } = await openQueue(t, queue.name, { url: queue.url, declare: 'verify' })
+    await queue.delete()
+    await event('cancelled')
+    const { reason } = (await event('disconnected')) as { reason: string }
+    assert.match(reason, /does not exist/)
+    await declare()
+    await queue.send('a')
+    assert.deepEqual(text(await take(1)), ['a'])
+  })
+
+  it('goes on when the broker closes the channel under it', async t => {
+    const queue = await createTestQueue(t)
+    const { subscription, take, event } = await openQueue(t, queue.name, { url: queue.url })
+    await queue.send('a')
+    const [delivery] = await take(1)
+    const forged = { ...delivery!, token: { ...(delivery!.token as RabbitToken), tag: 999 } }
+    await subscription.settle([forged])
+    const { reason } = (await event('disconnected')) as { reason: string }
+    assert.match(reason, /PRECONDITION_FAILED/)
+    assert.deepEqual(await subscription.settle([delivery!]), { missed: 1 })
+    const again = await take(1)
+    assert.deepEqual(await subscription.settle(again), { missed: 0 })
+  })
+})
