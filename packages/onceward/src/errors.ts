@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'tx_closed'
   | 'tx_error_swallowed'
   | 'tx_not_awaited'
+  | 'tx_control'
   | 'tx_bypassed'
   | 'handler_timeout'
   | 'effect_conflict'
@@ -48,8 +49,18 @@ export function invariant(condition: unknown, what: string): asserts condition {
 
 /** Text of any thrown value, bounded, safe to store and to print. */
 export function errorText(error: unknown, lengthMax = 2_000): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  const text = error instanceof Error ? `${anyText(error.name)}: ${anyText(error.message)}` : anyText(error)
   return text.toWellFormed().replaceAll('\0', '\\0').slice(0, lengthMax)
+}
+
+/** Text of any value: objects may refuse to become text, and hostile ones do. */
+export function anyText(value: unknown): string {
+  if (typeof value === 'string') return value
+  try {
+    return String(value)
+  } catch {
+    return Object.prototype.toString.call(value)
+  }
 }
 
 /** The `code` of a thrown value where it has one (PostgreSQL, Node, our own), else its class name. */

@@ -1,8 +1,19 @@
+import { errorText } from './errors.ts'
+
 /**
  * Headers and properties as stored: JSON, with bytes as `{"$bytes": base64}`, so that whatever comes back from the
- * store is what the broker gave.
+ * store is what the broker gave. Hostile headers that cannot be written down at all leave the reason in their place.
  */
 export function toStoredJson(value: unknown): string {
+  try {
+    return stringify(value)
+  } catch (error) {
+    return JSON.stringify({ $unstorable: errorText(error, 200) })
+  }
+}
+
+/** Throws where nesting exhausts the stack or a value refuses. */
+function stringify(value: unknown): string {
   return JSON.stringify(value, function replace(this: Record<string, unknown>, name, converted) {
     const original = this[name]
     if (original instanceof Uint8Array) return { $bytes: Buffer.from(original).toString('base64') }

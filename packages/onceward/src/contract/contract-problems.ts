@@ -67,6 +67,15 @@ const sections = {
     'concurrencyMax',
   ],
 }
+const properties = [
+  'messageId',
+  'correlationId',
+  'type',
+  'contentType',
+  'contentEncoding',
+  'appId',
+  'timestampMs',
+]
 const risks = ['money', 'regulatory', 'notification', 'projection', 'telemetry', 'low value']
 const failureClasses = [
   'transient',
@@ -108,6 +117,10 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   if ((contract.handle === undefined) === (contract.handleBatch === undefined)) {
     wrong('handle', 'give exactly one of handle (per message) and handleBatch (per batch)')
   }
+  for (const name of ['handle', 'handleBatch'] as const) {
+    if (contract[name] !== undefined && typeof contract[name] !== 'function')
+      wrong(name, 'must be a function')
+  }
   for (const later of ['replay', 'retention', 'objectives'] as const) {
     if (contract[later] !== undefined) notBuilt(later, `section '${later}'`)
   }
@@ -130,6 +143,9 @@ function identityProblems(contract: ConsumerContract, wrong: Report): void {
   for (const [name, from] of Object.entries(identity)) {
     if (typeof from === 'function') continue
     const named = isRecord(from) && (typeof from.header === 'string' || typeof from.property === 'string')
+    if (isRecord(from) && typeof from.property === 'string') {
+      oneOf(from.property, properties, `identity.${name}`, wrong)
+    }
     if (!named || name === 'businessDigest')
       wrong(`identity.${name}`, "must be a function, { header: 'name' } or { property: 'messageId' }")
   }
@@ -149,6 +165,14 @@ function messageProblems(contract: ConsumerContract, wrong: Report): void {
     return wrong('message', 'must be a Standard Schema or { schema, codec, limits, digestHeaders }')
   if ('~standard' in message) return
   unknownKeys(message, 'message', 'message.', wrong)
+  const { digestHeaders, limits } = message
+  if (
+    digestHeaders !== undefined &&
+    !(Array.isArray(digestHeaders) && digestHeaders.every(h => typeof h === 'string'))
+  ) {
+    wrong('message.digestHeaders', 'must be a list of header names')
+  }
+  if (limits !== undefined && !isRecord(limits)) wrong('message.limits', 'must be an object')
   if (isRecord(message.limits)) {
     unknownKeys(message.limits, 'message.limits', 'message.limits.', wrong)
     for (const [name, value] of Object.entries(message.limits)) {
@@ -175,6 +199,7 @@ function effectProblems(contract: ConsumerContract, wrong: Report, notBuilt: Rep
     if (typeof target.url !== 'string' || !/^https?:\/\//.test(target.url) || !URL.canParse(target.url)) {
       wrong(`${place}.url`, 'must be an http or https address')
     }
+    if (target.method !== undefined) oneOf(target.method, ['POST', 'PUT', 'PATCH'], `${place}.method`, wrong)
     for (const field of [
       'timeoutMs',
       'attemptsMax',

@@ -76,6 +76,7 @@ export interface IdentitySection<M> {
   orderKey?: From<M>
   eventId?: From<M>
   idempotencyKey?: From<M>
+  /** The thing the message is about. Unordered handlers start in its order, so that processes lock its rows alike. */
   aggregateId?: From<M>
   aggregateVersion?: From<M, string | number>
   correlationId?: From<M>

@@ -44,7 +44,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     )
   }
   const message = messageSection(contract.message)
-  return Object.freeze({
+  return frozen({
     ...contract,
     generation: contract.generation ?? 1,
     order: contract.order ?? 'none',
@@ -52,7 +52,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     message: {
       schema: message.schema,
       codec: message.codec ?? jsonCodec,
-      limits: { ...defaultLimits, ...message.limits },
+      limits: { ...defaultLimits, ...given(message.limits) },
       digestHeaders: message.digestHeaders ?? [],
     },
     failure: {
@@ -62,7 +62,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       mode: 'block' as const,
       classes: {},
       deadLetter: null,
-      ...contract.failure,
+      ...given(contract.failure),
     },
     batch: {
       sizeMax: 500,
@@ -70,7 +70,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       deliveriesMax: 2_000,
       bytesMax: 64 * 1024 * 1024,
       handlerTimeoutMs: 10_000,
-      ...contract.batch,
+      ...given(contract.batch),
     },
   })
 }
@@ -78,4 +78,19 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
 function messageSection<M>(message: ConsumerContract<M>['message']): MessageSection<M> {
   if (message === undefined) return {}
   return '~standard' in message ? { schema: message } : message
+}
+
+/** A key given as undefined is a key not given. */
+function given<T extends object>(section: T | undefined): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(section ?? {}).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}
+
+/** The consumer and its plain sections, so that nothing changes under a running process. */
+function frozen<T extends object>(consumer: T): T {
+  for (const value of Object.values(consumer)) {
+    if (value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype)
+      frozen(value)
+  }
+  return Object.freeze(consumer)
 }

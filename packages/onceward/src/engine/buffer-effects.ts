@@ -53,23 +53,29 @@ export async function flushEffects<M, Tx>(
   const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
   const { metrics } = spine.world
   if (spine.mode !== 'live') return metrics.externalSuppressed(spine.consumer.name, 'mode', due.length)
-  const culprits = new Map<Received, Fact>()
   const first = new Map<string, Requested<M>[number]>()
-  let suppressed = 0
+  const repeats: { readonly request: Requested<M>[number]; readonly first: Requested<M>[number] }[] = []
   for (const request of due) {
     const key = `${request.intent.target}\0${request.intent.key}`
     const earlier = first.get(key)
     if (earlier === undefined) first.set(key, request)
-    else if (earlier.intent.digest.equals(request.intent.digest)) suppressed++
-    else culprits.set(request.received, conflictFact(request.intent, spine))
+    else repeats.push({ request, first: earlier })
   }
   const unique = [...first.values()]
   const answers = unique.length === 0 ? [] : await session.request(unique.map(({ intent }) => intent))
+  const culprits = new Map<Received, Fact>()
+  let suppressed = 0
   answers.forEach((answer, index) => {
     if (answer === 'suppressed duplicate') suppressed++
     if (answer === 'conflict')
       culprits.set(unique[index]!.received, conflictFact(unique[index]!.intent, spine))
   })
+  for (const { request, first } of repeats) {
+    if (first.intent.digest.equals(request.intent.digest)) suppressed++
+    // Its first is refused in this round; whether the repeat is right shows in the next, without it.
+    else if (!culprits.has(first.received))
+      culprits.set(request.received, conflictFact(request.intent, spine))
+  }
   if (culprits.size > 0) throw new RoundFailed(culprits)
   if (suppressed > 0) metrics.externalSuppressed(spine.consumer.name, 'duplicate', suppressed)
 }

@@ -13,6 +13,8 @@ export interface Claims<M = unknown> {
   readonly repeats: Map<Received<M>, Received<M>>
   /** Everything whose marker this transaction inserted, readable or not. */
   readonly claimed: ReadonlySet<Received<M>>
+  /** Those whose business key this transaction inserted. */
+  readonly keyed: ReadonlySet<Received<M>>
 }
 
 /** Claims every identified message of a batch, then the business keys, then asks which order keys are blocked. */
@@ -39,8 +41,9 @@ export async function claimBatch<M, Tx>(
     if (received.readable) fresh.push(received)
     else facts.set(received, { kind: 'unreadable', problem: received.problem })
   }
-  const unique = await claimBusinessKeys(fresh, facts, repeats, session)
-  return { fresh: await passUnblocked(unique, facts, session, spine), facts, repeats, claimed }
+  const keyed = new Set<Received<M>>()
+  const unique = await claimBusinessKeys(fresh, facts, repeats, keyed, session)
+  return { fresh: await passUnblocked(unique, facts, session, spine), facts, repeats, claimed, keyed }
 }
 
 async function claimMarkers<M, Tx>(
@@ -70,6 +73,7 @@ async function claimBusinessKeys<M, Tx>(
   fresh: readonly ReadableMessage<M>[],
   facts: Map<Received<M>, Fact>,
   repeats: Map<Received<M>, Received<M>>,
+  keyed: Set<Received<M>>,
   session: StoreSession<Tx>,
 ): Promise<readonly ReadableMessage<M>[]> {
   const firstByKey = new Map<string, ReadableMessage<M>>()
@@ -85,9 +89,9 @@ async function claimBusinessKeys<M, Tx>(
   for (const [key, { id, businessDigest }] of firstByKey) claims.push({ key, digest: businessDigest, id })
   const answers = await session.claimBusinessKeys(claims)
   answers.forEach((answer, index) => {
-    if (answer.kind === 'first') return
-    const { byId, sameDigest } = answer
-    facts.set(firstByKey.get(claims[index]!.key)!, { kind: 'business seen', byId, sameDigest })
+    const received = firstByKey.get(claims[index]!.key)!
+    if (answer.kind === 'first') keyed.add(received)
+    else facts.set(received, { kind: 'business seen', byId: answer.byId, sameDigest: answer.sameDigest })
   })
   return fresh.filter(received => !facts.has(received) && !repeats.has(received))
 }

@@ -18,6 +18,7 @@ const byCode: Record<string, FailureClass> = {
   effect_unknown_target: 'configuration',
   tx_error_swallowed: 'poison',
   tx_not_awaited: 'poison',
+  tx_control: 'poison',
 }
 const bySqlClass: Record<string, FailureClass> = {
   '08': 'transient',

@@ -24,14 +24,18 @@ export async function concludeBatch<M, Tx>(
   }
   for (const [received, fact] of facts) decide(received, fact)
   decideBehind(claims, decisions, decide)
-  for (const [received, first] of claims.repeats)
+  const decideRepeat = (received: Received<M>, first: Received<M>) => {
+    const before = claims.repeats.get(first)
+    if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)
     decide(received, repeatFact(received, first, decisions.get(first)!))
+  }
+  for (const [received, first] of claims.repeats) decideRepeat(received, first)
 
   const conclusions: Conclusion[] = []
   const decided = batch.map(received => {
     const decision = decisions.get(received)!
     if (decision.outcome === 'halted') throw halted(received, decision, spine)
-    const conclusion = conclusionOf(received, decision, claims.claimed.has(received), spine)
+    const conclusion = conclusionOf(received, decision, claims, spine)
     if (conclusion !== null) conclusions.push(conclusion)
     return { received, decision }
   })
@@ -115,14 +119,16 @@ function keepsBusinessKey(decision: Decision): boolean {
 function conclusionOf<M, Tx>(
   received: Received<M>,
   decision: Decision,
-  claimed: boolean,
+  claims: Claims<M>,
   spine: Spine<M, Tx>,
 ): Conclusion | null {
   const { id, digest } = received
-  const businessKey =
-    received.readable && claimed && !keepsBusinessKey(decision) ? received.envelope.businessKey : null
-  if (decision.outcome === 'retry')
+  const claimed = claims.claimed.has(received)
+  const frees = received.readable && claims.keyed.has(received) && !keepsBusinessKey(decision)
+  const businessKey = frees ? received.envelope.businessKey : null
+  if (decision.outcome === 'retry') {
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
+  }
   if (decision.status === null) return null
   const held = heldRecord(received, decision, spine)
   if (held === null && !claimed) return null

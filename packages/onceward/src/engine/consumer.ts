@@ -13,6 +13,7 @@ import { type Decided, processBatch, type Spine } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
+import { Turns } from './turns.ts'
 
 export interface ConsumerOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
@@ -44,6 +45,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #read: MessageReader<M>
   readonly #size: BatchSize
   readonly #tally = new Tally()
+  readonly #turns = new Turns()
   readonly #leaving = new AbortController()
   readonly #done = Promise.withResolvers<void>()
   readonly #held: HeldRetries
@@ -133,11 +135,19 @@ export class ConsumerProcess<M, Tx> {
   #pump(): void {
     if (this.#state !== 'running') return this.#closeIfIdle()
     const { batch } = this.#options.consumer
-    while (this.#batchesInFlight < batch.inFlightMax && !this.#lanes.empty) {
+    while (this.#batchesInFlight < batch.inFlightMax && this.#worthStarting()) {
       this.#batchesInFlight++
       void this.#runBatch(this.#lanes.cut(this.#size.now, batchBytesMax))
     }
     if (this.#batchesInFlight < batch.inFlightMax && !this.#receiving) void this.#receive()
+  }
+
+  /**
+   * With nothing in flight anything is worth a transaction; beside one, only a full batch is: the rest grows until the
+   * other ends. Starting the second with whatever was there made 93–134 batches where 80 would do.
+   */
+  #worthStarting(): boolean {
+    return this.#lanes.ready >= (this.#batchesInFlight === 0 ? 1 : this.#size.now)
   }
 
   async #receive(): Promise<void> {
@@ -204,7 +214,8 @@ export class ConsumerProcess<M, Tx> {
 
   #spine(): Spine<M, Tx> {
     const { consumer, store, world, mode = 'live' } = this.#options
-    return { consumer, store, enrolment: this.#enrolment!, mode, world, signal: this.#leaving.signal }
+    const enrolment = this.#enrolment!
+    return { consumer, store, enrolment, mode, world, signal: this.#leaving.signal, turns: this.#turns }
   }
 
   async #settle(decided: readonly Decided<M>[]): Promise<void> {

@@ -16,8 +16,11 @@ export class Lanes {
     this.#ordered = ordered
   }
 
-  get empty(): boolean {
-    return this.#unordered.length === 0 && this.#queued.size === 0
+  /** Messages that a batch could take now. */
+  get ready(): number {
+    let ready = this.#unordered.length
+    for (const lane of this.#queued) ready += lane.messages.length
+    return ready
   }
 
   push(received: Received): void {

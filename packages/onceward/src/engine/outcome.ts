@@ -46,3 +46,8 @@ export interface Decision {
   readonly retryDelayMs: number
   readonly attempts: number
 }
+
+/** Under key order, what comes after such a message must wait. */
+export function stopsLane(fact: Fact): boolean {
+  return fact.kind === 'failed' || (fact.kind === 'verdict' && fact.verdict.kind !== 'ignore')
+}

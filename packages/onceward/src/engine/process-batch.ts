@@ -8,6 +8,7 @@ import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { recoverRound, splitBatch } from './recover-round.ts'
+import type { Turns } from './turns.ts'
 
 /** What one consumer's spine works with. */
 export interface Spine<M = unknown, Tx = unknown> {
@@ -18,6 +19,11 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly world: Surroundings
   /** Aborted when the process must leave at once. */
   readonly signal: AbortSignal
+  /**
+   * From apply to commit, batches of per-message handlers take turns: two that write the same rows in different orders would
+   * deadlock, and each deadlock costs a second (600 messages/s with 1,000 hot rows; with turns 5,500–8,100). Claiming overlaps.
+   */
+  readonly turns: Turns
 }
 
 export interface Decided<M = unknown> {
@@ -52,15 +58,25 @@ export async function processBatch<M, Tx>(
   }
 }
 
-function commitRound<M, Tx>(batch: readonly Received<M>[], known: KnownFacts, spine: Spine<M, Tx>) {
+async function commitRound<M, Tx>(
+  batch: readonly Received<M>[],
+  known: KnownFacts,
+  spine: Spine<M, Tx>,
+): Promise<readonly Decided<M>[]> {
   const { store, enrolment, world } = spine
-  return store.transaction(enrolment, async session => {
-    const claims = await claimBatch(batch, session, spine)
-    world.reach('batch.claimed')
-    const facts = await applyEffects(claims, known, session, spine)
-    world.reach('batch.applied')
-    const decided = await concludeBatch(batch, claims, facts, session, spine)
-    world.reach('batch.concluded')
-    return decided
-  })
+  let endTurn = () => {}
+  try {
+    return await store.transaction(enrolment, async session => {
+      const claims = await claimBatch(batch, session, spine)
+      world.reach('batch.claimed')
+      if (spine.consumer.handle !== undefined) endTurn = await spine.turns.take()
+      const facts = await applyEffects(claims, known, session, spine)
+      world.reach('batch.applied')
+      const decided = await concludeBatch(batch, claims, facts, session, spine)
+      world.reach('batch.concluded')
+      return decided
+    })
+  } finally {
+    endTurn()
+  }
 }

@@ -1,7 +1,7 @@
 import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
 import { decideOutcome } from './decide-outcome.ts'
-import { RoundFailed } from './handler-result.ts'
+import { factOfError, RoundFailed } from './handler-result.ts'
 import { type Decided, type KnownFacts, processBatch, type Spine } from './process-batch.ts'
 
 const namedRoundsMax = 8
@@ -41,14 +41,33 @@ export async function recoverRound<M, Tx>(
       throw new StorePaused('lock wait', error)
     case 'unavailable':
       throw new StorePaused('unavailable', error)
+    case 'configuration':
+      throw refusedStatement(error, spine)
     default:
-      if (batch.length > 1) return 'split'
-      throw new OncewardError(
-        'consumer_halted',
-        `Consumer ${spine.consumer.name} halted: the store refused a statement of Onceward itself (${errorCode(error)}): ${errorText(error)}\nNothing was settled and nothing is lost. Check the role's rights and the schema version with "onceward status".`,
-        { cause: error },
-      )
+      return blame(error, batch, known, spine)
   }
+}
+
+/** Nobody was named, as by a constraint checked at COMMIT: alone in its batch, a message is to blame, unless it fails without its handler. */
+function blame<M, Tx>(
+  error: unknown,
+  batch: readonly Received<M>[],
+  known: KnownFacts,
+  spine: Spine<M, Tx>,
+): 'again' | 'split' {
+  if (batch.length > 1) return 'split'
+  const [received] = batch
+  if (!received!.readable || known.has(received!)) throw refusedStatement(error, spine)
+  known.set(received!, factOfError(error instanceof OncewardError ? (error.cause ?? error) : error, spine))
+  return 'again'
+}
+
+function refusedStatement<M, Tx>(error: unknown, spine: Spine<M, Tx>): OncewardError {
+  return new OncewardError(
+    'consumer_halted',
+    `Consumer ${spine.consumer.name} halted: the store refused a statement (${errorCode(error)}): ${errorText(error)}\nNothing was settled and nothing is lost. Check the role's rights, your tables and the schema version with "onceward status".`,
+    { cause: error },
+  )
 }
 
 /** Halves, left before right, so that order holds; a lane stuck on the left does not move on the right. */

@@ -3,7 +3,7 @@ import type { ReadableMessage, Received } from '../message/received.ts'
 import { bufferEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, RoundFailed } from './handler-result.ts'
-import type { Fact } from './outcome.ts'
+import { type Fact, stopsLane } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 import { Verdict } from './verdicts.ts'
 
@@ -17,14 +17,13 @@ export async function runEach<M, Tx>(
   deadline: Deadline,
 ): Promise<void> {
   const culprits = new Map<Received, Fact>()
-  const lanes = spine.consumer.order === 'key' ? groupByOrderKey(due, facts) : due.map(received => [received])
+  const lanes = lanesOf(due, spine)
   const ended = await Promise.allSettled(
     lanes.map(async lane => {
       for (const received of lane) {
-        if (facts.has(received)) continue
         const fact = await runOne(received, requested, session, spine, deadline, culprits)
         facts.set(received, fact)
-        if (fact.kind !== 'handled' && !(fact.kind === 'verdict' && fact.verdict.kind === 'ignore')) return
+        if (fact.kind !== 'handled' && (stopsLane(fact) || fact.kind === 'behind')) return
       }
     }),
   )
@@ -73,19 +72,13 @@ async function runOne<M, Tx>(
   return fact
 }
 
-function groupByOrderKey<M>(due: readonly ReadableMessage<M>[], facts: Map<Received<M>, Fact>) {
-  const stopped = new Set<string>()
-  for (const [received, fact] of facts) {
-    if (received.readable && (fact.kind === 'failed' || fact.kind === 'verdict'))
-      stopped.add(received.envelope.orderKey!)
-  }
-  const lanes = new Map<string, ReadableMessage<M>[]>()
-  for (const received of due) {
-    const key = received.envelope.orderKey!
-    if (stopped.has(key)) continue
-    const lane = lanes.get(key)
-    if (lane === undefined) lanes.set(key, [received])
-    else lane.push(received)
-  }
-  return [...lanes.values()]
+/** Unordered handlers start in order of their aggregate, where the contract names one: processes then lock its rows alike. */
+function lanesOf<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  { consumer }: Spine<M, Tx>,
+): ReadableMessage<M>[][] {
+  if (consumer.order === 'key') return [...Map.groupBy(due, received => received.envelope.orderKey!).values()]
+  if (consumer.identity.aggregateId === undefined) return due.map(received => [received])
+  const aggregate = (received: ReadableMessage<M>) => received.envelope.aggregateId ?? ''
+  return due.toSorted((a, b) => (aggregate(a) < aggregate(b) ? -1 : 1)).map(received => [received])
 }

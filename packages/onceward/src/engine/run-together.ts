@@ -4,7 +4,7 @@ import type { ReadableMessage, Received } from '../message/received.ts'
 import { bufferEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, handled, RoundFailed } from './handler-result.ts'
-import type { Fact } from './outcome.ts'
+import { type Fact, stopsLane } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
 /** The batch form: one call, one loan. Verdicts are per item; a throw names nobody unless the item was alone. */
@@ -33,14 +33,33 @@ export async function runTogether<M, Tx>(
       const verdict = verdicts?.get(item)
       facts.set(due[index]!, verdict === undefined ? handled : { kind: 'verdict', verdict })
     })
+    const overtaken = overtakenLeaders(due, facts)
+    if (overtaken.size > 0) throw new RoundFailed(overtaken)
   } catch (error) {
-    if (spine.signal.aborted) throw error
+    if (spine.signal.aborted || error instanceof RoundFailed) throw error
     throw loan.failure !== undefined && spine.store.diagnose(loan.failure) !== 'statement'
       ? loan.failure
       : unattributed(due, error, spine)
   } finally {
     loan.revoke()
   }
+}
+
+/** Under key order, verdicts that came too late: the same call already applied later messages of their key. */
+function overtakenLeaders<M>(
+  due: readonly ReadableMessage<M>[],
+  facts: ReadonlyMap<Received<M>, Fact>,
+): Map<Received, Fact> {
+  const leaders = new Map<string, ReadableMessage<M>>()
+  const overtaken = new Map<Received, Fact>()
+  for (const received of due) {
+    const key = received.envelope.orderKey
+    if (key === null) continue
+    const leader = leaders.get(key)
+    if (leader !== undefined) overtaken.set(leader, facts.get(leader)!)
+    else if (stopsLane(facts.get(received)!)) leaders.set(key, received)
+  }
+  return overtaken
 }
 
 class Item<M, Tx> implements BatchItem<M> {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DeliveryFacts, From } from '../contract/contract.ts'
+import { anyText } from '../errors.ts'
 
 /** Ids up to this many bytes are kept as they are: hashing would destroy the locality of ordered ids. */
 const idBytesPlain = 200
@@ -67,6 +68,6 @@ function textOfHeader(value: unknown): unknown {
 /** Text that any database takes: for facts worth showing that key nothing. */
 export function storableText(value: unknown, lengthMax = 200): string | null {
   if (value === undefined || value === null) return null
-  const text = typeof value === 'string' ? value : String(value)
+  const text = anyText(value)
   return text.slice(0, lengthMax).toWellFormed().replaceAll('\0', '\\0')
 }

@@ -34,17 +34,23 @@ export function overLimit(delivery: Delivery, limits: Limits): string | null {
   if (names.length > limits.headersMax) return `${names.length} headers, limit ${limits.headersMax}`
   let bytes = 0
   for (const name of names) {
-    bytes += Buffer.byteLength(name) + headerBytes(delivery.headers[name])
+    bytes += Buffer.byteLength(name) + headerBytes(delivery.headers[name], 1)
+    if (bytes === Number.POSITIVE_INFINITY) return `header nested deeper than ${headerDepthMax}`
     if (bytes > limits.headerBytesMax) return `headers of more than ${limits.headerBytesMax} bytes`
   }
   return null
 }
 
-function headerBytes(value: unknown): number {
+/** Tables inside tables: no producer needs more, and every later step recurses. */
+const headerDepthMax = 16
+
+function headerBytes(value: unknown, depth: number): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (value instanceof Uint8Array) return value.length
   if (value === null || typeof value !== 'object') return 8
+  if (depth >= headerDepthMax) return Number.POSITIVE_INFINITY
   let bytes = 0
-  for (const [name, part] of Object.entries(value)) bytes += Buffer.byteLength(name) + headerBytes(part)
+  for (const [name, part] of Object.entries(value))
+    bytes += Buffer.byteLength(name) + headerBytes(part, depth + 1)
   return bytes
 }

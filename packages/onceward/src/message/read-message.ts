@@ -22,7 +22,7 @@ export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageRe
 
   const read = (delivery: Delivery, digest: Buffer, value: unknown): Received<M> => {
     const message = value as M
-    const id = readId(attempt(() => identities.id(message, delivery)))
+    const id = readId(attempt(identities.id, message, delivery))
     if ('problem' in id) return unreadable(delivery, digest, null, `id ${id.problem}`, id.text)
     const keyed = readKeys(consumer, identities, message, delivery)
     if ('kind' in keyed) return { readable: false, delivery, digest, id: id.id, problem: keyed }
@@ -38,10 +38,11 @@ export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageRe
   }
 
   return delivery => {
-    const digest = digestOf(delivery.body, delivery.headers, digestHeaders)
+    const over = overLimit(delivery, limits)
+    // Headers over their limits are not worth a digest: whoever sends them decides how much work that is.
+    const digest = digestOf(delivery.body, delivery.headers, over === null ? digestHeaders : [])
     const withoutMessage = (kind: ProblemKind, text: string) =>
       unreadable(delivery, digest, idWithoutBody(consumer.identity.id, delivery), kind, text)
-    const over = overLimit(delivery, limits)
     if (over !== null) return withoutMessage('over limit', over)
     let value: unknown
     try {
@@ -53,7 +54,7 @@ export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageRe
     if (schema === undefined) return read(delivery, digest, value)
 
     const invalid = (text: string) => {
-      const id = readId(attempt(() => identities.id(value as M, delivery)))
+      const id = readId(attempt(identities.id, value as M, delivery))
       return unreadable(delivery, digest, 'id' in id ? id.id : null, 'invalid', text)
     }
     const conclude = (result: StandardSchemaV1.Result<M>) =>
@@ -110,13 +111,13 @@ function readKeys<M, Tx>(
   let businessKey: string | null = null
   let orderKey: string | null = null
   if (consumer.identity.businessKey !== undefined) {
-    const key = readId(attempt(() => identities.businessKey(message, delivery)))
+    const key = readId(attempt(identities.businessKey, message, delivery))
     if ('problem' in key)
       return { kind: `business key ${key.problem}`, text: key.text.replace('id', 'business key') }
     businessKey = key.id
   }
   if (consumer.order === 'key') {
-    const key = readId(attempt(() => identities.orderKey(message, delivery)))
+    const key = readId(attempt(identities.orderKey, message, delivery))
     if ('problem' in key)
       return { kind: `order key ${key.problem}`, text: key.text.replace('id', 'order key') }
     orderKey = key.id
@@ -136,21 +137,19 @@ function envelopeOf<M>(
   id: string,
   keys: Keys,
 ): Envelope {
-  const fact = (reader: Reader<M>) =>
-    reader === absent ? null : storableText(attempt(() => reader(message, delivery)))
   return {
     id,
     businessKey: keys.businessKey,
     orderKey: keys.orderKey,
-    eventId: fact(identities.eventId),
-    idempotencyKey: fact(identities.idempotencyKey),
-    aggregateId: fact(identities.aggregateId),
-    aggregateVersion: fact(identities.aggregateVersion),
-    correlationId: fact(identities.correlationId),
-    causationId: fact(identities.causationId),
-    type: fact(identities.type),
-    producer: fact(identities.producer),
-    schemaVersion: fact(identities.schemaVersion),
+    eventId: fact(identities.eventId, message, delivery),
+    idempotencyKey: fact(identities.idempotencyKey, message, delivery),
+    aggregateId: fact(identities.aggregateId, message, delivery),
+    aggregateVersion: fact(identities.aggregateVersion, message, delivery),
+    correlationId: fact(identities.correlationId, message, delivery),
+    causationId: fact(identities.causationId, message, delivery),
+    type: fact(identities.type, message, delivery),
+    producer: fact(identities.producer, message, delivery),
+    schemaVersion: fact(identities.schemaVersion, message, delivery),
     headers: delivery.headers,
     properties: delivery.properties,
     origin: delivery.origin,
@@ -159,10 +158,14 @@ function envelopeOf<M>(
   }
 }
 
+function fact<M>(reader: Reader<M>, message: M, delivery: Delivery): string | null {
+  return reader === absent ? null : storableText(attempt(reader, message, delivery))
+}
+
 /** A contract's function may throw on hostile data: that is the same as finding nothing. */
-function attempt(read: () => unknown): unknown {
+function attempt<M>(reader: Reader<M>, message: M, delivery: Delivery): unknown {
   try {
-    return read()
+    return reader(message, delivery)
   } catch {
     return undefined
   }

@@ -4,7 +4,7 @@ export function demoCommand(): Command {
   return new Command('demo')
     .description('payments under duplicates, conflicts and kill -9, with a verdict computed from outside')
     .addOption(new Option('--broker <broker>').choices(['postgres', 'rabbitmq']).default('postgres'))
-    .option('--messages <count>', 'how many messages to produce, duplicates included', '6000')
+    .option('--messages <count>', 'how many messages to produce, duplicates included', '8000')
     .option('--seed <number>', 'repeat the messages and the planned kills of an earlier run')
     .option('--json', 'end with one JSON object on the last line')
     .action(

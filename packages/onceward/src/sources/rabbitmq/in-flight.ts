@@ -2,7 +2,8 @@
  * What is held unsettled, and how many deliveries to ask the broker for.
  *
  * The protocol has no prefetch by bytes. The count is derived from the mean body size: it starts as if
- * bodies had `assumedBodyBytes`; the mean follows larger bodies quickly and smaller ones slowly. A change of the mean
+ * bodies had `assumedBodyBytes`, takes the true mean after `trialArrivals`, and then follows larger bodies quickly and
+ * smaller ones slowly. A change of the mean
  * can still overshoot the byte budget by what the broker had been allowed to send before, at most one
  * prefetch; then the consumer is cancelled until half of the budget is free.
  */
@@ -11,6 +12,7 @@ export class InFlight {
   readonly #bytesMax: number
   #meanBytes = assumedBodyBytes
   #arrivals = 0
+  #trialBytes = 0
   #count = 0
   #bytes = 0
 
@@ -30,7 +32,10 @@ export class InFlight {
   arrived(bytes: number): void {
     this.#count++
     this.#bytes += bytes
-    const weight = bytes > this.#meanBytes ? 1 / Math.min(64, 8 + this.#arrivals++) : 1 / 256
+    this.#arrivals++
+    if (this.#arrivals <= trialArrivals) this.#trialBytes += bytes
+    if (this.#arrivals === trialArrivals) this.#meanBytes = this.#trialBytes / trialArrivals
+    const weight = bytes > this.#meanBytes ? 1 / Math.min(64, 8 + this.#arrivals) : 1 / 256
     this.#meanBytes += (bytes - this.#meanBytes) * weight
   }
 
@@ -76,11 +81,12 @@ export class InFlight {
 
   /** True when a consumer opened with `prefetch` has shown that bodies are small enough for a good deal more. */
   mayRaise(prefetch: number, arrivalsSince: number): boolean {
-    return arrivalsSince >= 4 * prefetch && this.wanted >= 1.5 * prefetch
+    return arrivalsSince >= trialArrivals && this.wanted >= 1.5 * prefetch
   }
 }
 
 const assumedBodyBytes = 256 * 1024
+const trialArrivals = 64
 
 function clamp(value: number, max: number): number {
   return Math.max(1, Math.min(65_535, max, Math.floor(value)))

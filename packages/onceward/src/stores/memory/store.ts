@@ -62,10 +62,14 @@ export class MemoryStore implements Store<MemoryTransaction> {
   ): Promise<T> {
     const turn = this.#tail.then(async () => {
       const copy = copyState(this.#state)
-      const session = new MemorySession(copy, `${enrolment.facts.name}/${enrolment.facts.generation}`)
-      const result = await work(session)
-      this.#state = copy
-      return result
+      const session = new MemorySession(copy, enrolment.facts)
+      try {
+        const result = await work(session)
+        this.#state = copy
+        return result
+      } finally {
+        session.end()
+      }
     })
     this.#tail = turn.catch(() => {})
     return turn
@@ -80,10 +84,18 @@ export class MemoryStore implements Store<MemoryTransaction> {
 class MemorySession implements StoreSession<MemoryTransaction> {
   readonly #state: State
   readonly #scope: string
+  /** Intents belong to the name alone: a new generation must not ask again. */
+  readonly #name: string
+  readonly #loans: MemoryLoan[] = []
 
-  constructor(state: State, scope: string) {
+  constructor(state: State, { name, generation }: Enrolment['facts']) {
     this.#state = state
-    this.#scope = scope
+    this.#scope = `${name}/${generation}`
+    this.#name = name
+  }
+
+  end(): void {
+    for (const loan of this.#loans) loan.revoke()
   }
 
   async claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]> {
@@ -113,12 +125,14 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   }
 
   lend(): Loan<MemoryTransaction> {
-    return new MemoryLoan(this.#state.data)
+    const loan = new MemoryLoan(this.#state.data)
+    this.#loans.push(loan)
+    return loan
   }
 
   async request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
     return intents.map(intent => {
-      const key = this.#key(`${intent.target}\0${intent.key}`)
+      const key = `${this.#name}\0${intent.target}\0${intent.key}`
       const earlier = this.#state.intents.get(key)
       if (earlier !== undefined)
         return earlier.digest.equals(intent.digest) ? 'suppressed duplicate' : 'conflict'
@@ -147,7 +161,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   }
 
   #hold(id: string | null, digest: Buffer, held: HeldRecord): void {
-    const key = this.#key(`${id}\0${digest.toString('hex')}`)
+    const key = this.#key(JSON.stringify([id, digest.toString('hex')]))
     const earlier = this.#state.held.get(key)
     this.#state.held.set(
       key,

@@ -19,8 +19,7 @@ export function diagnose(error: unknown): StoreTrouble {
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown }
   if (typeof code === 'string') {
     if (connectionCodes.has(code)) return 'unavailable'
-    if (code === 'commit_not_confirmed')
-      return diagnose(cause) === 'contention' ? 'contention' : 'unavailable'
+    if (code === 'commit_not_confirmed') return diagnose(cause)
     if (/^[0-9A-Z]{5}$/.test(code)) return bySqlState(code, String(message ?? ''))
   }
   return typeof message === 'string' && connectionTexts.test(message) ? 'unavailable' : 'statement'

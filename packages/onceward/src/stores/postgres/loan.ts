@@ -4,6 +4,10 @@ import { OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
 import type { SqlClient } from './pool.ts'
 
+/** Statements that would end or replace the transaction; savepoints are the handler's own business. */
+const transactionControl =
+  /^(?:\s|--.*\n|\/\*[\s\S]*?\*\/)*(?:begin|start\s+transaction|commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i
+
 /**
  * The transaction as one handler call sees it. It watches what the handler does: whether it wrote, what failed even if
  * the handler swallowed it, what it did not wait for. After `revoke` a statement is refused before it is sent: a write
@@ -29,6 +33,7 @@ export class SqlLoan implements Loan<SqlTransaction>, SqlTransaction {
 
   query<Row>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number }> {
     if (this.#revoked) return this.#refuse(text)
+    if (transactionControl.test(text)) return this.#refuseControl(text)
     this.used = true
     this.pending++
     return this.#client.query(text, values as unknown[]).then(
@@ -53,6 +58,15 @@ export class SqlLoan implements Loan<SqlTransaction>, SqlTransaction {
 
   revoke(): void {
     this.#revoked = true
+  }
+
+  #refuseControl(text: string): Promise<never> {
+    this.used = true
+    this.failure ??= new OncewardError(
+      'tx_control',
+      `A handler sent "${text.trim().slice(0, 40)}" on \`tx\`. The transaction is Onceward's: it holds the markers of the whole batch. Nothing was sent; throw, or return a verdict, to undo your writes.`,
+    )
+    return Promise.reject(this.failure)
   }
 
   #answered(): void {

@@ -43,12 +43,13 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   }
   const pool = options.pool ?? createPool(options.url!)
 
-  const begin = ({ facts }: Enrolment) => {
+  const begin = ({ facts, runId }: Enrolment) => {
     const limitMs = facts.handlerTimeoutMs + idleMarginMs
     return `begin isolation level ${isolation};
       set local lock_timeout = ${lockTimeoutMs};
       set local statement_timeout = ${limitMs};
-      set local idle_in_transaction_session_timeout = ${limitMs}`
+      set local idle_in_transaction_session_timeout = ${limitMs};
+      set local onceward.run = ${runId}`
   }
 
   async function transaction<T>(
@@ -60,9 +61,11 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     let usable = false
     client.on('error', heardFromTheStatement)
     try {
-      // Awaited, although pipelining it with the claim would save a round trip: a claim must never run outside BEGIN.
-      await client.query(begin(enrolment))
+      // Not awaited: the claim leaves with it. Should BEGIN fail alone, the claim finds no onceward.run and fails too.
+      const begun = client.query(begin(enrolment))
+      begun.catch(() => {})
       const result = await work(session)
+      await begun
       session.end()
       await commit(client)
       usable = true
@@ -98,19 +101,22 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   }
 }
 
+/** Fails in an aborted transaction, in none, and in one that somebody else began: the setting is local to ours. */
+const proof = `select current_setting('onceward.run')::integer`
+
 /**
- * The last statement fails if the transaction was aborted behind our back; then COMMIT answers ROLLBACK without an
- * error. Both leave together. When the connection dies here nobody knows the result, and the error says so by being
+ * The last statement fails if the transaction was aborted or ended behind our back; then COMMIT would answer ROLLBACK, or
+ * COMMIT, without an error. Both leave together. When the connection dies here nobody knows the result, and the error says so by being
  * a connection error: the redelivery finds the marker, or does not.
  */
 async function commit(client: SqlClient): Promise<void> {
-  const [proof, end] = await Promise.allSettled([client.query('select 1'), client.query('commit')])
+  const [proven, end] = await Promise.allSettled([client.query(proof), client.query('commit')])
   if (end.status === 'rejected') throw end.reason
-  if (proof.status === 'rejected' || end.value.command !== 'COMMIT') {
+  if (proven.status === 'rejected' || end.value.command !== 'COMMIT') {
     throw new OncewardError(
       'commit_not_confirmed',
       `COMMIT was answered with ${end.value.command}. Nothing was committed, nothing will be settled.`,
-      { cause: proof.status === 'rejected' ? proof.reason : undefined },
+      { cause: proven.status === 'rejected' ? proven.reason : undefined },
     )
   }
 }

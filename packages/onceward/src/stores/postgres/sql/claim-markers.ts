@@ -3,15 +3,15 @@ import type { SqlClient } from '../pool.ts'
 
 const insert = `
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
-  select $1, $2, 'applied', claim.id, claim.digest, claim.position
-  from unnest($3::text[], $4::bytea[], $5::text[]) as claim (id, digest, position)
+  select $1, current_setting('onceward.run')::integer, 'applied', claim.id, claim.digest, claim.position
+  from unnest($2::text[], $3::bytea[], $4::text[]) as claim (id, digest, position)
   on conflict do nothing
   returning message_id`
 
 const insertWithoutPositions = `
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
-  select $1, $2, 'applied', claim.id, claim.digest
-  from unnest($3::text[], $4::bytea[]) as claim (id, digest)
+  select $1, current_setting('onceward.run')::integer, 'applied', claim.id, claim.digest
+  from unnest($2::text[], $3::bytea[]) as claim (id, digest)
   on conflict do nothing
   returning message_id`
 
@@ -25,10 +25,13 @@ const first: ClaimAnswer = { kind: 'first' }
  * Insert first, sorted, so that two batches can never wait for each other in a circle. A conflicting insert waits for
  * the other transaction's end. The read-back is a statement of its own: inside the insert, under READ COMMITTED, it may
  * see no row at all for a key that just conflicted.
+ *
+ * The run comes from a setting local to the transaction, not from a parameter: outside of it the insert fails, so no marker
+ * can ever commit by itself.
  */
 export async function claimMarkers(
   client: SqlClient,
-  { consumerId, runId }: Enrolment,
+  { consumerId }: Enrolment,
   claims: readonly Claim[],
 ): Promise<readonly ClaimAnswer[]> {
   const sorted = [...claims].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -36,8 +39,8 @@ export async function claimMarkers(
   const digests = sorted.map(claim => claim.digest)
   const positioned = sorted.some(claim => claim.position !== null)
   const { rows } = positioned
-    ? await client.query(insert, [consumerId, runId, ids, digests, sorted.map(claim => claim.position)])
-    : await client.query(insertWithoutPositions, [consumerId, runId, ids, digests])
+    ? await client.query(insert, [consumerId, ids, digests, sorted.map(claim => claim.position)])
+    : await client.query(insertWithoutPositions, [consumerId, ids, digests])
   if (rows.length === claims.length) return claims.map(() => first)
 
   const inserted = new Set(rows.map(row => row.message_id as string))

@@ -1,0 +1,27 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Place } from '../place.ts'
+import type { Load } from '../workload.ts'
+
+export interface Task {
+  readonly queue: string
+  readonly load: Load
+}
+
+/** Consumes the whole task; resolves with the seconds from the start of consumption to the last ack. */
+export type Consume = (task: Task) => Promise<number>
+
+/** Opened once in a process of its own, then called once per round, as a long-lived consumer would be. */
+export type OpenContender = (place: Place) => Promise<Consume>
+
+export function startClock(): () => number {
+  const began = performance.now()
+  return () => (performance.now() - began) / 1_000
+}
+
+/**
+ * Not timed. A quorum queue takes acks in a moment after the channel did; a channel closed within that moment hands
+ * some of the last messages back, whoever consumed them.
+ */
+export function letAcksArrive(): Promise<void> {
+  return sleep(200)
+}

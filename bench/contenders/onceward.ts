@@ -1,0 +1,81 @@
+import {
+  ConsumerProcess,
+  defineConsumer,
+  realSurroundings,
+  type Source,
+  type SourceDeclaration,
+  type SqlTransaction,
+} from 'onceward'
+import { createPool, createPostgresStore } from 'onceward/postgres'
+import { createRabbitSource, queue } from 'onceward/rabbitmq'
+import type { Place } from '../place.ts'
+import type { Increment } from '../workload.ts'
+import { changesOf, incrementCounters } from './apply-batch.ts'
+import { type Consume, letAcksArrive, type OpenContender, startClock } from './contender.ts'
+
+export type Form = 'batch' | 'message'
+type Pool = ReturnType<typeof createPool>
+export type OpenSource = (queueName: string, pool: Pool) => { declaration: SourceDeclaration; source: Source }
+
+/** Both forms with the defaults a user gets: nothing is tuned here. */
+export function defineIncrements(form: Form, source: SourceDeclaration) {
+  const contract = {
+    name: `increments_by_${form}`,
+    owner: 'bench',
+    risk: 'projection' as const,
+    source,
+    identity: { id: (message: Increment) => message.id },
+  }
+  if (form === 'message') {
+    return defineConsumer<Increment, SqlTransaction>({
+      ...contract,
+      async handle({ message, tx }) {
+        await tx.query('update counter set total = total + $2 where key = $1', [message.key, message.amount])
+      },
+    })
+  }
+  return defineConsumer<Increment, SqlTransaction>({
+    ...contract,
+    async handleBatch({ batch, tx }) {
+      await tx.query(incrementCounters, changesOf(batch.map(item => item.message)))
+    },
+  })
+}
+
+export const openOncewardBatch: OpenContender = async place =>
+  consumeWith(place, 'batch', rabbitSource(place))
+export const openOncewardMessage: OpenContender = async place =>
+  consumeWith(place, 'message', rabbitSource(place))
+
+export function rabbitSource(place: Place): OpenSource {
+  return queueName => {
+    const declaration = queue(queueName)
+    return { declaration, source: createRabbitSource(declaration, { url: place.rabbitmqUrl! }) }
+  }
+}
+
+export function consumeWith(place: Place, form: Form, openSource: OpenSource): Consume {
+  const pool = createPool(place.databaseUrl)
+  const store = createPostgresStore({ pool })
+  return async ({ queue, load }) => {
+    const { declaration, source } = openSource(queue, pool)
+    const consumer = defineIncrements(form, declaration)
+    const world = realSurroundings()
+    const process = new ConsumerProcess({ consumer, source, store, world, instance: 'bench' })
+    await process.start()
+    const seconds = startClock()
+    await applied(process, load.count)
+    const took = seconds()
+    await letAcksArrive()
+    await process.drain()
+    return took
+  }
+}
+
+/** Looks once per millisecond: settling follows counting without a pause in between. */
+export async function applied<M, Tx>(process: ConsumerProcess<M, Tx>, count: number): Promise<void> {
+  while ((process.tally.outcomes.applied ?? 0) < count) {
+    if (process.state === 'halted') await process.finished
+    await new Promise(resolve => setTimeout(resolve, 1))
+  }
+}

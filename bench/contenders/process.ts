@@ -1,0 +1,19 @@
+import type { Place } from '../place.ts'
+import type { Consume, Task } from './contender.ts'
+import { contenders } from './contenders.ts'
+
+// One contender in a process of its own: told where it is, then given one task per round.
+const [name, place] = process.argv.slice(2)
+const contender = contenders.find(candidate => candidate.name === name)
+if (contender === undefined || place === undefined) throw new Error(`there is no contender ${name}`)
+const opening: Promise<Consume> = contender.open(JSON.parse(place) as Place)
+
+process.on('message', (task: Task) => {
+  opening
+    .then(consume => consume(task))
+    .then(
+      seconds => process.send!({ seconds }),
+      (error: Error) => process.send!({ error: error.stack ?? String(error) }),
+    )
+})
+process.on('disconnect', () => process.exit(0))

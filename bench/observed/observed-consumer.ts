@@ -1,0 +1,55 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Place } from '../place.ts'
+import type { Sample } from './process.ts'
+
+const entry = fileURLToPath(new URL('./process.ts', import.meta.url))
+
+/** Onceward's batch form in a process of its own, watched from outside. */
+export class ObservedConsumer {
+  readonly #child: ChildProcess
+  readonly #samples: Sample[] = []
+  #failed: Error | null = null
+
+  private constructor(child: ChildProcess) {
+    this.#child = child
+    child.on('message', (sample: Sample) => this.#samples.push(sample))
+    child.once('exit', code => {
+      this.#failed = new Error(`the observed consumer ended with ${code}`)
+    })
+  }
+
+  static async start(queue: string, place: Place, wants: 'times' | 'samples'): Promise<ObservedConsumer> {
+    const { databaseUrl, rabbitmqUrl } = place
+    const child = fork(entry, [queue, JSON.stringify({ databaseUrl, rabbitmqUrl }), wants], {
+      execArgv: ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning'],
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    const consumer = new ObservedConsumer(child)
+    await consumer.reached(0)
+    return consumer
+  }
+
+  get samples(): readonly Sample[] {
+    return this.#samples
+  }
+
+  get applied(): number {
+    return this.#samples.at(-1)?.applied ?? -1
+  }
+
+  async reached(count: number): Promise<void> {
+    while (this.applied < count) {
+      if (this.#failed !== null) throw this.#failed
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+  }
+
+  async end(): Promise<void> {
+    if (this.#child.exitCode !== null) return
+    const exited = once(this.#child, 'exit')
+    this.#child.disconnect()
+    await exited
+  }
+}

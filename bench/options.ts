@@ -1,0 +1,52 @@
+import { parseArgs } from 'node:util'
+
+export type Part = 'rabbitmq' | 'postgres' | 'latency' | 'memory'
+const parts: readonly Part[] = ['rabbitmq', 'postgres', 'latency', 'memory']
+
+export interface Options {
+  readonly parts: readonly Part[]
+  readonly json: boolean
+  readonly profileFolder: string | null
+  readonly rounds: number
+  readonly count: number
+  readonly slowCount: number
+  readonly latencySeconds: number
+  readonly memoryCount: number
+}
+
+export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--json] [--quick] [--rounds n] [--profile folder]
+  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000
+  --json     ends with one line {"rows": [...], "ratios": {...}}
+  --quick    two rounds with fewer messages: for a look, not for a claim
+  --rounds   rounds that count (default 5)
+  --profile  writes a CPU profile of every Onceward process into the folder and lists where the time went`
+
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      profile: { type: 'string' },
+    },
+  })
+  const chosen = (values.only?.split(',') ?? parts) as readonly Part[]
+  const unknown = chosen.filter(part => !parts.includes(part))
+  if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.\n${usage}`)
+  const rounds = Number(values.rounds ?? (values.quick ? 2 : 5))
+  if (!Number.isInteger(rounds) || rounds < 1)
+    throw new Error(`--rounds takes a whole number from 1.\n${usage}`)
+  const alone = values.only !== undefined
+  return {
+    parts: chosen,
+    json: values.json,
+    profileFolder: values.profile ?? null,
+    rounds,
+    count: values.quick ? 20_000 : 60_000,
+    slowCount: values.quick ? 3_000 : 10_000,
+    latencySeconds: values.quick ? 4 : 10,
+    memoryCount: values.quick ? 100_000 : alone ? 1_000_000 : 300_000,
+  }
+}

@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from 'node:util'
+import { connect } from 'amqplib'
+import { createPool, migrate } from 'onceward/postgres'
+import pg from 'pg'
+import { ensureServices, type ServiceName } from '../scripts/services/services.ts'
+import { keyCount, sumOf } from './workload.ts'
+
+/** Where one run happens: its own database on the shared server, and its own queues. */
+export interface Place {
+  readonly databaseUrl: string
+  readonly rabbitmqUrl: string | null
+}
+
+export interface PreparedPlace extends Place {
+  readonly pool: pg.Pool
+  /** Empties inbox and counters and lets the server write everything out, so that all begin alike. */
+  reset(): Promise<void>
+  /** Throws unless the counters and markers prove that each of `count` messages took effect once. */
+  verify(who: string, count: number): Promise<void>
+  drop(): Promise<void>
+}
+
+const tables = `
+  create table bench_inbox (
+    consumer integer not null,
+    at       timestamptz not null default now(),
+    id       text collate "C" not null,
+    digest   bytea not null,
+    primary key (consumer, id)
+  );
+  create table counter (key integer primary key, total bigint not null default 0);
+  create table commit_probe (id integer primary key, at timestamptz not null default now())`
+
+export async function preparePlace(names: readonly ServiceName[]): Promise<PreparedPlace> {
+  const services = await ensureServices(names, { log: line => process.stderr.write(`${line}\n`) })
+  const urls = new Map(services.map(service => [service.name, 'unavailable' in service ? null : service.url]))
+  for (const service of services) {
+    if ('unavailable' in service) throw new Error(`${service.name} is needed but ${service.unavailable}`)
+  }
+  const adminUrl = urls.get('postgres')!
+  const database = `onceward_bench_${process.pid}`
+  await withClient(adminUrl, client => client.query(`create database ${database}`))
+  const databaseUrl = Object.assign(new URL(adminUrl), { pathname: `/${database}` }).href
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 })
+  const schemaPool = createPool(databaseUrl, { max: 1 })
+  await migrate(schemaPool)
+  await schemaPool.end()
+  await pool.query(tables)
+  await assertDurable(pool)
+  return {
+    databaseUrl,
+    rabbitmqUrl: urls.get('rabbitmq') ?? null,
+    pool,
+    reset: () => reset(pool),
+    verify: (who, count) => verify(pool, who, count),
+    async drop() {
+      if (pool.ended) return
+      await pool.end()
+      await withClient(adminUrl, client => client.query(`drop database if exists ${database} with (force)`))
+      await dropQueues(urls.get('rabbitmq') ?? null)
+    },
+  }
+}
+
+const queuesMade = new Set<string>()
+
+/** One quorum queue per contender, as Onceward declares its own. */
+export function queueNameOf(contender: string): string {
+  const name = `onceward.bench.${process.pid}.${contender.replaceAll(/[^a-z0-9]+/g, '-')}`
+  queuesMade.add(name)
+  return name
+}
+
+async function dropQueues(url: string | null): Promise<void> {
+  if (url === null || queuesMade.size === 0) return
+  const connection = await connect(url)
+  const channel = await connection.createChannel()
+  for (const name of queuesMade) await channel.deleteQueue(name)
+  await connection.close()
+}
+
+async function reset(pool: pg.Pool): Promise<void> {
+  await pool.query('truncate bench_inbox, counter, onceward.inbox, onceward.queue_message')
+  await pool.query('insert into counter (key) select generate_series(0, $1::int - 1)', [keyCount])
+  await pool.query('analyze counter')
+  await pool.query('checkpoint')
+}
+
+async function verify(pool: pg.Pool, who: string, count: number): Promise<void> {
+  const { rows } = await pool.query(`select (select sum(total) from counter)::int as sum,
+    (select count(*) from bench_inbox)::int + (select count(*) from onceward.inbox)::int as markers,
+    (select count(*) from onceward.queue_message)::int as left`)
+  const expected = { sum: sumOf(count), markers: count, left: 0 }
+  if (isDeepStrictEqual(rows[0], expected)) return
+  throw new Error(`${who}: found ${JSON.stringify(rows[0])}, expected ${JSON.stringify(expected)}`)
+}
+
+async function assertDurable(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query(
+    "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit",
+  )
+  if (rows[0].fsync !== 'on' || rows[0].commit !== 'on')
+    throw new Error('the server does not flush commits to disk')
+}
+
+async function withClient(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await work(client).finally(() => client.end())
+}

@@ -1,0 +1,81 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface ChildOptions {
+  /** File beside this one, without its extension: sources run as they are, and so does the build. */
+  readonly program: string
+  readonly args?: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
+  readonly onMessage: (message: ChildMessage) => void
+}
+
+export type ChildMessage = { readonly kind: string; readonly [field: string]: unknown }
+
+/** One life of one process of the demo. */
+export class Child {
+  readonly #process: ChildProcess
+  readonly #ready = Promise.withResolvers<ChildMessage>()
+  readonly exited: Promise<{ readonly code: number | null; readonly killed: boolean }>
+  #isReady = false
+  #killed = false
+  #said = ''
+
+  constructor({ program, args = [], env = process.env, onMessage }: ChildOptions) {
+    const file = fileURLToPath(new URL(`./${program}${extname(import.meta.url)}`, import.meta.url))
+    const child = fork(file, [...args], { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+    this.#process = child
+    this.#ready.promise.catch(() => {})
+    child.stderr!.on('data', (chunk: Buffer) => {
+      this.#said = (this.#said + chunk).slice(-4_000)
+    })
+    child.on('message', message => {
+      const told = message as ChildMessage
+      if (told.kind === 'ready') {
+        this.#isReady = true
+        this.#ready.resolve(told)
+      } else onMessage(told)
+    })
+    this.exited = new Promise(resolve => {
+      child.on('error', error =>
+        this.#end(`cannot start: ${error.message}`, () => resolve({ code: 1, killed: false })),
+      )
+      child.on('close', code =>
+        this.#end(`ended with code ${code}`, () => resolve({ code, killed: this.#killed })),
+      )
+    })
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0
+  }
+
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  /** The last lines it wrote to stderr: why it ended, or what it warned of. */
+  get said(): string {
+    return this.#said.trim()
+  }
+
+  ready(): Promise<ChildMessage> {
+    return this.#ready.promise
+  }
+
+  /** Any message tells it to finish its work and end. */
+  finish(): void {
+    if (this.#process.connected) this.#process.send({ kind: 'finish' })
+  }
+
+  /** SIGKILL: no handler runs, nothing is flushed, nothing is said goodbye to. */
+  kill(): void {
+    this.#killed = true
+    this.#process.kill('SIGKILL')
+  }
+
+  #end(why: string, tell: () => void): void {
+    this.#ready.reject(new Error(`${this.#process.spawnargs.slice(-2).join(' ')} ${why}\n${this.said}`))
+    tell()
+  }
+}

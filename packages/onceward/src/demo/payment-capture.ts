@@ -1,0 +1,106 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { defineConsumer, type SourceDeclaration, type SqlTransaction } from '../index.ts'
+import { postgresQueue } from '../sources/postgres/index.ts'
+import type { DemoSettings } from './settings.ts'
+
+export interface PaymentCaptureRequested {
+  readonly messageId: string
+  readonly correlationId: string
+  readonly schemaVersion: 1
+  readonly captureRequestId: string
+  readonly merchantId: string
+  /** In minor units. */
+  readonly amount: number
+  readonly currency: string
+}
+
+/**
+ * No unique key on purpose: were a message applied twice, a second row would stand here for everybody to see.
+ * Nothing but Onceward's markers prevents it.
+ */
+export const businessTables = `
+  create table capture (
+    capture_request_id text not null,
+    merchant_id        text not null,
+    amount             bigint not null,
+    message_id         text not null
+  )`
+
+/** Any Standard Schema library does this better; by hand it needs no dependency. */
+const schema: StandardSchemaV1<unknown, PaymentCaptureRequested> = {
+  '~standard': {
+    version: 1,
+    vendor: 'onceward-demo',
+    validate(value) {
+      const issues = issuesOf((value ?? {}) as Record<string, unknown>)
+      return issues.length > 0 ? { issues } : { value: value as PaymentCaptureRequested }
+    },
+  },
+}
+
+function issuesOf(value: Record<string, unknown>): StandardSchemaV1.Issue[] {
+  const texts = ['messageId', 'correlationId', 'captureRequestId', 'merchantId', 'currency']
+  const wrong = texts.filter(name => typeof value[name] !== 'string' || value[name] === '')
+  if (value.schemaVersion !== 1) wrong.push('schemaVersion')
+  if (!Number.isSafeInteger(value.amount) || (value.amount as number) <= 0) wrong.push('amount')
+  return wrong.map(name => ({ message: 'is missing or wrong', path: [name] }))
+}
+
+/** The whole consumer of the demo: validate, record the capture, ask for the charge. Nothing here knows of duplicates. */
+export async function paymentCapture(settings: DemoSettings) {
+  return defineConsumer<PaymentCaptureRequested, SqlTransaction>({
+    name: 'payment_capture',
+    owner: 'payments',
+    risk: 'money',
+    source: await sourceOf(settings),
+    message: schema,
+    identity: {
+      id: m => m.messageId,
+      businessKey: m => m.captureRequestId,
+      businessDigest: m => [m.merchantId, m.amount, m.currency],
+      correlationId: m => m.correlationId,
+      schemaVersion: m => m.schemaVersion,
+    },
+    effect: {
+      external: {
+        gateway: {
+          url: `${settings.gatewayUrl}/captures`,
+          timeoutMs: 500,
+          retryDelayMs: 100,
+          retryDelayMaxMs: 2_000,
+          attemptsMax: 12,
+          concurrencyMax: 32,
+        },
+      },
+    },
+    failure: { deadLetter: settings.deadLetters },
+    // Small ones lose little work to a kill, and a lease that dies with its process holds few messages back.
+    batch: { sizeMax: 100, deliveriesMax: 400 },
+    async handle({ message, tx, effects }) {
+      await workOfItsOwn()
+      await tx.query('insert into capture values ($1, $2, $3, $4)', [
+        message.captureRequestId,
+        message.merchantId,
+        message.amount,
+        message.messageId,
+      ])
+      const { captureRequestId, merchantId, amount, currency } = message
+      effects.external('gateway', {
+        key: captureRequestId,
+        body: { captureRequestId, merchantId, amount, currency },
+      })
+    },
+  })
+}
+
+async function sourceOf({ broker, queue: name }: DemoSettings): Promise<SourceDeclaration> {
+  if (broker === 'postgres') return { ...postgresQueue(name, { leaseMs: 2_000 }) }
+  const { queue } = await import('../sources/rabbitmq/index.ts')
+  return queue(name)
+}
+
+/** A few milliseconds inside the open transaction, so that a kill seldom finds the process idle. */
+function workOfItsOwn(): Promise<void> {
+  return wait(2 + Math.random() * 10)
+}

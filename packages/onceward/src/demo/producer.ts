@@ -1,0 +1,86 @@
+import { appendFileSync } from 'node:fs'
+import { setTimeout as wait } from 'node:timers/promises'
+import { createPool } from '../stores/postgres/index.ts'
+import { type PlannedMessage, planMessages } from './plan.ts'
+import { seededRandom } from './seeded-random.ts'
+import { type DemoSettings, endWithParent, readSettings, report } from './settings.ts'
+
+/** Resolves when the broker has every message of the call for certain. */
+type Send = (messages: readonly PlannedMessage[]) => Promise<void>
+
+/** A process of its own: sends the plan in bursts and logs each message once the broker has confirmed it. */
+async function produce(settings: DemoSettings): Promise<void> {
+  const plan = planMessages(settings.messages, settings.seed)
+  const random = seededRandom(settings.seed + 1)
+  const { send, close } = await openSender(settings)
+  const began = performance.now()
+  for (let sent = 0; sent < plan.length; ) {
+    const clock = (performance.now() - began) / settings.produceMs
+    let until = sent
+    while (until < plan.length && plan[until]!.at <= clock && until - sent < 500) until++
+    if (until > sent) {
+      const burst = plan.slice(sent, until)
+      await send(burst)
+      appendFileSync(settings.producerLog, burst.map(logLine).join(''))
+      sent = until
+      report({ kind: 'produced', count: sent })
+    }
+    await wait(10 + random() * 60)
+  }
+  await close()
+}
+
+function logLine({ body: _, at: __, ...facts }: PlannedMessage): string {
+  return `${JSON.stringify(facts)}\n`
+}
+
+function openSender(settings: DemoSettings): Promise<{ send: Send; close(): Promise<void> }> {
+  return settings.broker === 'rabbitmq' ? rabbitSender(settings) : postgresSender(settings)
+}
+
+async function postgresSender({ databaseUrl, queue }: DemoSettings) {
+  const { hint, publish } = await import('../sources/postgres/index.ts')
+  const pool = createPool(databaseUrl, { max: 1 })
+  const send: Send = async messages => {
+    const client = await pool.connect()
+    try {
+      await client.query('begin')
+      await publish(
+        client,
+        queue,
+        messages.map(message => ({ body: message.body })),
+      )
+      await client.query('commit')
+    } finally {
+      client.release()
+    }
+    await hint(pool, queue)
+  }
+  return { send, close: () => pool.end() }
+}
+
+async function rabbitSender({ rabbitmqUrl, queue }: DemoSettings) {
+  const { createRabbitPublisher } = await import('../sources/rabbitmq/index.ts')
+  const publisher = createRabbitPublisher({ url: rabbitmqUrl! })
+  let number = 0
+  const send: Send = async messages => {
+    let open = messages.map(({ id, body }) => ({
+      queue,
+      messageId: id ?? `malformed-${number++}`,
+      body: Buffer.from(body),
+    }))
+    // Unconfirmed is not lost: the broker may have it, so the same bytes go out again.
+    while (open.length > 0) {
+      const results = await publisher.publish(open)
+      const failed = results.filter(result => result !== 'confirmed')
+      open = open.filter((_, index) => results[index] !== 'confirmed')
+      if (failed.some(error => error.code === 'configuration' || error.code === 'publish_unroutable'))
+        throw failed[0]
+    }
+  }
+  return { send, close: () => publisher.close() }
+}
+
+endWithParent()
+await produce(readSettings())
+process.disconnect()

@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbeddedPostgres } from '../embedded/index.ts'
+import { OncewardError } from '../index.ts'
+import { createPool, migrate } from '../stores/postgres/index.ts'
+import { Child } from './child.ts'
+import { Cleanup } from './cleanup.ts'
+import { brokerOfRun, findRabbitmq } from './demo-broker.ts'
+import { gatherEvidence } from './evidence.ts'
+import { businessTables } from './payment-capture.ts'
+import { planMessages } from './plan.ts'
+import { ProgressReader } from './progress.ts'
+import { runToTheEnd } from './run-to-the-end.ts'
+import type { DemoBroker, DemoSettings } from './settings.ts'
+import { reachVerdict, type Verdict, verdictText } from './verdict.ts'
+import { createView, number, type View } from './view.ts'
+import { Workers } from './workers.ts'
+
+export interface DemoOptions {
+  readonly broker: DemoBroker
+  readonly messages: number
+  readonly json: boolean
+  /** Repeats the messages, the gateway's moods and the planned kills. Default random. */
+  readonly seed?: number | undefined
+}
+
+const messagesMin = 200
+const messagesMax = 500_000
+
+/** Runs the demo and gives the exit code: 0 only when nothing was lost and nothing happened twice. */
+export async function runDemo(options: DemoOptions): Promise<number> {
+  const { messages } = options
+  if (!Number.isSafeInteger(messages) || messages < messagesMin || messages > messagesMax) {
+    throw new OncewardError(
+      'usage',
+      `--messages must be a whole number from ${messagesMin} to ${number(messagesMax)}. Nothing was started.`,
+    )
+  }
+  const view = createView(options.json ? process.stderr : process.stdout)
+  const cleanup = new Cleanup()
+  try {
+    const verdict = await cleanup.guard(stageRun(options, view, cleanup))
+    view.end()
+    if (verdict === null) return 130
+    if (options.json) process.stdout.write(`${JSON.stringify(verdict)}\n`)
+    else view.say(verdictText(verdict))
+    return verdict.ok ? 0 : 1
+  } finally {
+    await cleanup.run()
+  }
+}
+
+async function stageRun(options: DemoOptions, view: View, cleanup: Cleanup): Promise<Verdict> {
+  const began = performance.now()
+  const seed = options.seed ?? Math.floor(Math.random() * 1e9)
+  view.say(
+    `Onceward demo: ${number(options.messages)} messages over ${brokerTitle(options.broker)}, seed ${seed}`,
+  )
+  const rabbitmqUrl = await findRabbitmq(options.broker, line => view.say(line))
+  const folder = mkdtempSync(join(tmpdir(), `onceward-demo-${seed}-`))
+  cleanup.add(() => rmSync(folder, { recursive: true, force: true }))
+  const databaseUrl = await startDatabase(folder, cleanup)
+  const pool = createPool(databaseUrl, { max: 3 })
+  cleanup.add(() => pool.end())
+  await migrate(pool)
+  await pool.query(businessTables)
+
+  const heard: { progress?: ProgressReader } = {}
+  const gatewayBook = join(folder, 'gateway.book')
+  const gateway = new Child({
+    program: 'gateway',
+    args: [gatewayBook, String(seed)],
+    onMessage: message => heard.progress?.heard(message),
+  })
+  cleanup.add(() => gateway.kill())
+  const { url: gatewayUrl } = (await gateway.ready()) as unknown as { url: string }
+  const settings: DemoSettings = {
+    broker: options.broker,
+    seed,
+    messages: options.messages,
+    produceMs: Math.max(6_000, Math.min(60_000, options.messages / 0.6)),
+    queue: queueName(options.broker, seed),
+    deadLetters: `${queueName(options.broker, seed)}.dead`,
+    databaseUrl,
+    rabbitmqUrl,
+    gatewayUrl,
+    compileCache: join(folder, 'compile-cache'),
+    producerLog: join(folder, 'producer.log'),
+    gatewayBook,
+  }
+  const broker = await brokerOfRun(settings, pool)
+  cleanup.add(() => broker.remove())
+  await broker.prepare()
+  const workers = new Workers(settings, (name, pid) => view.killed(name, pid))
+  cleanup.add(() => workers.leave())
+  await workers.start()
+  view.say(`Two consumers and a dispatcher run; the producer starts. Ready after ${secondsSince(began)} s.`)
+
+  heard.progress = new ProgressReader(pool, workers, planned(settings))
+  await runToTheEnd(settings, { workers, broker, view, progress: heard.progress, cleanup })
+  await workers.drain()
+  gateway.finish()
+  await gateway.exited
+  view.show(await heard.progress.read())
+  const evidence = await gatherEvidence(settings, pool, broker)
+  return reachVerdict(evidence, settings, workers, Number(secondsSince(began)))
+}
+
+/** On RabbitMQ a queue outlives us if we are killed, so its name must not meet another run. */
+function queueName(broker: DemoBroker, seed: number): string {
+  const name = 'payment.capture.requested.q'
+  return broker === 'rabbitmq' ? `${name}.demo-${process.pid}-${seed}` : name
+}
+
+function brokerTitle(broker: DemoBroker): string {
+  return broker === 'rabbitmq' ? 'a RabbitMQ quorum queue and embedded PostgreSQL' : 'embedded PostgreSQL'
+}
+
+async function startDatabase(folder: string, cleanup: Cleanup): Promise<string> {
+  const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
+  cleanup.add(async () => {
+    await server.stop()
+    // For root the data may live elsewhere than asked for.
+    rmSync(server.dataDir, { recursive: true, force: true })
+  })
+  return server.url
+}
+
+function planned({ messages, seed }: DemoSettings) {
+  const plan = planMessages(messages, seed)
+  return { messages, captures: plan.filter(message => message.kind === 'first').length }
+}
+
+function secondsSince(began: number): string {
+  return ((performance.now() - began) / 1_000).toFixed(1)
+}

@@ -1,0 +1,150 @@
+import type { BatchContext, ConsumerContract, HandlerContext, Mode } from '../../contract/contract.ts'
+import { defineConsumer } from '../../contract/define-consumer.ts'
+import { ConsumerProcess } from '../../engine/consumer.ts'
+import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { until } from '../until.ts'
+import type { PublishedMessage, SourceUnderTest } from './source.ts'
+import { expectRemaining } from './source-bench.ts'
+import type { HeldRow, StoreUnderTest } from './store.ts'
+
+/** The message of every case. */
+export interface Job {
+  readonly id: string
+  /** Order key. */
+  readonly key?: string
+  /** Business key, where the contract declares one. */
+  readonly business?: string
+  readonly note?: string
+}
+
+export type JobContext = HandlerContext<Job, unknown>
+export type JobBatch = BatchContext<Job, unknown>
+export type JobContract = ConsumerContract<Job, unknown>
+
+let benches = 0
+
+/** One queue, one store, one consumer name, and the processes a case starts on them. */
+export class DeliveryBench<Tx> {
+  readonly queue: SourceUnderTest
+  readonly under: StoreUnderTest<Tx>
+  readonly name = `delivery_${process.pid}_${++benches}`
+  readonly #processes: ConsumerProcess<Job, unknown>[] = []
+
+  constructor(queue: SourceUnderTest, under: StoreUnderTest<Tx>) {
+    this.queue = queue
+    this.under = under
+  }
+
+  /** The effect of every case: shows in `applied` once per application. */
+  apply(tx: unknown, text: string): Promise<void> {
+    return this.under.apply(tx as Tx, `${this.name}|${text}`)
+  }
+
+  async applied(): Promise<string[]> {
+    const mine = `${this.name}|`
+    return (await this.under.applied()).filter(key => key.startsWith(mine)).map(key => key.slice(mine.length))
+  }
+
+  /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. */
+  async start(changes: Partial<JobContract> = {}, options: { another?: boolean; mode?: Mode } = {}) {
+    const one = new ConsumerProcess<Job, unknown>({
+      consumer: defineConsumer(this.#contract(changes)),
+      source: options.another ? this.queue.another() : this.queue.source,
+      store: (options.another ? this.under.second : this.under.store) as never,
+      world: realSurroundings(),
+      mode: options.mode ?? 'live',
+      instance: `process ${this.#processes.length + 1}`,
+    })
+    await one.start()
+    this.#processes.push(one)
+    return one
+  }
+
+  #contract(changes: Partial<JobContract>): JobContract {
+    return {
+      name: this.name,
+      owner: 'conformance',
+      risk: 'low value',
+      source: { kind: 'conformance' },
+      identity: { id: job => job.id },
+      failure: { attemptsMax: 3, delayMs: 1, delayMaxMs: 5 },
+      ...(changes.handleBatch === undefined && { handle: ({ message, tx }) => this.apply(tx, message.id) }),
+      ...changes,
+    }
+  }
+
+  publish(...jobs: readonly Job[]): Promise<void> {
+    return this.publishRaw(
+      ...jobs.map(job => ({ body: Buffer.from(JSON.stringify(job)), key: job.key ?? null })),
+    )
+  }
+
+  publishRaw(...messages: readonly PublishedMessage[]): Promise<void> {
+    return this.queue.publish(messages)
+  }
+
+  /** Deliveries by outcome, over all processes of the case. */
+  get outcomes(): Record<string, number> {
+    const sum: Record<string, number> = {}
+    for (const { tally } of this.#processes) {
+      for (const [outcome, count] of Object.entries(tally.outcomes))
+        sum[outcome] = (sum[outcome] ?? 0) + count
+    }
+    return sum
+  }
+
+  /** Outcomes that end a delivery; retries only hold it. */
+  get ended(): Record<string, number> {
+    const { retry: _, ...ended } = this.outcomes
+    return ended
+  }
+
+  async untilEnded(count: number): Promise<void> {
+    const ended = () => Object.values(this.ended).reduce((sum, n) => sum + n, 0)
+    const alive = () => this.#processes.some(({ state }) => state === 'running')
+    await until(`${count} deliveries ended`, () => {
+      if (!alive() && ended() < count)
+        throw new Error(`every process stopped after ${JSON.stringify(this.outcomes)}`)
+      return ended() >= count
+    })
+  }
+
+  async drain(): Promise<void> {
+    await Promise.all(this.#processes.map(one => one.drain()))
+  }
+
+  /** Waits until that many deliveries ended, stops, and sees that the broker has nothing left. */
+  async finish(count: number): Promise<void> {
+    await this.untilEnded(count)
+    await this.drain()
+    await this.expectRemaining(0)
+  }
+
+  expectRemaining(count: number): Promise<void> {
+    return expectRemaining(this.queue, count)
+  }
+
+  marker(id: string) {
+    return this.under.marker(this.name, id)
+  }
+
+  async held(): Promise<readonly HeldRow[]> {
+    return [...(await this.under.held(this.name))].sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1))
+  }
+
+  attempts(id: string) {
+    return this.under.attempts(this.name, id)
+  }
+
+  async close(): Promise<void> {
+    for (const one of this.#processes) one.leave()
+    await Promise.allSettled(this.#processes.map(one => one.finished))
+    await this.queue.close()
+    await this.under.close()
+  }
+}
+
+export const jobs = (count: number, changes: (index: number) => Partial<Job> = () => ({})): Job[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `m${index}`, ...changes(index) }))
+
+export const idsOf = (list: readonly Job[]): string[] => list.map(({ id }) => id)

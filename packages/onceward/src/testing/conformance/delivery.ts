@@ -1,0 +1,44 @@
+import { runConformance } from './conformance-case.ts'
+import { DeliveryBench } from './delivery-bench.ts'
+import { deliveryDuplicateCases } from './delivery-duplicate-cases.ts'
+import { deliveryFailureCases } from './delivery-failure-cases.ts'
+import { deliveryLifecycleCases } from './delivery-lifecycle-cases.ts'
+import { deliveryOrderCases } from './delivery-order-cases.ts'
+import { deliveryUnreadableCases } from './delivery-unreadable-cases.ts'
+import { missingSourceFeature, type SourceFactory, type SourceFeature } from './source.ts'
+import { missingStoreFeature, type StoreFactory, type StoreFeature, type StoreUnderTest } from './store.ts'
+
+export type DeliveryFeature = SourceFeature | StoreFeature
+
+export interface DeliveryFactory<Tx> {
+  readonly source: SourceFactory
+  readonly store: StoreFactory<Tx>
+}
+
+/** The promise itself, through the real engine, for one pair of source and store. */
+export function deliveryConformance<Tx>(name: string, { source, store }: DeliveryFactory<Tx>): void {
+  runConformance<DeliveryBench<unknown>, DeliveryFeature>({
+    name: `${name} keeps the promise`,
+    unavailable: source.unavailable ?? store.unavailable,
+    cases: [
+      ...deliveryDuplicateCases,
+      ...deliveryFailureCases,
+      ...deliveryOrderCases,
+      ...deliveryUnreadableCases,
+      ...deliveryLifecycleCases,
+    ],
+    open: async needs => {
+      const queue = await source.create({ keyOrder: needs.includes('key order') })
+      return new DeliveryBench(queue, (await store.create()) as StoreUnderTest<unknown>)
+    },
+    close: bench => bench.close(),
+    missing: (feature, bench) =>
+      isStoreFeature(feature)
+        ? missingStoreFeature(feature, store, bench.under)
+        : missingSourceFeature(feature, source, bench.queue),
+  })
+}
+
+function isStoreFeature(feature: DeliveryFeature): feature is StoreFeature {
+  return feature === 'failing statements' || feature === 'lock waits' || feature === 'concurrent transactions'
+}

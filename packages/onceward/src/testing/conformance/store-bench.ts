@@ -1,0 +1,125 @@
+import { hash } from 'node:crypto'
+import type {
+  Claim,
+  Conclusion,
+  ConsumerFacts,
+  Enrolment,
+  HeldRecord,
+  Intent,
+  Store,
+  StoreSession,
+} from '../../contracts/store.ts'
+import type { StoreUnderTest } from './store.ts'
+
+let consumers = 0
+
+/** A store with a consumer of its own enrolled. */
+export class StoreBench<Tx> {
+  readonly under: StoreUnderTest<Tx>
+  readonly enrolment: Enrolment
+
+  private constructor(under: StoreUnderTest<Tx>, enrolment: Enrolment) {
+    this.under = under
+    this.enrolment = enrolment
+  }
+
+  static async open<Tx>(under: StoreUnderTest<Tx>): Promise<StoreBench<Tx>> {
+    consumers++
+    return new StoreBench(under, await under.store.enroll(factsOf(`conformance_${process.pid}_${consumers}`)))
+  }
+
+  get name(): string {
+    return this.enrolment.facts.name
+  }
+
+  transaction<T>(
+    work: (session: StoreSession<Tx>) => Promise<T>,
+    store: Store<Tx> = this.under.store,
+  ): Promise<T> {
+    return store.transaction(this.enrolment, work)
+  }
+
+  marker(id: string) {
+    return this.under.marker(this.name, id)
+  }
+
+  held() {
+    return this.under.held(this.name)
+  }
+
+  /** The business effect through a loan, as a handler would do it. */
+  async apply(session: StoreSession<Tx>, key: string): Promise<void> {
+    const loan = session.lend()
+    await this.under.apply(loan.tx, key)
+    loan.revoke()
+  }
+
+  /** How often this key was applied, committed writes only. */
+  async count(key: string): Promise<number> {
+    return (await this.under.applied()).filter(one => one === key).length
+  }
+}
+
+export function factsOf(name: string, changes: Partial<ConsumerFacts> = {}): ConsumerFacts {
+  return {
+    name,
+    generation: 1,
+    owner: 'conformance',
+    risk: 'low value',
+    mode: 'live',
+    handlerVersion: '1',
+    instance: 'conformance',
+    handlerTimeoutMs: 30_000,
+    deadLetterTo: null,
+    ...changes,
+  }
+}
+
+export const digest = (content: string): Buffer =>
+  Buffer.concat([Buffer.of(1), hash('sha256', content, 'buffer')])
+
+export const claimOf = (id: string, content = id): Claim => ({ id, digest: digest(content), position: null })
+
+export function intentOf(key: string, content = key, messageId = `m-${key}`): Intent {
+  const body = Buffer.from(content)
+  return { messageId, target: 'gateway', key, body, contentType: 'text/plain', digest: digest(content) }
+}
+
+export function conclusionOf(
+  id: string | null,
+  to: Conclusion['to'],
+  changes: Partial<Conclusion> = {},
+): Conclusion {
+  const held = to === 'parked' || to === 'dead' || to === 'quarantined' ? heldOf(to) : null
+  return { id, digest: digest(id ?? 'bytes'), to, claimed: true, businessKey: null, held, ...changes }
+}
+
+export function heldOf(state: HeldRecord['state'], changes: Partial<HeldRecord> = {}): HeldRecord {
+  return {
+    state,
+    reason: 'because',
+    failureClass: 'poison',
+    code: 'because',
+    error: null,
+    orderKey: null,
+    attempts: 2,
+    body: Buffer.from([0, 1, 0xff]),
+    headers: '{"nul":"\\u0000","lone":"\\ud800"}',
+    properties: '{}',
+    origin: 'conformance',
+    position: null,
+    brokerKey: null,
+    deliveryCount: 0,
+    businessKey: null,
+    correlationId: null,
+    messageType: null,
+    schemaVersion: null,
+    ...changes,
+  }
+}
+
+/** Settled from outside: holds a transaction open for as long as a case needs it. */
+export function gate(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { opened: promise, open: resolve }
+}

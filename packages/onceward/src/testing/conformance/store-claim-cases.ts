@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import type { ClaimAnswer } from '../../contracts/store.ts'
+import { until } from '../until.ts'
+import type { ConformanceCase } from './conformance-case.ts'
+import type { StoreFeature } from './store.ts'
+import { claimOf, conclusionOf, digest, factsOf, gate, type StoreBench } from './store-bench.ts'
+
+type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
+
+const first: ClaimAnswer = { kind: 'first' }
+const seen = (sameDigest: boolean): ClaimAnswer => ({ kind: 'seen', status: 'applied', sameDigest })
+
+/** Who comes first, and how that is found out. */
+export const storeClaimCases: Cases = [
+  {
+    name: 'the first claim of an id is first, later ones have seen it, with the same or with other content',
+    async run(bench) {
+      assert.deepEqual(await bench.transaction(s => s.claim([claimOf('a')])), [first])
+      assert.deepEqual(await bench.transaction(s => s.claim([claimOf('a')])), [seen(true)])
+      assert.deepEqual(await bench.transaction(s => s.claim([claimOf('a', 'other')])), [seen(false)])
+      assert.equal(await bench.marker('a'), 'applied')
+    },
+  },
+  {
+    name: 'a batch is answered in the order of its claims',
+    async run(bench) {
+      await bench.transaction(s => s.claim([claimOf('b'), claimOf('d')]))
+      const answers = await bench.transaction(s =>
+        s.claim([claimOf('e'), claimOf('d'), claimOf('c'), claimOf('b', 'other'), claimOf('a')]),
+      )
+      assert.deepEqual(answers, [first, seen(true), first, seen(false), first])
+    },
+  },
+  {
+    name: 'consumers and generations do not see each other’s markers',
+    async run(bench) {
+      const { store } = bench.under
+      await bench.transaction(s => s.claim([claimOf('a')]))
+      for (const facts of [factsOf(`${bench.name}_other`), factsOf(bench.name, { generation: 2 })]) {
+        const enrolment = await store.enroll(facts)
+        assert.deepEqual(await store.transaction(enrolment, s => s.claim([claimOf('a')])), [first])
+      }
+    },
+  },
+  {
+    name: 'a consumer that enrols again finds its markers',
+    async run(bench) {
+      await bench.transaction(s => s.claim([claimOf('a')]))
+      await bench.under.store.closeRun(bench.enrolment)
+      const again = await bench.under.second.enroll(bench.enrolment.facts)
+      assert.deepEqual(await bench.under.second.transaction(again, s => s.claim([claimOf('a')])), [
+        seen(true),
+      ])
+    },
+  },
+  {
+    name: 'of two concurrent claims of one id one is first, the other waits for its commit and has seen it',
+    async run(bench) {
+      const { held, other } = await raceForOneId(bench)
+      held.open()
+      assert.deepEqual(await other, [seen(true)])
+    },
+  },
+  {
+    name: 'when the first holder of an id rolls back, the one that waited is first',
+    async run(bench) {
+      const { held, other, holder } = await raceForOneId(bench, new Error('rolled back on purpose'))
+      held.open()
+      assert.deepEqual(await other, [first])
+      await assert.rejects(holder, /on purpose/)
+      assert.equal(await bench.marker('a'), 'applied')
+    },
+  },
+  {
+    name: 'sorted, overlapping batches from two sessions never deadlock',
+    needs: ['concurrent transactions'],
+    async run(bench) {
+      const { store, second } = bench.under
+      for (let round = 0; round < 40; round++) {
+        const ids = Array.from({ length: 30 }, (_, index) => `${round}-${(index * 7) % 30}`)
+        const claims = ids.map(id => claimOf(id))
+        const keys = ids.map(id => ({ key: `k${id}`, digest: null, id }))
+        const batches = [claims, [...claims].reverse()].map((batch, index) =>
+          bench.transaction(
+            async session => {
+              const answers = await session.claim(batch)
+              const fresh = keys.filter(
+                key => answers[batch.findIndex(claim => claim.id === key.id)]!.kind === 'first',
+              )
+              await session.claimBusinessKeys(index === 0 ? fresh : fresh.reverse())
+              return answers
+            },
+            index === 0 ? store : second,
+          ),
+        )
+        const answers = (await Promise.all(batches)).flat()
+        assert.equal(answers.filter(answer => answer.kind === 'first').length, 30, `round ${round}`)
+      }
+    },
+  },
+  {
+    name: 'ids with quotes, backslashes, Unicode and 200 bytes come back as they are',
+    async run(bench) {
+      const ids = [
+        `'; drop table x; --`,
+        '"\\\'\\',
+        '{a,"b"}',
+        'NULL',
+        'null',
+        '{}',
+        'Ünïcödé🚚',
+        'é',
+        'e\u0301',
+        'A',
+        'a',
+        'x'.repeat(200),
+        '%_$1',
+        '\u2028',
+      ]
+      assert.deepEqual(
+        await bench.transaction(s => s.claim(ids.map(id => claimOf(id)))),
+        ids.map(() => first),
+      )
+      assert.deepEqual(
+        await bench.transaction(s => s.claim(ids.map(id => claimOf(id)))),
+        ids.map(() => seen(true)),
+      )
+      for (const id of ids) assert.equal(await bench.marker(id), 'applied', id)
+    },
+  },
+  {
+    name: 'a business key is taken once; the same content under it is known, other content is not',
+    async run(bench) {
+      const claim = (id: string, content: string | null) =>
+        bench.transaction(async session => {
+          await session.claim([claimOf(id)])
+          return session.claimBusinessKeys([
+            { key: 'k', digest: content === null ? null : digest(content), id },
+          ])
+        })
+      assert.deepEqual(await claim('a', 'pay 5'), [{ kind: 'first' }])
+      assert.deepEqual(await claim('b', 'pay 5'), [{ kind: 'seen', byId: 'a', sameDigest: true }])
+      assert.deepEqual(await claim('c', 'pay 6'), [{ kind: 'seen', byId: 'a', sameDigest: false }])
+      assert.deepEqual(await claim('d', null), [{ kind: 'seen', byId: 'a', sameDigest: true }])
+      assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')
+    },
+  },
+  {
+    name: 'a key is blocked while a parked message holds it',
+    async run(bench) {
+      assert.deepEqual(await bench.transaction(s => s.blockedKeys(['k', 'l'])), new Set())
+      await bench.transaction(async session => {
+        await session.claim([claimOf('a')])
+        const parked = conclusionOf('a', 'parked')
+        await session.conclude([{ ...parked, held: { ...parked.held!, orderKey: 'k' } }])
+      })
+      assert.deepEqual(await bench.transaction(s => s.blockedKeys(['k', 'l'])), new Set(['k']))
+    },
+  },
+]
+
+/** One transaction has claimed 'a' and is held open; another wants it too. */
+async function raceForOneId(bench: StoreBench<unknown>, failure?: Error) {
+  const { under } = bench
+  const held = gate()
+  const claimed = gate()
+  let over = false
+  const holder = bench.transaction(async session => {
+    assert.deepEqual(await session.claim([claimOf('a')]), [first])
+    claimed.open()
+    await held.opened
+    over = true
+    if (failure !== undefined) throw failure
+  })
+  holder.catch(() => {})
+  await claimed.opened
+  const other = bench.transaction(async session => {
+    const answers = await session.claim([claimOf('a')])
+    assert.ok(over, 'the second claim was answered while the first was undecided')
+    return answers
+  }, under.second)
+  other.catch(() => {})
+  if (under.waiting !== undefined)
+    await until('the second claim waits', async () => (await under.waiting!()) > 0)
+  return { held, other, holder }
+}

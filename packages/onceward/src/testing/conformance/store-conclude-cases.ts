@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import type { ConformanceCase } from './conformance-case.ts'
+import type { StoreFeature } from './store.ts'
+import { claimOf, conclusionOf, digest, heldOf, type StoreBench } from './store-bench.ts'
+
+type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
+
+/** What a batch leaves behind for messages that were not simply applied. */
+export const storeConcludeCases: Cases = [
+  {
+    name: 'a message to be retried gives its marker and its business key back',
+    async run(bench) {
+      await bench.transaction(async session => {
+        await session.claim([claimOf('a'), claimOf('b')])
+        await session.claimBusinessKeys([
+          { key: 'ka', digest: null, id: 'a' },
+          { key: 'kb', digest: null, id: 'b' },
+        ])
+        await session.conclude([conclusionOf('a', 'retry', { businessKey: 'ka' })])
+      })
+      assert.equal(await bench.marker('a'), null)
+      assert.equal(await bench.marker('b'), 'applied')
+      assert.equal(await bench.under.businessKey(bench.name, 'ka'), null)
+      assert.equal(await bench.under.businessKey(bench.name, 'kb'), 'b')
+      const answers = await bench.transaction(async s => [
+        ...(await s.claim([claimOf('a')])),
+        ...(await s.claimBusinessKeys([{ key: 'ka', digest: null, id: 'a' }])),
+      ])
+      assert.deepEqual(answers, [{ kind: 'first' }, { kind: 'first' }])
+    },
+  },
+  {
+    name: 'ignored, duplicate, parked, dead and quarantined stay visible on the marker',
+    async run(bench) {
+      const states = ['ignored', 'duplicate', 'parked', 'dead', 'quarantined'] as const
+      await bench.transaction(async session => {
+        await session.claim(states.map(state => claimOf(state)))
+        await session.conclude(states.map(state => conclusionOf(state, state)))
+      })
+      for (const state of states) {
+        assert.equal(await bench.marker(state), state)
+        const [answer] = await bench.transaction(s => s.claim([claimOf(state)]))
+        assert.deepEqual(answer, { kind: 'seen', status: state, sameDigest: true })
+      }
+    },
+  },
+  {
+    name: 'held work keeps every byte and what is known about it',
+    async run(bench) {
+      await bench.transaction(async session => {
+        await session.claim([claimOf('a')])
+        await session.conclude([conclusionOf('a', 'parked')])
+      })
+      const { body, ...row } = (await bench.held())[0]!
+      assert.deepEqual(row, {
+        id: 'a',
+        state: 'parked',
+        seen: 1,
+        attempts: 2,
+        code: 'because',
+        reason: 'because',
+      })
+      assert.ok(body.equals(Buffer.from([0, 1, 0xff])))
+    },
+  },
+  {
+    name: 'the same bytes held again raise a count and make no second row; other bytes make one',
+    async run(bench) {
+      const quarantine = (content: string) =>
+        bench.transaction(s =>
+          s.conclude([conclusionOf('a', 'quarantined', { claimed: false, digest: digest(content) })]),
+        )
+      await bench.transaction(s => s.claim([claimOf('a')]))
+      await quarantine('x')
+      await quarantine('x')
+      await quarantine('y')
+      const rows = [...(await bench.held())].sort((a, b) => b.seen - a.seen)
+      assert.deepEqual(
+        rows.map(({ id, seen }) => ({ id, seen })),
+        [
+          { id: 'a', seen: 2 },
+          { id: 'a', seen: 1 },
+        ],
+      )
+      assert.equal(await bench.marker('a'), 'applied', 'the marker of the first content is untouched')
+    },
+  },
+  {
+    name: 'bytes without an id are told apart by their digest, and from a message whose id is "null"',
+    async run(bench) {
+      const hold = (id: string | null, content: string) =>
+        bench.transaction(s =>
+          s.conclude([conclusionOf(id, 'quarantined', { claimed: false, digest: digest(content) })]),
+        )
+      await hold(null, 'x')
+      await hold(null, 'x')
+      await hold(null, 'y')
+      await hold('null', 'x')
+      const rows = (await bench.held()).map(({ id, seen }) => `${id === null ? 'none' : `"${id}"`} ${seen}`)
+      assert.deepEqual(rows.sort(), ['"null" 1', 'none 1', 'none 2'])
+    },
+  },
+  {
+    name: 'attempts count up from one, each id for itself, and survive',
+    async run(bench) {
+      const record = (id: string) => ({
+        id,
+        failureClass: 'transient',
+        code: 'E',
+        error: 'lost "it" \\ again',
+      })
+      const fail = (...ids: string[]) => bench.transaction(s => s.countAttempts(ids.map(record)))
+      assert.deepEqual(await fail('a'), [1])
+      assert.deepEqual(await fail('b', 'a', 'c'), [1, 2, 1])
+      const again = await bench.under.second.enroll(bench.enrolment.facts)
+      assert.deepEqual(await bench.under.second.transaction(again, s => s.countAttempts([record('a')])), [3])
+      assert.equal(await bench.under.attempts(bench.name, 'a'), 3)
+    },
+  },
+  {
+    name: 'attempts of a transaction that rolled back were never made',
+    async run(bench) {
+      const record = { id: 'a', failureClass: 'transient', code: 'E', error: 'e' }
+      const failing = bench.transaction(async session => {
+        await session.countAttempts([record])
+        throw new Error('on purpose')
+      })
+      await assert.rejects(failing, /on purpose/)
+      assert.deepEqual(await bench.transaction(s => s.countAttempts([record])), [1])
+    },
+  },
+  {
+    name: 'giving one message back leaves the business key of another alone',
+    async run(bench) {
+      await bench.transaction(async session => {
+        await session.claim([claimOf('a')])
+        await session.claimBusinessKeys([{ key: 'k', digest: digest('x'), id: 'a' }])
+      })
+      await bench.transaction(async session => {
+        await session.claim([claimOf('b')])
+        await session.claimBusinessKeys([{ key: 'k', digest: digest('y'), id: 'b' }])
+        await session.conclude([conclusionOf('b', 'quarantined', { held: heldOf('quarantined') })])
+      })
+      assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')
+    },
+  },
+]

@@ -1,0 +1,81 @@
+import type { MarkerStatus, Store } from '../../contracts/store.ts'
+import { runConformance } from './conformance-case.ts'
+import { StoreBench } from './store-bench.ts'
+import { storeClaimCases } from './store-claim-cases.ts'
+import { storeConcludeCases } from './store-conclude-cases.ts'
+import { storeIntentCases } from './store-intent-cases.ts'
+import { storeTransactionCases } from './store-transaction-cases.ts'
+
+/** A store with a portable effect, and readers that see only what is committed. */
+export interface StoreUnderTest<Tx> {
+  readonly store: Store<Tx>
+  /** A second instance on the same database, as another process would have it; the same object where it is not shared. */
+  readonly second: Store<Tx>
+  /** A business write that shows when it is repeated: appends `key` to a list. */
+  apply(tx: Tx, key: string): Promise<void>
+  /** The list so far, in order of application. */
+  applied(): Promise<readonly string[]>
+  marker(consumer: string, id: string): Promise<MarkerStatus | null>
+  /** The id that holds a business key; null when it is free. */
+  businessKey(consumer: string, key: string): Promise<string | null>
+  held(consumer: string): Promise<readonly HeldRow[]>
+  attempts(consumer: string, id: string): Promise<number>
+  intents(consumer: string): Promise<readonly IntentRow[]>
+  /** Sends a statement that fails because of its content. */
+  fail?(tx: Tx): Promise<void>
+  /** How many transactions wait for a lock just now. */
+  waiting?(): Promise<number>
+  close(): Promise<void>
+}
+
+export interface HeldRow {
+  readonly id: string | null
+  readonly state: 'parked' | 'dead' | 'quarantined'
+  readonly seen: number
+  readonly attempts: number
+  readonly code: string
+  readonly reason: string
+  readonly body: Buffer
+}
+
+export interface IntentRow {
+  readonly target: string
+  readonly key: string
+  readonly body: Buffer
+}
+
+/** What a store may lack; each lack needs a reason in `without`. */
+export type StoreFeature = 'failing statements' | 'lock waits' | 'concurrent transactions'
+
+export interface StoreFactory<Tx> {
+  create(): Promise<StoreUnderTest<Tx>>
+  readonly without?: Partial<Record<StoreFeature, string>>
+  /** Why nothing of it can run here, such as a missing server. */
+  readonly unavailable?: string | undefined
+}
+
+/** Runs every case a store must pass, with node:test. */
+export function storeConformance<Tx>(name: string, factory: StoreFactory<Tx>): void {
+  runConformance<StoreBench<unknown>, StoreFeature>({
+    name: `${name} satisfies the store contract`,
+    unavailable: factory.unavailable,
+    cases: [...storeClaimCases, ...storeConcludeCases, ...storeIntentCases, ...storeTransactionCases],
+    open: async () => StoreBench.open((await factory.create()) as StoreUnderTest<unknown>),
+    close: bench => bench.under.close(),
+    missing: (feature, bench) => missingStoreFeature(feature, factory, bench.under),
+  })
+}
+
+export function missingStoreFeature(
+  feature: StoreFeature,
+  factory: Pick<StoreFactory<never>, 'without'>,
+  under: StoreUnderTest<unknown>,
+): string | null {
+  const reason = factory.without?.[feature]
+  if (reason !== undefined) return reason
+  if (feature === 'failing statements' && under.fail === undefined)
+    return 'the factory has no failing statement'
+  if (feature === 'lock waits' && under.waiting === undefined)
+    return 'the factory cannot see waiting transactions'
+  return null
+}

@@ -1,0 +1,39 @@
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { type CrashPoint, crashPoints, type Reach } from '../crash-points.ts'
+import { OncewardError } from '../errors.ts'
+
+export interface DeathOptions {
+  /** Which passage of the point kills; default the first. */
+  readonly hit?: number
+  /**
+   * A file name or an open descriptor that gets the line `died at <point>, passage <n>` just before, so that the parent
+   * can prove that the point was reached: a run in which nobody died proves nothing.
+   */
+  readonly witness?: string | number
+}
+
+/** A `reach` that ends its own process with SIGKILL at the given passage of one crash point. */
+export function dieAt(point: CrashPoint, { hit = 1, witness }: DeathOptions = {}): Reach {
+  if (!Object.hasOwn(crashPoints, point)) {
+    throw new OncewardError(
+      'usage',
+      `"${point}" is no crash point. Known: ${Object.keys(crashPoints).join(', ')}.`,
+    )
+  }
+  let passages = 0
+  return reached => {
+    if (reached !== point || ++passages !== hit) return
+    if (witness !== undefined) testify(witness, `died at ${point}, passage ${passages}\n`)
+    process.kill(process.pid, 'SIGKILL')
+    // Where the signal takes a moment, not one more instruction of the process may count.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  }
+}
+
+function testify(witness: string | number, line: string): void {
+  if (typeof witness === 'number') return void writeSync(witness, line)
+  const file = openSync(witness, 'a')
+  writeSync(file, line)
+  fsyncSync(file)
+  closeSync(file)
+}

@@ -1,0 +1,26 @@
+export { type CrashPoint, crashPoints, type Reach } from '../crash-points.ts'
+export { type DeliveryFactory, type DeliveryFeature, deliveryConformance } from './conformance/delivery.ts'
+export {
+  type PublishedMessage,
+  type SourceFactory,
+  type SourceFeature,
+  type SourceUnderTest,
+  sourceConformance,
+} from './conformance/source.ts'
+export {
+  type HeldRow,
+  type IntentRow,
+  type StoreFactory,
+  type StoreFeature,
+  type StoreUnderTest,
+  storeConformance,
+} from './conformance/store.ts'
+export { type DeathOptions, dieAt } from './crash.ts'
+export { handlerOn, probeRollback, type RollbackProbe } from './probe-rollback.ts'
+export {
+  createTestSurroundings,
+  type LogLine,
+  type TestSurroundings,
+  type TestSurroundingsOptions,
+} from './test-surroundings.ts'
+export { type UntilOptions, until } from './until.ts'

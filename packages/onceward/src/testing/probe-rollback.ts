@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Mode } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Delivery } from '../contracts/source.ts'
+import type { Enrolment, Store } from '../contracts/store.ts'
+import { OncewardError } from '../errors.ts'
+import { createMessageReader } from '../message/read-message.ts'
+import { silent } from '../surroundings.ts'
+
+export interface RollbackProbe<Tx> {
+  readonly store: Store<Tx>
+  /** What the handler does, on a transaction that is always rolled back; see `handlerOn`. */
+  readonly run: (tx: Tx) => unknown
+  /** Everything the handler may have changed, read outside of any transaction: rows, calls made, files. */
+  readonly observe: () => Promise<unknown>
+}
+
+/**
+ * Runs a handler inside a transaction that is always rolled back and compares the world before and after. A difference
+ * means that the handler wrote past `tx`: such a write stays behind when the message is retried, and happens again.
+ */
+export async function probeRollback<Tx>({ store, run, observe }: RollbackProbe<Tx>): Promise<void> {
+  const before = await observe()
+  const failure = await runAndRollBack(store, run)
+  const after = await observe()
+  if (!isDeepStrictEqual(before, after)) {
+    throw new OncewardError(
+      'tx_bypassed',
+      'The transaction was rolled back, yet something the handler did is still there: it bypassed `tx`. A retry would do it again. Send every statement through `tx`, and ask for external calls with `effects.external`.',
+      { details: { before, after } },
+    )
+  }
+  if (failure !== undefined) throw failure.error
+}
+
+const probing: Enrolment = {
+  consumerId: 0,
+  runId: 0,
+  facts: {
+    name: 'rollback_probe',
+    generation: 1,
+    owner: 'test kit',
+    risk: 'low value',
+    mode: 'live',
+    handlerVersion: 'probe',
+    instance: 'probe',
+    handlerTimeoutMs: 30_000,
+    deadLetterTo: null,
+  },
+}
+
+async function runAndRollBack<Tx>(
+  store: Store<Tx>,
+  run: (tx: Tx) => unknown,
+): Promise<{ error: unknown } | undefined> {
+  const rolledBack = new Error('rolled back on purpose')
+  let failure: { error: unknown } | undefined
+  const transaction = store.transaction(probing, async session => {
+    const loan = session.lend()
+    try {
+      await run(loan.tx)
+    } catch (error) {
+      failure = { error }
+    }
+    await loan.idle()
+    loan.revoke()
+    throw rolledBack
+  })
+  await transaction.catch(error => {
+    if (error !== rolledBack) throw error
+  })
+  return failure
+}
+
+/** A consumer's own handler on one message, ready to be probed. Effects it asks for are dropped. */
+export function handlerOn<M, Tx>(
+  consumer: Consumer<M, Tx>,
+  message: Partial<Delivery> & Pick<Delivery, 'body'>,
+  mode: Mode = 'live',
+): (tx: Tx) => Promise<void> {
+  const read = createMessageReader(consumer)
+  return async tx => {
+    const received = await read({ ...blank, ...message })
+    if (!received.readable) {
+      throw new OncewardError('usage', `The probe's message cannot be read: ${received.problem.text}.`)
+    }
+    const { message: value, envelope } = received
+    const effects = { external() {} }
+    const around = { tx, mode, signal: new AbortController().signal, log: silent }
+    if (consumer.handle !== undefined) await consumer.handle({ ...around, message: value, envelope, effects })
+    else await consumer.handleBatch!({ ...around, batch: [{ message: value, envelope, effects }] })
+  }
+}
+
+const blank: Delivery = {
+  body: Buffer.alloc(0),
+  headers: {},
+  properties: {},
+  origin: 'probe',
+  position: null,
+  partition: '',
+  key: null,
+  redelivered: false,
+  deliveryCount: 0,
+  token: null,
+}

@@ -1,0 +1,126 @@
+import type { CrashPoint, Reach } from '../crash-points.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { LogFields, Surroundings } from '../surroundings.ts'
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly message: string
+  readonly fields: LogFields
+}
+
+/** A world that stands still until a test moves it. */
+export interface TestSurroundings extends Surroundings {
+  /** Moves the clock, firing what falls due in order of its time and letting all that follows from it run. */
+  advance(ms: number): Promise<void>
+  /** Lets everything run that needs neither time nor the network. */
+  turn(): Promise<void>
+  /** Times from now, ascending, at which something is due. */
+  readonly due: readonly number[]
+  readonly lines: readonly LogLine[]
+  /** Metric calls summed up under `name` or `name label`. */
+  readonly counted: ReadonlyMap<string, number>
+  readonly reached: readonly CrashPoint[]
+}
+
+export interface TestSurroundingsOptions {
+  /** A fixed number in [0, 1), or a function. Default 0.5. */
+  readonly random?: number | (() => number)
+  readonly reach?: Reach
+}
+
+export function createTestSurroundings(options: TestSurroundingsOptions = {}): TestSurroundings {
+  const { random = 0.5 } = options
+  const timers = new ManualTimers()
+  const lines: LogLine[] = []
+  const counted = new Map<string, number>()
+  const reached: CrashPoint[] = []
+  const line =
+    (level: LogLine['level']) =>
+    (message: string, fields: LogFields = {}) =>
+      void lines.push({ level, message, fields })
+  return {
+    clock: { nowMs: () => timers.nowMs },
+    timers: {
+      after: (delayMs, callback) => timers.after(delayMs, callback),
+      soon: callback => void setImmediate(callback),
+    },
+    random: typeof random === 'number' ? () => random : random,
+    log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
+    metrics: countingMetrics(counted),
+    reach: point => {
+      reached.push(point)
+      options.reach?.(point)
+    },
+    advance: ms => timers.advance(ms),
+    turn,
+    get due() {
+      return timers.due
+    },
+    lines,
+    counted,
+    reached,
+  }
+}
+
+interface Timer {
+  readonly atMs: number
+  readonly callback: () => void
+}
+
+class ManualTimers {
+  nowMs = 0
+  readonly #timers = new Set<Timer>()
+
+  get due(): number[] {
+    return [...this.#timers].map(timer => timer.atMs - this.nowMs).sort((a, b) => a - b)
+  }
+
+  after(delayMs: number, callback: () => void): () => void {
+    const timer = { atMs: this.nowMs + Math.max(0, delayMs), callback }
+    this.#timers.add(timer)
+    return () => void this.#timers.delete(timer)
+  }
+
+  async advance(ms: number): Promise<void> {
+    const end = this.nowMs + ms
+    await turn()
+    for (let next = this.#next(end); next !== undefined; next = this.#next(end)) {
+      this.#timers.delete(next)
+      this.nowMs = Math.max(this.nowMs, next.atMs)
+      next.callback()
+      await turn()
+    }
+    this.nowMs = end
+  }
+
+  /** The earliest timer not after `end`; of equals, the one set first. */
+  #next(end: number): Timer | undefined {
+    let next: Timer | undefined
+    for (const timer of this.#timers) {
+      if (timer.atMs <= end && (next === undefined || timer.atMs < next.atMs)) next = timer
+    }
+    return next
+  }
+}
+
+/** Several turns of the event loop: work without real time or input and output is over after them. */
+async function turn(): Promise<void> {
+  for (let turns = 0; turns < 10; turns++) await new Promise<void>(resolve => setImmediate(resolve))
+}
+
+function countingMetrics(counted: Map<string, number>): Metrics {
+  const add = (name: string, n: number) => void counted.set(name, (counted.get(name) ?? 0) + n)
+  return {
+    delivered(_consumer, count, redelivered) {
+      add('delivered', count)
+      add('redelivered', redelivered)
+    },
+    decided: (_consumer, outcome, n) => add(`decided ${outcome}`, n),
+    conflicts: (_consumer, n) => add('conflicts', n),
+    inboxInsertSeconds: () => add('inboxInsertSeconds', 1),
+    applySeconds: () => add('applySeconds', 1),
+    settleMissed: (_consumer, n) => add('settleMissed', n),
+    externalSuppressed: (_consumer, reason, n) => add(`externalSuppressed ${reason}`, n),
+    externalCall: (target, result) => add(`externalCall ${target} ${result}`, 1),
+  }
+}

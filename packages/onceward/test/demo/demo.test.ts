@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { text } from 'node:stream/consumers'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { rabbitmqUrl, skipWithout } from '../services/services.ts'
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+function startDemo(args: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcess {
+  const flags = ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning']
+  return spawn(process.execPath, [...flags, main, 'demo', ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+async function outcomeOf(demo: ChildProcess) {
+  const [stdout, stderr, [code]] = await Promise.all([
+    text(demo.stdout!),
+    text(demo.stderr!),
+    once(demo, 'exit'),
+  ])
+  return { stdout, stderr, code: code as number }
+}
+
+const foldersLeft = (seed: number) =>
+  readdirSync(tmpdir()).filter(name => name.startsWith(`onceward-demo-${seed}-`))
+
+/** A small run, whole: it must be right, and it must have been hard. */
+async function provesItself(args: readonly string[], seed: number, env?: NodeJS.ProcessEnv): Promise<void> {
+  const demo = startDemo(['--json', '--messages', '600', '--seed', String(seed), ...args], env)
+  try {
+    const { stdout, stderr, code } = await outcomeOf(demo)
+    const lines = stdout.trim().split('\n')
+    const verdict = JSON.parse(lines.at(-1)!) as Record<string, number> & {
+      checks: { ok: boolean; name: string }[]
+    }
+    const failed = verdict.checks.filter(check => !check.ok)
+    assert.deepEqual(failed, [], stderr)
+    assert.equal(code, 0)
+    assert.deepEqual([verdict.ok, verdict.lost, verdict.doubled, verdict.produced], [true, 0, 0, 600])
+    assert.equal(verdict.applied, verdict.captures)
+    assert.equal(verdict.charges, verdict.captures)
+    assert.ok(verdict.kills! >= 6 && verdict.duplicates! >= 120)
+    assert.ok(verdict.conflicts! > 0 && verdict.quarantined! >= verdict.conflicts!)
+    assert.deepEqual(foldersLeft(seed), [])
+  } finally {
+    demo.kill('SIGTERM')
+  }
+}
+
+const rabbitmq = await skipWithout('rabbitmq')
+
+describe('the demo', () => {
+  it('loses nothing and charges nothing twice on the embedded broker', () => provesItself([], 41))
+
+  it('does the same over RabbitMQ', rabbitmq, async () => {
+    await provesItself(['--broker', 'rabbitmq'], 42, {
+      ...process.env,
+      ONCEWARD_RABBITMQ_URL: await rabbitmqUrl(),
+    })
+  })
+
+  it('leaves nothing behind when it is interrupted', async () => {
+    const demo = startDemo(['--messages', '2000', '--seed', '43'])
+    const exited = once(demo, 'exit')
+    let said = ''
+    demo.stdout!.on('data', chunk => {
+      if (!said.includes('kill -9') && `${said}${chunk}`.includes('kill -9')) demo.kill('SIGINT')
+      said += chunk
+    })
+    demo.stderr!.resume()
+    await exited
+    assert.match(said, /kill -9/)
+    assert.equal(demo.exitCode, 130)
+    assert.deepEqual(foldersLeft(43), [])
+    assert.doesNotMatch(execFileSync('ps', ['-eo', 'args']).toString(), /onceward-demo-43-/)
+  })
+
+  it('refuses a wrong number of messages before it starts anything', async () => {
+    const { stdout, code } = await outcomeOf(startDemo(['--messages', 'many', '--json']))
+    assert.equal(code, 2)
+    assert.match(stdout, /--messages must be a whole number/)
+  })
+})

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { crashPoints } from '../src/crash-points.ts'
+
+const home = join(dirname(fileURLToPath(import.meta.url)), '..')
+const src = join(home, 'src')
+const files = globSync('**/*.ts', { cwd: src }).map(normalize).sort()
+const text = new Map(files.map(file => [file, readFileSync(join(src, file), 'utf8')]))
+
+interface Import {
+  readonly file: string
+  readonly to: string
+  readonly typeOnly: boolean
+}
+
+const imports: readonly Import[] = files.flatMap(file => {
+  const code = withoutComments(text.get(file)!)
+  const found = code.matchAll(
+    /(?:import|export)\s+(type\s)?[^'"]*?from\s+'(\.[^']+)'|import\((?:\s*)'(\.[^']+)'/g,
+  )
+  return [...found].map(([, type, from, dynamic]) => ({
+    file,
+    to: normalize(join(dirname(file), (from ?? dynamic)!)),
+    typeOnly: type !== undefined,
+  }))
+})
+
+const within = (path: string, ...folders: readonly string[]) =>
+  folders.some(folder => path.startsWith(folder))
+const listed = (found: readonly Import[]) => found.map(({ file, to }) => `${file} imports ${to}`)
+
+/** Comments out; strings stay, so that templates need no parser. */
+function withoutComments(code: string): string {
+  return code.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|[^:'"`])\/\/.*$/gm, '$1')
+}
+
+/** Code without comments and plain strings: what is left are names. */
+const namesOnly = (code: string) => withoutComments(code).replaceAll(/'(?:[^'\\\n]|\\.)*'/g, "''")
+
+describe('import boundaries', () => {
+  test('every relative import points to a file that exists', () => {
+    assert.deepEqual(listed(imports.filter(({ to }) => !text.has(to))), [])
+  })
+
+  test('engine, message and contract import no source, store, effect, command or test kit', () => {
+    const outside = ['sources/', 'stores/', 'effects/', 'cli/', 'testing/', 'runtime/', 'embedded/', 'demo/']
+    const core = imports.filter(({ file }) => within(file, 'engine/', 'message/', 'contract/', 'contracts/'))
+    assert.deepEqual(listed(core.filter(({ to }) => within(to, ...outside))), [])
+  })
+
+  test('sources and stores import contracts, their own folder, and nothing else', () => {
+    const shared = ['contracts/', 'contract/contract.ts', 'errors.ts', 'surroundings.ts', 'crash-points.ts']
+    const adapters = imports.filter(({ file }) => within(file, 'sources/', 'stores/'))
+    const foreign = adapters.filter(({ file, to }) => {
+      const own = file.split('/').slice(0, 2).join('/')
+      const pool = own === 'sources/postgres' && to === 'stores/postgres/pool.ts'
+      return !pool && !within(to, `${own}/`, ...shared)
+    })
+    assert.deepEqual(listed(foreign), [])
+  })
+
+  test('adapters take only types from the contract', () => {
+    const values = imports.filter(
+      ({ file, to, typeOnly }) =>
+        within(file, 'sources/', 'stores/') && to === 'contract/contract.ts' && !typeOnly,
+    )
+    assert.deepEqual(listed(values), [])
+  })
+
+  test('nothing outside the test kit imports it', () => {
+    assert.deepEqual(
+      listed(imports.filter(({ file, to }) => within(to, 'testing/') && !within(file, 'testing/'))),
+      [],
+    )
+  })
+
+  test('commands use public doors, the runtime and the views, never the inside', () => {
+    const doors = Object.values(doorFiles())
+    const allowed = ['cli/', 'runtime/', 'observe/', 'demo/', 'errors.ts', 'surroundings.ts', ...doors]
+    const inside = imports.filter(
+      ({ file, to, typeOnly }) => within(file, 'cli/') && !typeOnly && !within(to, ...allowed),
+    )
+    assert.deepEqual(listed(inside), [])
+  })
+
+  test('no public door re-exports wholesale', () => {
+    for (const file of Object.values(doorFiles())) assert.doesNotMatch(text.get(file)!, /export \*/, file)
+  })
+})
+
+describe('the world is passed in', () => {
+  const banned = [
+    /\bDate\.now\b/,
+    /\bnew Date\b/,
+    /\bMath\.random\b/,
+    /\bset(Timeout|Interval|Immediate)\b/,
+    /\bqueueMicrotask\b/,
+    /\bprocess\./,
+    /\bperformance\b/,
+    /\bAbortSignal\.timeout\b/,
+    /\brandom(UUID|Bytes|Int)\b/,
+    /from 'node:(timers|process|perf_hooks|os|worker_threads)/,
+    /\bconsole\./,
+  ]
+  for (const folder of ['engine/', 'message/', 'effects/', 'contract/', 'contracts/']) {
+    test(`${folder} touches no clock, timer, randomness or process`, () => {
+      const found = files
+        .filter(file => file.startsWith(folder))
+        .flatMap(file =>
+          banned.filter(one => one.test(namesOnly(text.get(file)!))).map(one => `${file}: ${one.source}`),
+        )
+      assert.deepEqual(found, [])
+    })
+  }
+})
+
+describe('names and marks', () => {
+  test('no file is named after nothing in particular', () => {
+    const vague =
+      /^(utils?|helpers?|common|manager|misc|shared|lib|stuff)(\.|$|-)|-(utils?|helpers?|manager)\./
+    assert.deepEqual(
+      files.filter(file => file.split('/').some(part => vague.test(part))),
+      [],
+    )
+  })
+
+  test('files are in kebab-case', () => {
+    assert.deepEqual(
+      files.filter(file => !/^[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(basename(file))),
+      [],
+    )
+  })
+
+  test('nothing is left to be done in a comment', () => {
+    const marks = /\b(TODO|FIXME|XXX|HACK)\b/
+    assert.deepEqual(
+      files.filter(file => marks.test(text.get(file)!)),
+      [],
+    )
+  })
+
+  test('no default exports and no enums: Node runs the source unchanged', () => {
+    const code = files.filter(file =>
+      /^\s*export default|^\s*(export )?(const )?enum |^\s*(export )?namespace /m.test(
+        withoutComments(text.get(file)!),
+      ),
+    )
+    assert.deepEqual(code, [])
+  })
+})
+
+describe('crash points', () => {
+  const known = Object.keys(crashPoints)
+  const reached = files
+    .filter(file => !within(file, 'testing/') && file !== 'crash-points.ts')
+    .flatMap(file =>
+      [...withoutComments(text.get(file)!).matchAll(/(?:reach|inert\))\(\s*'([a-z]+\.[a-z]+)'/g)].map(
+        ([, point]) => point!,
+      ),
+    )
+
+  test('every point that is reached is declared', () => {
+    assert.deepEqual(
+      reached.filter(point => !known.includes(point)),
+      [],
+    )
+  })
+
+  test('every declared point is reached, in one place', () => {
+    assert.deepEqual([...reached].sort(), [...known].sort())
+  })
+
+  const scenarios = join(home, 'test/crash/scenarios.ts')
+  const missing = existsSync(scenarios) ? {} : { skip: 'test/crash/scenarios.ts does not exist yet' }
+  test('every declared point has a scenario in the crash suite', missing, async () => {
+    const { crashScenarios } = (await import(scenarios)) as { crashScenarios: Record<string, unknown> }
+    assert.deepEqual(Object.keys(crashScenarios).sort(), [...known].sort())
+  })
+})
+
+describe('error codes', () => {
+  const declared = [...text.get('errors.ts')!.matchAll(/^ {2}\| '([a-z_]+)'$/gm)].map(([, code]) => code!)
+  const raised = files.flatMap(file =>
+    [
+      ...withoutComments(text.get(file)!).matchAll(
+        /new OncewardError\(\s*(?:[\w.\s=!]+\?\s*'([a-z_]+)'\s*:\s*)?'([a-z_]+)'/g,
+      ),
+    ].flatMap(([, first, second]) => [first, second].filter(code => code !== undefined)),
+  )
+
+  test('every declared code is raised somewhere', () => {
+    assert.ok(declared.length > 10)
+    assert.deepEqual(
+      declared.filter(code => !raised.includes(code)),
+      [],
+    )
+  })
+
+  test('every raised code is declared', () => {
+    assert.deepEqual(
+      raised.filter(code => !declared.includes(code)),
+      [],
+    )
+  })
+})
+
+/** Hand-picked: a name added to or taken from a door is a decision, made here as well. */
+const publicNames: Record<string, string> = {
+  '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision defineConsumer
+    Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget FailureClass HandlerContext ignore jsonCodec Limits
+    Log Mode OncewardError Outcome park Part realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
+    SourceDeclaration SourceEvent SqlTransaction Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict`,
+  './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
+    QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
+  './postgres': `createPool createPostgresSource createPostgresStore createQueue hint migrate postgresQueue PostgresStore
+    PostgresStoreOptions publish queueDepth`,
+  './memory': 'MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
+  './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions startEmbeddedPostgres',
+  './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt
+    handlerOn HeldRow IntentRow LogLine probeRollback PublishedMessage Reach RollbackProbe sourceConformance SourceFactory SourceFeature
+    SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest TestSurroundings TestSurroundingsOptions until UntilOptions`,
+}
+
+function doorFiles(): Record<string, string> {
+  const { exports } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
+    exports: Record<string, { '@onceward/source': string }>
+  }
+  return Object.fromEntries(
+    Object.entries(exports).map(([door, to]) => [
+      door,
+      normalize(to['@onceward/source'].replace('./src/', '')),
+    ]),
+  )
+}
+
+function exportedNames(code: string): string[] {
+  const lists = [...withoutComments(code).matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(([, list]) =>
+    list!.split(','),
+  )
+  return lists.map(name => name.trim().replace(/^type /, '')).filter(name => name !== '')
+}
+
+describe('public doors', () => {
+  test('are those of the package, no more and no less', () => {
+    assert.deepEqual(Object.keys(doorFiles()).sort(), Object.keys(publicNames).sort())
+  })
+
+  for (const [door, names] of Object.entries(publicNames)) {
+    test(`onceward${door.slice(1)} shows exactly the names listed here`, async () => {
+      const code = text.get(doorFiles()[door]!)!
+      assert.deepEqual(exportedNames(code).sort(), names.trim().split(/\s+/).sort())
+      const values = Object.keys((await import(`onceward${door.slice(1)}`)) as object)
+      assert.deepEqual(
+        values.filter(value => !names.split(/\s+/).includes(value)),
+        [],
+      )
+    })
+  }
+})

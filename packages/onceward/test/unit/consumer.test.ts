@@ -1,0 +1,300 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { retryAfter } from 'onceward'
+import { ConsumerRig, type NoteContext } from './consumer-rig.ts'
+
+const never = () => new Promise<void>(() => {})
+const unauthorised = () => {
+  throw Object.assign(new Error('401'), { status: 401 })
+}
+
+describe('a consumer that cannot work', () => {
+  test('halts on a configuration error and settles nothing', async () => {
+    const rig = new ConsumerRig()
+    rig.publish({ id: 'a' }, { id: 'b' })
+    const one = await rig.start({
+      handle: ({ message, tx }) => (message.id === 'b' ? unauthorised() : rig.apply(tx, message.id)),
+    })
+    await assert.rejects(one.finished, { code: 'consumer_halted' })
+    assert.equal(one.state, 'halted')
+    assert.equal(rig.queue.unsettled, 2)
+    assert.deepEqual(rig.applied, {})
+    assert.equal(rig.store.runsClosed, 0, 'a run that halted is not closed as if it had ended well')
+    rig.expectLogged('error', /halted, nothing settled/)
+  })
+
+  test('halts when the store refuses what it needs', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'configuration'
+    rig.publish({ id: 'a' })
+    const one = await rig.start()
+    await assert.rejects(one.finished, /Nothing was settled and nothing is lost/)
+    assert.equal(rig.queue.unsettled, 1)
+  })
+
+  test('does not start where the source cannot keep the order it wants', async () => {
+    const rig = new ConsumerRig()
+    Object.assign(rig.queue, {
+      capabilities: { ...rig.queue.capabilities, order: { key: false, partition: false } },
+    })
+    const one = rig.process({ order: 'key', identity: { id: m => m.id, orderKey: m => m.key } })
+    await assert.rejects(one.start(), { code: 'configuration' })
+  })
+
+  test('halts when a handler names an external target the contract does not declare', async () => {
+    const rig = new ConsumerRig()
+    rig.publish({ id: 'a' })
+    const one = await rig.start({
+      handle: ({ effects }) => effects.external('gatway', { key: 'k', body: 1 }),
+    })
+    await assert.rejects(one.finished, /gatway/)
+    assert.equal(rig.queue.unsettled, 1)
+  })
+})
+
+describe('a store that is away', () => {
+  test('settles nothing, counts no attempt, and goes on by itself', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'unavailable'
+    rig.publish({ id: 'a' })
+    const one = await rig.start()
+    await rig.world.advance(60_000)
+    assert.equal(one.state, 'running')
+    assert.equal(one.tally.storeAway, true)
+    assert.equal(rig.queue.unsettled, 1)
+    assert.ok(rig.store.pings >= 10, `asked ${rig.store.pings} times in a minute`)
+    rig.expectLogged('warn', /store away, nothing settled/)
+    rig.store.trouble = null
+    await rig.world.advance(5_000)
+    assert.deepEqual(rig.applied, { a: 1 })
+    assert.equal(rig.queue.unsettled, 0)
+    assert.equal(rig.store.memory.committed.attempts.size, 0)
+    rig.expectLogged('info', /store answers again/)
+  })
+
+  test('takes nothing more than the batches in flight meanwhile', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'unavailable'
+    rig.publish(...Array.from({ length: 50 }, (_, index) => ({ id: `m${index}` })))
+    const one = await rig.start({ batch: { sizeMax: 5, inFlightMax: 2 } })
+    await rig.world.advance(30_000)
+    assert.ok(one.tally.delivered <= 15, `${one.tally.delivered} deliveries taken`)
+    rig.store.trouble = null
+    await rig.world.advance(10_000)
+    assert.equal(Object.keys(rig.applied).length, 50)
+  })
+
+  test('lets a drain end: what it could not finish goes back', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'unavailable'
+    rig.publish({ id: 'a' })
+    const one = await rig.start()
+    await rig.world.advance(1_000)
+    const drained = one.drain()
+    await rig.world.advance(29_000)
+    await drained
+    assert.equal(one.state, 'stopped')
+    assert.equal(rig.queue.unsettled, 1)
+  })
+
+  test('drops what the broker has taken back meanwhile, and handles its new hand-over', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'unavailable'
+    rig.publish({ id: 'a' })
+    await rig.start()
+    await rig.world.advance(100)
+    rig.queue.disconnect()
+    rig.store.trouble = null
+    await rig.world.advance(10_000)
+    assert.deepEqual(rig.applied, { a: 1 })
+    assert.deepEqual(rig.handled, ['a'])
+    assert.equal(rig.queue.unsettled, 0)
+  })
+
+  test('a lock somebody holds is waited for, without an attempt', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'lock wait'
+    rig.publish({ id: 'a' })
+    const one = await rig.start({ failure: { attemptsMax: 1 } })
+    await rig.world.advance(20_000)
+    assert.equal(one.state, 'running')
+    rig.store.trouble = null
+    await rig.world.advance(10_000)
+    assert.deepEqual(rig.applied, { a: 1 })
+    rig.expectLogged('warn', /waiting for a lock/)
+  })
+
+  test('contention is tried again at once and is no attempt of the message', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'contention'
+    rig.publish({ id: 'a' })
+    await rig.start({ failure: { attemptsMax: 1 } })
+    await rig.world.advance(300)
+    assert.ok(rig.store.transactions > 3)
+    rig.store.trouble = null
+    await rig.world.advance(1_000)
+    assert.deepEqual(rig.applied, { a: 1 })
+    assert.equal(rig.store.memory.committed.attempts.size, 0)
+  })
+})
+
+describe('stopping', () => {
+  test('a drain takes nothing new and hands back what waits for a retry', async () => {
+    const rig = new ConsumerRig()
+    rig.publish({ id: 'a' })
+    const one = await rig.start({ handle: () => retryAfter(5_000) })
+    await rig.world.turn()
+    assert.equal(one.tally.held, 1)
+    await one.drain()
+    assert.equal(one.state, 'stopped')
+    assert.equal(rig.queue.unsettled, 1)
+    assert.equal(rig.store.runsClosed, 1)
+    assert.deepEqual(rig.world.due, [], 'no timer outlives the consumer')
+    rig.publish({ id: 'b' })
+    await rig.world.advance(60_000)
+    assert.equal(rig.queue.unsettled, 2)
+  })
+
+  test('a drain past its deadline leaves, and only then', async () => {
+    const rig = new ConsumerRig()
+    rig.publish({ id: 'a' })
+    const one = await rig.start({ handle: never, batch: { handlerTimeoutMs: 60_000 } })
+    await rig.world.turn()
+    const drained = one.drain(7_000)
+    await rig.world.advance(6_999)
+    assert.equal(one.state, 'draining')
+    await rig.world.advance(1)
+    await drained
+    assert.equal(one.state, 'stopped')
+    assert.equal(rig.queue.unsettled, 1)
+    assert.deepEqual(rig.world.reached.slice(-1), ['drain.begun'])
+  })
+
+  test('leaving aborts the handler’s signal and commits nothing it wrote', async () => {
+    const rig = new ConsumerRig()
+    const reasons: unknown[] = []
+    rig.publish({ id: 'a' })
+    const one = await rig.start({
+      async handle({ message, tx, signal }: NoteContext) {
+        rig.apply(tx, message.id)
+        await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+        reasons.push(signal.reason)
+      },
+    })
+    await rig.world.turn()
+    one.leave()
+    await one.finished
+    await rig.world.turn()
+    assert.equal(reasons.length, 1)
+    assert.deepEqual(rig.applied, {})
+    assert.equal(rig.queue.unsettled, 1)
+    assert.equal(rig.store.memory.committed.attempts.size, 0, 'leaving is no failed attempt')
+  })
+
+  test('stopping twice is stopping once', async () => {
+    const rig = new ConsumerRig()
+    const one = await rig.start()
+    await Promise.all([one.drain(), one.drain()])
+    await one.drain()
+    one.leave()
+    assert.equal(one.state, 'stopped')
+  })
+})
+
+describe('time', () => {
+  test('a handler past its time is aborted, rolled back and tried again', async () => {
+    const rig = new ConsumerRig()
+    let calls = 0
+    rig.publish({ id: 'a' })
+    await rig.start({
+      batch: { handlerTimeoutMs: 2_000 },
+      handle: ({ message, tx }) => {
+        rig.apply(tx, message.id)
+        return calls++ === 0 ? never() : undefined
+      },
+    })
+    await rig.world.advance(2_000)
+    const [attempt] = [...rig.store.memory.committed.attempts.values()].flat()
+    assert.deepEqual([attempt?.code, attempt?.failureClass], ['handler_timeout', 'transient'])
+    assert.match(attempt!.error, /did not return within 2000 ms/)
+    await rig.world.advance(1_000)
+    assert.deepEqual(rig.applied, { a: 1 })
+  })
+
+  test('a retry waits for its delay, and the delivery stays unsettled', async () => {
+    const rig = new ConsumerRig()
+    let calls = 0
+    rig.publish({ id: 'a' }, { id: 'b' })
+    const one = await rig.start({
+      handle: ({ message, tx }) =>
+        message.id === 'a' && calls++ === 0 ? retryAfter(3_000) : rig.apply(tx, message.id),
+    })
+    await rig.world.advance(2_999)
+    assert.deepEqual(rig.applied, { b: 1 })
+    assert.equal(rig.queue.unsettled, 1)
+    assert.equal(one.tally.held, 1)
+    await rig.world.advance(1)
+    assert.deepEqual(rig.applied, { a: 1, b: 1 })
+    assert.equal(rig.queue.unsettled, 0)
+  })
+
+  test('a retry whose delivery was taken back waits for the new hand-over', async () => {
+    const rig = new ConsumerRig()
+    let calls = 0
+    rig.publish({ id: 'a' })
+    await rig.start({
+      handle: ({ message, tx }) => (calls++ === 0 ? retryAfter(3_000) : rig.apply(tx, message.id)),
+    })
+    await rig.world.turn()
+    rig.queue.disconnect()
+    await rig.world.advance(10_000)
+    assert.deepEqual(rig.applied, { a: 1 })
+    assert.deepEqual(rig.handled, ['a'])
+  })
+})
+
+describe('counting', () => {
+  test('deliveries, outcomes and conflicts are told to the metrics', async () => {
+    const rig = new ConsumerRig()
+    rig.publish({ id: 'a' }, { id: 'a' }, { id: 'b' }, { id: 'b', key: 'other' })
+    await rig.start()
+    await rig.world.turn()
+    const { counted } = rig.world
+    assert.equal(counted.get('delivered'), 4)
+    assert.equal(counted.get('decided applied'), 2)
+    assert.equal(counted.get('decided duplicate'), 1)
+    assert.equal(counted.get('decided quarantined'), 1)
+    assert.equal(counted.get('conflicts'), 1)
+  })
+
+  test('external effects of another mode are counted as suppressed', async () => {
+    const rig = new ConsumerRig()
+    rig.publish({ id: 'a' })
+    const handle = ({ effects }: NoteContext) => effects.external('gateway', { key: 'k', body: 1 })
+    await rig.start({ effect: { external: { gateway: { url: 'http://localhost/' } } }, handle }, 'rebuild')
+    await rig.world.turn()
+    assert.equal(rig.world.counted.get('externalSuppressed mode'), 1)
+    assert.equal(rig.store.memory.committed.intents.size, 0)
+  })
+
+  test('a batch in which a message is a copy of a copy takes one transaction', async () => {
+    const rig = new ConsumerRig()
+    rig.publish({ id: 'a', key: 'k' }, { id: 'b', key: 'k' }, { id: 'b', key: 'k' })
+    await rig.start({ identity: { id: m => m.id, businessKey: m => m.key } })
+    await rig.world.turn()
+    assert.deepEqual(rig.applied, { a: 1 })
+    assert.equal(rig.store.transactions, 1)
+  })
+})
+
+test('the crash points of a batch are passed in order', async () => {
+  const rig = new ConsumerRig()
+  rig.publish({ id: 'a' })
+  await rig.start()
+  await rig.world.turn()
+  const expected = ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled']
+  assert.deepEqual(
+    rig.world.reached,
+    expected.map(name => `batch.${name}`),
+  )
+})

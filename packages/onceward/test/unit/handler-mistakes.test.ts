@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { skipWithout } from '../services/services.ts'
+import { PostgresRig, type RowContext, write } from './postgres-rig.ts'
+
+const ids = ['a', 'b', 'bad', 'c']
+const good = ['a', 'b', 'c']
+
+describe('what a handler does wrong on PostgreSQL is noticed and said', await skipWithout('postgres'), () => {
+  let rig: PostgresRig
+  before(async () => {
+    rig = await PostgresRig.open()
+  })
+  beforeEach(() => rig.reset())
+  after(() => rig.close())
+
+  test('a swallowed SQL error commits nothing and is parked with the way out', async () => {
+    const { name, unsettled } = await rig.consume(ids, async ({ message, tx }) => {
+      await write(tx, message.id)
+      if (message.id === 'bad') await tx.query('select 1 / 0').catch(() => {})
+    })
+    assert.deepEqual(await rig.written(), good)
+    assert.equal(unsettled, 0)
+    const [row] = await rig.held(name)
+    assert.deepEqual([row!.message_id, row!.state, row!.code], ['bad', 'parked', 'tx_error_swallowed'])
+    assert.match(row!.error, /let the error through/)
+  })
+
+  test('a statement nobody waited for commits nothing and is parked with the way out', async () => {
+    const { name } = await rig.consume(ids, async ({ message, tx }) => {
+      const sent = write(tx, message.id)
+      if (message.id !== 'bad') await sent
+    })
+    assert.deepEqual(await rig.written(), good)
+    const [row] = await rig.held(name)
+    assert.deepEqual([row!.message_id, row!.state, row!.code], ['bad', 'parked', 'tx_not_awaited'])
+    assert.match(row!.error, /await every tx\.query/)
+  })
+
+  test('a write after the handler returned is refused before it is sent', async () => {
+    const late = Promise.withResolvers<unknown>()
+    await rig.consume(['a'], async ({ message, tx }) => {
+      await write(tx, message.id)
+      setImmediate(() => write(tx, 'late').then(late.resolve, late.resolve))
+    })
+    const error = (await late.promise) as { code: string; message: string }
+    assert.equal(error.code, 'tx_closed')
+    assert.match(error.message, /after it had returned/)
+    assert.deepEqual(await rig.written(), ['a'])
+    assert.ok(rig.lines.some(line => line.level === 'error' && /statement not sent/.test(line.message)))
+  })
+
+  test('a late write that nobody catches does not end the process', async () => {
+    const sent = Promise.withResolvers<void>()
+    await rig.consume(['a'], async ({ message, tx }) => {
+      await write(tx, message.id)
+      setImmediate(() => {
+        void write(tx, 'late')
+        sent.resolve()
+      })
+    })
+    await sent.promise
+    await rig.consume(['b'], ({ message, tx }) => write(tx, message.id).then(() => {}))
+    assert.deepEqual(await rig.written(), ['a', 'b'])
+  })
+
+  for (const [how, hang] of Object.entries({
+    'in a statement': ({ tx }: RowContext) => tx.query('select pg_sleep(60)'),
+    'outside of any': () => new Promise(() => {}),
+  })) {
+    test(`a handler that holds its transaction too long, ${how}, is rolled back and parked`, async () => {
+      const { name } = await rig.consume(
+        ['a', 'bad'],
+        async context => {
+          await write(context.tx, context.message.id)
+          if (context.message.id === 'bad') await hang(context)
+        },
+        { batch: { handlerTimeoutMs: 300 }, failure: { attemptsMax: 1 } },
+      )
+      assert.deepEqual(await rig.written(), ['a'])
+      const [row] = await rig.held(name)
+      assert.deepEqual([row!.message_id, row!.state, row!.code], ['bad', 'parked', 'handler_timeout'])
+      assert.match(row!.error, /did not return within 300 ms/)
+    })
+  }
+
+  for (const statement of ['rollback', 'commit', 'end', 'abort']) {
+    test(`a handler that sends ${statement} itself is never settled as applied without marker and effect`, async () => {
+      const { name, outcomes } = await rig.consume(
+        ['bad'],
+        async ({ message, tx }) => {
+          await write(tx, message.id)
+          await tx.query(statement)
+        },
+        { failure: { attemptsMax: 1 } },
+      )
+      const applied = { outcomes: { applied: 1 }, markers: ['bad applied'], written: ['bad'] }
+      const found = { outcomes, markers: await rig.markers(name), written: await rig.written() }
+      if (outcomes.applied !== undefined) assert.deepEqual(found, applied)
+    })
+  }
+
+  test('a handler that commits by itself and then fails has written nothing', async () => {
+    const { name } = await rig.consume(ids, async ({ message, tx }) => {
+      if (message.id === 'bad') await tx.query('commit')
+      await write(tx, message.id)
+      if (message.id === 'bad') throw new Error('after the commit')
+    })
+    assert.deepEqual(await rig.written(), good)
+    assert.deepEqual(
+      (await rig.held(name)).map(row => [row.message_id, row.state]),
+      [['bad', 'parked']],
+    )
+  })
+
+  test('a constraint checked only at COMMIT costs the message that violates it, not the consumer', async () => {
+    await rig.pool.query(
+      'create table parent (id text primary key); create table child (id text references parent deferrable initially deferred)',
+    )
+    await rig.pool.query(`insert into parent values ('a'), ('b'), ('c')`)
+    const { name, state, unsettled } = await rig.consume(ids, async ({ message, tx }) => {
+      await tx.query('insert into child (id) values ($1)', [message.id])
+    })
+    assert.equal(state, 'stopped')
+    assert.equal(unsettled, 0)
+    assert.deepEqual(
+      (await rig.held(name)).map(row => [row.message_id, row.state, row.code]),
+      [['bad', 'parked', '23503']],
+    )
+    const { rows } = await rig.pool.query('select id from child order by id')
+    assert.deepEqual(
+      rows.map(row => row.id),
+      good,
+    )
+  })
+
+  test('a handler that names a missing table halts the consumer and settles nothing', async () => {
+    const { state, unsettled } = await rig.consume(
+      ['a'],
+      async ({ tx }) => void (await tx.query('select * from nowhere')),
+    )
+    assert.equal(state, 'halted')
+    assert.equal(unsettled, 1)
+    assert.ok(rig.lines.some(line => line.level === 'error' && /42P01/.test(JSON.stringify(line.fields))))
+  })
+
+  test('a value PostgreSQL cannot store dead-letters its message alone', async () => {
+    const { name } = await rig.consume(ids, async ({ message, tx }) => {
+      await write(tx, message.id === 'bad' ? 'nul \0' : message.id)
+    })
+    assert.deepEqual(await rig.written(), good)
+    assert.deepEqual(
+      (await rig.held(name)).map(row => [row.message_id, row.state, row.code]),
+      [['bad', 'dead', '22021']],
+    )
+  })
+})

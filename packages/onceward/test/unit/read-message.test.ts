@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import fc from 'fast-check'
+import { z } from 'zod'
+import type { ConsumerContract } from '../../src/contract/contract.ts'
+import { defineConsumer } from '../../src/contract/define-consumer.ts'
+import type { Delivery } from '../../src/contracts/source.ts'
+import { createMessageReader } from '../../src/message/read-message.ts'
+import type { Received } from '../../src/message/received.ts'
+import { deliveryOf } from './received.ts'
+
+interface Message {
+  readonly id?: unknown
+  readonly [name: string]: unknown
+}
+
+function readerOf(changes: Partial<ConsumerContract<Message, unknown>> = {}) {
+  const read = createMessageReader<Message, unknown>(
+    defineConsumer<Message, unknown>({
+      name: 'reader',
+      owner: 'unit',
+      risk: 'low value',
+      source: { kind: 'unit' },
+      identity: { id: m => m.id as string },
+      handle() {},
+      ...changes,
+    }),
+  )
+  return (body: unknown, delivery: Partial<Delivery> = {}) =>
+    read(deliveryOf(Buffer.isBuffer(body) ? body : JSON.stringify(body), delivery)) as Received<Message>
+}
+
+const problemOf = (received: Received) => (received.readable ? null : received.problem.kind)
+
+describe('reading a message', () => {
+  test('gives the decoded value, its identities and the digest of its bytes', () => {
+    const read = readerOf({
+      identity: {
+        id: m => m.id as string,
+        eventId: { header: 'event' },
+        correlationId: { property: 'correlationId' },
+      },
+    })
+    const received = read(
+      { id: 'a' },
+      { headers: { event: Buffer.from('e1') }, properties: { correlationId: 'c', type: 't', appId: 'p' } },
+    )
+    assert.ok(received.readable)
+    assert.deepEqual(received.message, { id: 'a' })
+    const { id, eventId, correlationId, type, producer, businessKey } = received.envelope
+    assert.deepEqual(
+      [id, eventId, correlationId, type, producer, businessKey],
+      ['a', 'e1', 'c', 't', 'p', null],
+    )
+    assert.equal(received.digest.length, 33)
+  })
+
+  test('is synchronous unless the schema is not', async () => {
+    assert.ok(!(readerOf({ message: z.object({ id: z.string() }) })({ id: 'a' }) instanceof Promise))
+    const slow: StandardSchemaV1<unknown, Message> = {
+      '~standard': { version: 1, vendor: 'unit', validate: async value => ({ value: value as Message }) },
+    }
+    const pending = readerOf({ message: slow })({ id: 'a' })
+    assert.ok(pending instanceof Promise)
+    assert.equal(((await pending) as Received).id, 'a')
+  })
+
+  test('takes what the schema makes of the value', () => {
+    const schema = z.object({ id: z.string().transform(id => `${id}!`) })
+    const received = readerOf({ message: schema as never })({ id: 'a' })
+    assert.equal(received.id, 'a!')
+  })
+
+  test('undoes a compression the delivery names', () => {
+    const received = readerOf()(gzipSync('{"id":"a"}'), { properties: { contentEncoding: 'gzip' } })
+    assert.equal(received.id, 'a')
+  })
+
+  test('reads a key order’s key and a business key with its digest', () => {
+    const read = readerOf({
+      order: 'key',
+      identity: {
+        id: m => m.id as string,
+        orderKey: m => m.k as string,
+        businessKey: m => m.b as string,
+        businessDigest: m => m.amount,
+      },
+    })
+    const received = read({ id: 'a', k: 'K', b: 'B', amount: 5 })
+    assert.ok(received.readable)
+    assert.deepEqual([received.envelope.orderKey, received.envelope.businessKey], ['K', 'B'])
+    assert.equal(received.businessDigest?.length, 33)
+    assert.equal(problemOf(read({ id: 'a', b: 'B' })), 'order key missing')
+    assert.equal(problemOf(read({ id: 'a', k: 'K' })), 'business key missing')
+    assert.equal(problemOf(read({ id: 'a', k: ' K', b: 'B' })), 'order key malformed')
+    assert.equal(problemOf(read({ id: 'a', k: 'K', b: 7.5 })), 'business key malformed')
+  })
+
+  test('an id in a header or property is known although the body cannot be read', () => {
+    const garbage = Buffer.from('{')
+    assert.equal(readerOf({ identity: { id: { header: 'id' } } })(garbage, { headers: { id: 'h' } }).id, 'h')
+    const byProperty = readerOf({ identity: { id: { property: 'messageId' } } })
+    assert.equal(byProperty(garbage, { properties: { messageId: 'p' } }).id, 'p')
+    assert.equal(readerOf()(garbage).id, null)
+  })
+
+  test('an invalid message keeps its id, and says where it is wrong', () => {
+    const received = readerOf({ message: z.object({ id: z.string(), amount: z.number() }) })({
+      id: 'a',
+      amount: 'x',
+    })
+    assert.ok(!received.readable)
+    assert.equal(received.id, 'a')
+    assert.match(received.problem.text, /^amount: /)
+  })
+
+  for (const [kind, received] of Object.entries({
+    'id missing': readerOf()({}),
+    'id malformed': readerOf()({ id: { a: 1 } }),
+    undecodable: readerOf()(Buffer.from([0xff])),
+    'over limit': readerOf({ message: { limits: { bytesMax: 10 } } })({ id: 'x'.repeat(20) }),
+  })) {
+    test(`${kind} is a problem, not an exception`, () => assert.equal(problemOf(received), kind))
+  }
+
+  test('a schema that throws makes the message invalid', () => {
+    const throwing: StandardSchemaV1<unknown, Message> = {
+      '~standard': {
+        version: 1,
+        vendor: 'unit',
+        validate: () => {
+          throw new Error('schema broke')
+        },
+      },
+    }
+    const received = readerOf({ message: throwing })({ id: 'a' })
+    assert.equal(problemOf(received), 'invalid')
+  })
+
+  test('whatever the bytes and headers are, reading never throws', () => {
+    const all = (m: Message) => m.fact as string
+    const read = readerOf({
+      message: { digestHeaders: ['h'] },
+      identity: {
+        id: m => m.id as string,
+        eventId: all,
+        aggregateId: all,
+        type: all,
+        producer: { header: 'h' },
+        schemaVersion: all,
+      },
+    })
+    const hostile = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom({ toString: 1, valueOf: 1 }, { toString: 'x' }, [[]], { length: 5 }),
+    )
+    fc.assert(
+      fc.property(hostile, hostile, fc.uint8Array(), (fact, header, bytes) => {
+        read({ id: 'a', fact }, { headers: { h: header } })
+        read(Buffer.from(bytes), { headers: { h: header } })
+      }),
+      { numRuns: 300 },
+    )
+  })
+})

@@ -1,0 +1,41 @@
+import type { Delivery } from '../../src/contracts/source.ts'
+import type { ReadableMessage, UnreadableMessage } from '../../src/message/received.ts'
+
+export function deliveryOf(body: Buffer | string = 'x', changes: Partial<Delivery> = {}): Delivery {
+  return {
+    body: Buffer.from(body),
+    headers: {},
+    properties: {},
+    origin: 'unit',
+    position: null,
+    partition: '',
+    key: null,
+    redelivered: false,
+    deliveryCount: 0,
+    token: null,
+    ...changes,
+  }
+}
+
+/** A readable message with just enough around it for lanes and batches. */
+export function receivedOf(id: string, orderKey: string | null = null, bytes = 1): ReadableMessage<unknown> {
+  return {
+    readable: true,
+    delivery: deliveryOf(Buffer.alloc(bytes)),
+    digest: Buffer.from(id),
+    id,
+    message: { id },
+    envelope: { id, orderKey } as ReadableMessage<unknown>['envelope'],
+    businessDigest: null,
+  }
+}
+
+export function unreadableOf(text: string): UnreadableMessage {
+  return {
+    readable: false,
+    delivery: deliveryOf(text),
+    digest: Buffer.from(text),
+    id: null,
+    problem: { kind: 'undecodable', text: 'why' },
+  }
+}
