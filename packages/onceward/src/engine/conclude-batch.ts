@@ -97,6 +97,8 @@ function leaderState(leader: Decision | undefined): 'retry' | 'parked' | 'gone' 
 function repeatFact<M>(received: Received<M>, first: Received<M>, decision: Decision): Fact {
   if (decision.outcome === 'retry') return { kind: 'behind', leader: 'retry', delayMs: decision.retryDelayMs }
   if (received.id !== first.id) return businessRepeatFact(received, first, decision)
+  // The first is a conflict with the stored marker, so only the marker can tell what the repeat is: ask again, without it.
+  if (decision.code === 'conflict') return { kind: 'behind', leader: 'gone', delayMs: 0 }
   return {
     kind: 'seen',
     status: decision.status ?? 'applied',

@@ -68,11 +68,11 @@ for (const kind of ['postgres', 'rabbitmq'] as const) {
       await new Promise<void>(resolve => frozen!.process.once('message', () => resolve()))
       frozen!.process.kill('SIGSTOP')
       const others = await world.spawn(1)
-      // RabbitMQ gives the delivery to another only when the frozen one's connection is gone; a copy stands in for that.
+      // RabbitMQ gives a delivery to another only when the frozen one's heartbeats have been missed, after half a minute, and
+      // hands new ones to both meanwhile: copies stand in for the redelivery.
       if (kind === 'rabbitmq') {
-        await world.broker.publish([
-          { id: 'charge-0', body: JSON.stringify({ id: 'charge-0', kind: 'charge', amount: 1 }) },
-        ])
+        const copy = { id: 'charge-0', body: JSON.stringify({ id: 'charge-0', kind: 'charge', amount: 1 }) }
+        await world.broker.publish([copy, copy, copy, copy])
       }
       await until('the other process applied it', async () => (await world.count('effect')) === 1)
       frozen!.process.kill('SIGCONT')

@@ -47,6 +47,19 @@ export const deliveryDuplicateCases: Cases = [
       assert.deepEqual(bench.ended, { applied: 1, duplicate: 3 })
     },
   },
+  {
+    name: 'a copy that arrives in one batch with a conflict of its id is a duplicate all the same',
+    async run(bench) {
+      const first = await bench.start()
+      await bench.publish(original)
+      await bench.untilEnded(1)
+      await first.drain()
+      await bench.publish(altered, original, original)
+      await bench.start()
+      await bench.finish(4)
+      assert.deepEqual(bench.ended, { applied: 1, duplicate: 2, quarantined: 1 })
+    },
+  },
   ...(['per message', 'per batch'] as const).map(form => ({
     name: `copies inside one batch have one effect (handler ${form})`,
     async run(bench: DeliveryBench<unknown>) {

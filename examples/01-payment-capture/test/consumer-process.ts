@@ -1,0 +1,27 @@
+import { type Part, realSurroundings, runConsumer } from 'onceward'
+import { type CrashPoint, dieAt } from 'onceward/testing'
+import { paymentCapture } from '../payment-capture.ts'
+import type { Settings } from '../settings.ts'
+
+/** What the test tells this process through its environment. */
+export interface Orders {
+  readonly settings: Settings
+  readonly databaseUrl: string
+  readonly rabbitmqUrl: string | undefined
+  readonly parts: readonly Part[]
+  /** Kills itself with SIGKILL when it gets here. */
+  readonly dieAt?: CrashPoint
+}
+
+const orders = JSON.parse(process.env.PAYMENT_ORDERS!) as Orders
+process.on('disconnect', () => process.exit(0))
+const running = await runConsumer(paymentCapture(orders.settings), {
+  databaseUrl: orders.databaseUrl,
+  rabbitmqUrl: orders.rabbitmqUrl,
+  parts: orders.parts,
+  world: realSurroundings(orders.dieAt ? { reach: dieAt(orders.dieAt) } : {}),
+})
+process.on('message', () => void running.drain())
+process.send!('running')
+await running.finished
+process.disconnect()
