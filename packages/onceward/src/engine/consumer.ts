@@ -55,6 +55,9 @@ export class ConsumerProcess<M, Tx> {
   #subscription: Subscription | null = null
   #receiving = false
   #batchesInFlight = 0
+  /** Batches not settled yet, and the end of the last one's settling. */
+  #settling = 0
+  #settled: Promise<void> = Promise.resolve()
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
@@ -178,20 +181,35 @@ export class ConsumerProcess<M, Tx> {
   async #runBatch(batch: readonly Received[]): Promise<void> {
     const { world } = this.#options
     const began = world.clock.nowMs()
+    const earlier = this.#settled
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#settled = promise
+    this.#settling++
+    let inFlight = 1
+    const leaveSlot = () => {
+      this.#batchesInFlight -= inFlight
+      inFlight = 0
+    }
     try {
       const decided = await this.#processUntilDecided(batch as readonly Received<M>[])
       this.#options.onCommitted?.()
       this.#size.took(batch.length, world.clock.nowMs() - began)
-      await this.#settle(decided)
       this.#held.hold(decided)
       this.#lanes.release(batch)
+      leaveSlot()
+      this.#pump()
+      // In order of starting: a broker can be told of a gapless run in one word, of single ones only one by one.
+      await earlier
+      await this.#settle(decided)
     } catch (error) {
       // While stopping, a batch that cannot be finished simply stays unsettled and goes back.
       const givenUp =
         this.#leaving.signal.aborted || (error instanceof StorePaused && this.#state !== 'running')
       if (!givenUp) this.#halt(error)
     } finally {
-      this.#batchesInFlight--
+      leaveSlot()
+      this.#settling--
+      resolve()
     }
     this.#pump()
   }
@@ -258,7 +276,7 @@ export class ConsumerProcess<M, Tx> {
   }
 
   #closeIfIdle(): void {
-    if (this.#state === 'draining' && this.#batchesInFlight === 0) void this.#close()
+    if (this.#state === 'draining' && this.#settling === 0) void this.#close()
   }
 
   #closing: Promise<void> | null = null

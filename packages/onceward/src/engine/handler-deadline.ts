@@ -1,5 +1,6 @@
 import { OncewardError } from '../errors.ts'
 import type { Spine } from './process-batch.ts'
+import { laneCutMs } from './run-each.ts'
 
 /** The time the handlers of one round have, together. */
 export interface Deadline {
@@ -11,6 +12,7 @@ export interface Deadline {
 
 export function handlerDeadline<M, Tx>(spine: Spine<M, Tx>): Deadline {
   const { handlerTimeoutMs } = spine.consumer.batch
+  const lastStartMs = spine.consumer.order === 'key' ? laneCutMs : 0
   const controller = new AbortController()
   const { promise, reject } = Promise.withResolvers<never>()
   promise.catch(() => {})
@@ -18,7 +20,7 @@ export function handlerDeadline<M, Tx>(spine: Spine<M, Tx>): Deadline {
     controller.abort(error)
     reject(error)
   }
-  const cancelTimer = spine.world.timers.after(handlerTimeoutMs, () =>
+  const cancelTimer = spine.world.timers.after(handlerTimeoutMs + lastStartMs, () =>
     end(
       new OncewardError(
         'handler_timeout',

@@ -7,6 +7,12 @@ import { type Fact, stopsLane } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 import { Verdict } from './verdicts.ts'
 
+/**
+ * A lane that has run this long starts no further message: the rest is given back, uncounted, for the next batch, so that
+ * slow handlers of one key neither hold the transaction for long nor use up each other's time.
+ */
+export const laneCutMs = 1_000
+
 /** Lanes side by side, each in order; a lane stops at the first message that does not get through. */
 export async function runEach<M, Tx>(
   due: readonly ReadableMessage<M>[],
@@ -18,9 +24,12 @@ export async function runEach<M, Tx>(
 ): Promise<void> {
   const culprits = new Map<Received, Fact>()
   const lanes = lanesOf(due, spine)
+  const { world } = spine
+  const began = world.clock.nowMs()
   const ended = await Promise.allSettled(
     lanes.map(async lane => {
       for (const received of lane) {
+        if (world.clock.nowMs() - began > laneCutMs && received !== lane[0]) return
         const fact = await runOne(received, requested, session, spine, deadline, culprits)
         facts.set(received, fact)
         if (fact.kind !== 'handled' && (stopsLane(fact) || fact.kind === 'behind')) return

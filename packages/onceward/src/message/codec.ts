@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { DeliveryFacts } from '../contract/contract.ts'
 import { scanJson } from './json-scan.ts'
 import type { Limits } from './limits.ts'
@@ -8,8 +9,6 @@ export interface Codec {
   decode(bytes: Buffer, limits: Limits, delivery: DeliveryFacts): unknown
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
 /**
  * Strict JSON: fatal UTF-8 (a lenient decoder maps distinct bytes to the same text), depth and members
  * counted before parsing, and no `__proto__` member, which a later `Object.assign` would act upon.
@@ -18,16 +17,18 @@ export const jsonCodec: Codec = {
   name: 'json',
   decode(bytes, limits) {
     scanJson(bytes, limits)
-    const text = utf8.decode(bytes)
-    return mayNameProto(bytes) ? JSON.parse(text, refuseProto) : JSON.parse(text)
+    if (!isUtf8(bytes)) throw new TypeError('not valid UTF-8')
+    const text = bytes.toString('utf8')
+    return mayNameProto(text) ? JSON.parse(text, refuseProto) : JSON.parse(text)
   },
 }
 
 /** The bytes as they are, for contracts that decode in the handler. */
 export const bytesCodec: Codec = { name: 'bytes', decode: bytes => bytes }
 
-function mayNameProto(bytes: Buffer): boolean {
-  return bytes.includes('__proto__') || bytes.includes('\\u00')
+/** Spelled out, or hidden behind an escape. */
+function mayNameProto(text: string): boolean {
+  return text.includes('__proto__') || text.includes('\\u00')
 }
 
 function refuseProto(key: string, value: unknown): unknown {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { retryAfter } from 'onceward'
+import { until } from 'onceward/testing'
 import { ConsumerRig, type NoteContext } from './consumer-rig.ts'
 
 const never = () => new Promise<void>(() => {})
@@ -285,6 +286,29 @@ describe('counting', () => {
     assert.deepEqual(rig.applied, { a: 1 })
     assert.equal(rig.store.transactions, 1)
   })
+})
+
+test('a lane of slow handlers is cut by elapsed time: the rest waits for the next batch, uncounted and in order', async () => {
+  const rig = new ConsumerRig()
+  const order: string[] = []
+  rig.publish(...['a', 'b', 'c', 'd', 'e'].map(id => ({ id, key: 'k' })))
+  await rig.start({
+    order: 'key',
+    identity: { id: m => m.id, orderKey: m => m.key },
+    failure: { attemptsMax: 1 },
+    async handle({ message }: NoteContext) {
+      await rig.world.advance(600)
+      order.push(message.id)
+    },
+  })
+  await rig.world.turn()
+  await until('all are applied', async () => {
+    await rig.world.advance(1)
+    return order.length === 5
+  })
+  assert.deepEqual(order, ['a', 'b', 'c', 'd', 'e'])
+  assert.equal(rig.store.memory.committed.held.size, 0)
+  assert.ok(rig.store.transactions > 1, 'more than one batch was needed')
 })
 
 test('the crash points of a batch are passed in order', async () => {

@@ -1,6 +1,5 @@
 import { Command } from 'commander'
-import { migrate } from '../../stores/postgres/migrate.ts'
-import { createPool } from '../../stores/postgres/pool.ts'
+import { createPool, migrate } from '../../postgres.ts'
 import { openDatabase } from '../database.ts'
 import { consoleLog, print } from '../output.ts'
 

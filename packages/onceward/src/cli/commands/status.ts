@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { readStatus } from '../../observe/read-status.ts'
-import { createPool } from '../../stores/postgres/pool.ts'
+import { createPool } from '../../postgres.ts'
 import { openDatabase } from '../database.ts'
 import { consoleLog, print, table } from '../output.ts'
 
