@@ -36,11 +36,12 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
           retryDelayMs: 20,
           retryDelayMaxMs: 100,
           attemptsMax: 50,
+          concurrencyMax: 4,
         },
       },
     },
     failure: { attemptsMax, delayMs: 10, delayMaxMs: 20, deadLetter: options.deadLetter },
-    batch: { sizeMax: 8, handlerTimeoutMs: options.handlerTimeoutMs ?? 10_000 },
+    batch: { sizeMax: 8, deliveriesMax: 16, handlerTimeoutMs: options.handlerTimeoutMs ?? 10_000 },
     async handle({ message, tx, effects }) {
       if (message.kind === 'reject') return reject('not acceptable')
       await tx.query(
