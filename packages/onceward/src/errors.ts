@@ -22,6 +22,7 @@ export type ErrorCode =
   | 'handler_timeout'
   | 'effect_conflict'
   | 'effect_unknown_target'
+  | 'effect_closed'
   | 'embedded_unavailable'
   | 'usage'
 

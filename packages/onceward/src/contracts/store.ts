@@ -60,8 +60,8 @@ export interface StoreSession<Tx> {
   /** As `claim`, for declared business keys, after the markers. Keys are distinct. */
   claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]>
 
-  /** A handle on the transaction for one handler call; revoked when the call is over. */
-  lend(): Loan<Tx>
+  /** A handle on the transaction for one handler call; revoked when the call is over. `shared`: others have one at the same time. */
+  lend(shared?: boolean): Loan<Tx>
 
   /** Records intents of external effects, one per (consumer name, target, key). */
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]>

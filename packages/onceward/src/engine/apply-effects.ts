@@ -10,6 +10,7 @@ import { runTogether } from './run-together.ts'
 
 /** Runs the handlers of the fresh messages on the open transaction and records the effects they asked for. */
 export async function applyEffects<M, Tx>(
+  batch: readonly Received<M>[],
   claims: Claims<M>,
   known: KnownFacts,
   session: StoreSession<Tx>,
@@ -20,7 +21,7 @@ export async function applyEffects<M, Tx>(
     const fact = known.get(received)
     if (fact !== undefined) facts.set(received, fact)
   }
-  const due = dueMessages(claims.fresh, facts)
+  const due = dueMessages(batch, claims, facts)
   if (due.length === 0) return facts
 
   const began = spine.world.clock.nowMs()
@@ -38,16 +39,24 @@ export async function applyEffects<M, Tx>(
   return facts
 }
 
-/** Without a fact yet, and not behind a message of its order key that did not get through. */
+/**
+ * Fresh, without a fact yet, and not behind a message of its order key that did not get through, or that waits for the fate
+ * of another one with its business key.
+ */
 function dueMessages<M>(
-  fresh: readonly ReadableMessage<M>[],
+  batch: readonly Received<M>[],
+  { fresh, repeats }: Claims<M>,
   facts: ReadonlyMap<Received<M>, Fact>,
-): ReadableMessage<M>[] {
+): readonly ReadableMessage<M>[] {
+  if (facts.size === 0 && repeats.size === 0) return fresh
+  const mayRun = new Set<Received<M>>(fresh)
   const stopped = new Set<string>()
-  return fresh.filter(received => {
-    const fact = facts.get(received)
+  return batch.filter((received): received is ReadableMessage<M> => {
+    if (!received.readable) return false
     const { orderKey } = received.envelope
-    if (fact !== undefined && orderKey !== null && stopsLane(fact)) stopped.add(orderKey)
-    return fact === undefined && (orderKey === null || !stopped.has(orderKey))
+    const fact = facts.get(received)
+    const waits = repeats.has(received) && repeats.get(received)!.id !== received.id
+    if (orderKey !== null && (waits || (fact !== undefined && stopsLane(fact)))) stopped.add(orderKey)
+    return mayRun.has(received) && fact === undefined && (orderKey === null || !stopped.has(orderKey))
   })
 }

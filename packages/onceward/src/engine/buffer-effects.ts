@@ -12,24 +12,47 @@ import type { Spine } from './process-batch.ts'
 /** Intents asked for by handlers of this round, in order. */
 export type Requested<M> = { readonly received: ReadableMessage<M>; readonly intent: Intent }[]
 
-/** The `effects` a handler gets: remembers what it asks for until the whole batch is flushed at once. */
+/** The `effects` a handler gets, closed when its call is over. */
+export interface ClosableEffects extends Effects {
+  close(): void
+}
+
+/** Remembers what a handler asks for until the whole batch is flushed at once. */
 export function bufferEffects<M, Tx>(
   received: ReadableMessage<M>,
   requested: Requested<M>,
   spine: Spine<M, Tx>,
-): Effects {
+): ClosableEffects {
+  let open = true
   return {
+    close() {
+      open = false
+    },
     external(target, request) {
-      if (spine.consumer.effect?.external?.[target] === undefined) {
-        const known = Object.keys(spine.consumer.effect?.external ?? {}).join(', ') || 'none'
-        throw new OncewardError(
-          'effect_unknown_target',
-          `The handler asked for external target "${target}", but the contract declares ${known}. Add effect.external.${target} to the contract. Nothing was committed.`,
-        )
-      }
+      if (!open) throw lateEffect(target, spine)
+      if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
       requested.push({ received, intent: intentOf(received.id, target, request) })
     },
   }
+}
+
+function lateEffect<M, Tx>(target: string, { world, consumer }: Spine<M, Tx>): OncewardError {
+  world.log.error('effect asked for after the handler returned; not recorded', {
+    consumer: consumer.name,
+    target,
+  })
+  return new OncewardError(
+    'effect_closed',
+    `A handler asked for external target "${target}" after it had returned. It was not recorded. Await everything before returning.`,
+  )
+}
+
+function unknownTarget<M, Tx>(target: string, { consumer }: Spine<M, Tx>): OncewardError {
+  const known = Object.keys(consumer.effect?.external ?? {}).join(', ') || 'none'
+  return new OncewardError(
+    'effect_unknown_target',
+    `The handler asked for external target "${target}", but the contract declares ${known}. Add effect.external.${target} to the contract. Nothing was committed.`,
+  )
 }
 
 function intentOf(messageId: string, target: string, request: ExternalRequest): Intent {

@@ -4,7 +4,7 @@ import { storableText } from '../message/identity.ts'
 import type { Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
 import type { Claims } from './claim-batch.ts'
-import { countsAsAttempt, decideOutcome } from './decide-outcome.ts'
+import { appliedDecision, countsAsAttempt, decideOutcome } from './decide-outcome.ts'
 import type { Decision, Fact } from './outcome.ts'
 import type { Decided, Spine } from './process-batch.ts'
 
@@ -16,6 +16,9 @@ export async function concludeBatch<M, Tx>(
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
+  if (facts.size === batch.length && allHandled(facts)) {
+    return batch.map(received => ({ received, decision: appliedDecision }))
+  }
   const attempts = await countAttempts(facts, session)
   const decisions = new Map<Received<M>, Decision>()
   const decide = (received: Received<M>, fact: Fact) => {
@@ -41,6 +44,12 @@ export async function concludeBatch<M, Tx>(
   })
   if (conclusions.length > 0) await session.conclude(conclusions)
   return decided
+}
+
+/** The healthy batch: nothing to count, nothing to write. */
+function allHandled<M>(facts: ReadonlyMap<Received<M>, Fact>): boolean {
+  for (const fact of facts.values()) if (fact.kind !== 'handled') return false
+  return true
 }
 
 async function countAttempts<M, Tx>(

@@ -57,6 +57,8 @@ export class ConsumerProcess<M, Tx> {
   #batchesInFlight = 0
   /** Batches not settled yet, and the end of the last one's settling. */
   #settling = 0
+  /** Batches waiting for a lock or for the store: nobody waits for them. */
+  #pausedBatches = 0
   #settled: Promise<void> = Promise.resolve()
 
   constructor(options: ConsumerOptions<M, Tx>) {
@@ -150,7 +152,8 @@ export class ConsumerProcess<M, Tx> {
    * other ends. Starting the second with whatever was there made 93–134 batches where 80 would do.
    */
   #worthStarting(): boolean {
-    return this.#lanes.ready >= (this.#batchesInFlight === 0 ? 1 : this.#size.now)
+    const working = this.#batchesInFlight - this.#pausedBatches
+    return this.#lanes.ready >= (working === 0 ? 1 : this.#size.now)
   }
 
   async #receive(): Promise<void> {
@@ -191,7 +194,7 @@ export class ConsumerProcess<M, Tx> {
       inFlight = 0
     }
     try {
-      const decided = await this.#processUntilDecided(batch as readonly Received<M>[])
+      const decided = await this.#processUntilDecided(batch as readonly Received<M>[], resolve)
       this.#options.onCommitted?.()
       this.#size.took(batch.length, world.clock.nowMs() - began)
       this.#held.hold(decided)
@@ -214,38 +217,58 @@ export class ConsumerProcess<M, Tx> {
     this.#pump()
   }
 
-  /** Runs the spine again for as long as the store is away; the deliveries stay unsettled. */
-  async #processUntilDecided(batch: readonly Received<M>[]): Promise<readonly Decided<M>[]> {
+  /**
+   * Runs the spine again for as long as the store is away; the deliveries stay unsettled. A batch that fails again and again while
+   * the store answers in between has somebody in it who is the cause: from then on it is taken apart.
+   */
+  async #processUntilDecided(
+    batch: readonly Received<M>[],
+    onPause: () => void,
+  ): Promise<readonly Decided<M>[]> {
     let current = batch
     for (let failures = 0; ; failures++) {
       await this.#watch.present()
       try {
-        return current.length === 0 ? [] : await processBatch(current, this.#spine())
+        return current.length === 0 ? [] : await processBatch(current, this.#spine(failures >= patience))
       } catch (error) {
         if (!(error instanceof StorePaused) || this.#leaving.signal.aborted) throw error
-        await this.#watch.pause(error, failures)
+        onPause()
+        this.#pausedBatches++
+        await this.#watch.pause(error, failures).finally(() => this.#pausedBatches--)
         if (this.#state === 'draining' && error.trouble === 'unavailable') throw error
         current = current.filter(({ delivery }) => this.#subscription!.isLive(delivery))
       }
     }
   }
 
-  #spine(): Spine<M, Tx> {
+  #spine(suspicious: boolean): Spine<M, Tx> {
     const { consumer, store, world, mode = 'live' } = this.#options
     const enrolment = this.#enrolment!
-    return { consumer, store, enrolment, mode, world, signal: this.#leaving.signal, turns: this.#turns }
+    return {
+      consumer,
+      store,
+      enrolment,
+      mode,
+      world,
+      signal: this.#leaving.signal,
+      turns: this.#turns,
+      suspicious,
+    }
   }
 
   async #settle(decided: readonly Decided<M>[]): Promise<void> {
     const { consumer, world } = this.#options
     const durable: Delivery[] = []
     const counts = new Map<string, number>()
+    let applied = 0
     let conflicts = 0
     for (const { received, decision } of decided) {
-      counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
-      if (decision.code === 'conflict') conflicts++
       if (decision.outcome !== 'retry') durable.push(received.delivery)
+      if (decision.outcome === 'applied') applied++
+      else counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
+      if (decision.code === 'conflict') conflicts++
     }
+    if (applied > 0) counts.set('applied', applied)
     for (const [outcome, count] of counts) world.metrics.decided(consumer.name, outcome, count)
     if (conflicts > 0) world.metrics.conflicts(consumer.name, conflicts)
     this.#tally.decided(counts, conflicts)
@@ -294,6 +317,9 @@ export class ConsumerProcess<M, Tx> {
     return this.#closing
   }
 }
+
+/** Failures of one batch, the store answering in between, after which the cause is looked for inside it. */
+const patience = 5
 
 /** Bytes of bodies in one transaction at most; a single larger message still gets its own. */
 const batchBytesMax = 8 * 1024 * 1024

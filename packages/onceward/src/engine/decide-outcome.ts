@@ -43,7 +43,8 @@ export function countsAsAttempt(fact: Fact): boolean {
   return fact.kind === 'failed' && terminalPlace(fact.failure) === 'parked'
 }
 
-const appliedDecision: Decision = decision('applied', '')
+/** Shared by every message that simply got through. */
+export const appliedDecision: Decision = decision('applied', '')
 
 function unreadable(kind: string, text: string): Decision {
   const code = kind.replaceAll(' ', '_')

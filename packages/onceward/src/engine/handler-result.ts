@@ -4,7 +4,7 @@ import type { Received } from '../message/received.ts'
 import { classifyFailure } from './classify-failure.ts'
 import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
-import { Verdict } from './verdicts.ts'
+import { isVerdict } from './verdicts.ts'
 
 export const handled: Fact = { kind: 'handled' }
 
@@ -37,6 +37,6 @@ export async function afterHandler<Tx>(loan: Loan<Tx>): Promise<Fact> {
 }
 
 export function factOfError<M, Tx>(error: unknown, spine: Spine<M, Tx>): Fact {
-  if (error instanceof Verdict) return { kind: 'verdict', verdict: error }
+  if (isVerdict(error)) return { kind: 'verdict', verdict: error }
   return { kind: 'failed', failure: classifyFailure(error, spine.consumer.failure.classes) }
 }

@@ -24,6 +24,11 @@ export interface Spine<M = unknown, Tx = unknown> {
    * deadlock, and each deadlock costs a second (600 messages/s with 1,000 hot rows; with turns 5,500–8,100). Claiming overlaps.
    */
   readonly turns: Turns
+  /**
+   * The batch failed again and again although the store answered in between: somebody in it is the cause, so look for whom instead
+   * of waiting for a better time.
+   */
+  readonly suspicious?: boolean
 }
 
 export interface Decided<M = unknown> {
@@ -70,7 +75,7 @@ async function commitRound<M, Tx>(
       const claims = await claimBatch(batch, session, spine)
       world.reach('batch.claimed')
       if (spine.consumer.handle !== undefined) endTurn = await spine.turns.take()
-      const facts = await applyEffects(claims, known, session, spine)
+      const facts = await applyEffects(batch, claims, known, session, spine)
       world.reach('batch.applied')
       const decided = await concludeBatch(batch, claims, facts, session, spine)
       world.reach('batch.concluded')

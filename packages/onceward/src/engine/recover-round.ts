@@ -32,15 +32,20 @@ export async function recoverRound<M, Tx>(
     throw error.cause
   }
   if (error instanceof OncewardError && error.code !== 'commit_not_confirmed') throw error
-  switch (spine.store.diagnose(error)) {
+  const trouble = spine.store.diagnose(error)
+  const blamable = spine.suspicious && !batch.every(received => known.has(received))
+  switch (trouble) {
     case 'contention':
-      if (round >= contentionRoundsMax) throw new StorePaused('lock wait', error)
-      await pause(spine, Math.floor(spine.world.random() * Math.min(200, 5 * 2 ** round)))
-      return 'again'
-    case 'lock wait':
+      if (round < contentionRoundsMax && !blamable) {
+        await pause(spine, Math.floor(spine.world.random() * Math.min(200, 5 * 2 ** round)))
+        return 'again'
+      }
+      if (blamable) return blame(error, batch, known, spine)
       throw new StorePaused('lock wait', error)
+    case 'lock wait':
     case 'unavailable':
-      throw new StorePaused('unavailable', error)
+      if (blamable) return blame(error, batch, known, spine)
+      throw new StorePaused(trouble, error)
     case 'configuration':
       throw refusedStatement(error, spine)
     default:

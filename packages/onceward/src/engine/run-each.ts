@@ -5,7 +5,7 @@ import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
-import { Verdict } from './verdicts.ts'
+import { isVerdict } from './verdicts.ts'
 
 /**
  * A lane that has run this long starts no further message: the rest is given back, uncounted, for the next batch, so that
@@ -50,7 +50,7 @@ async function runOne<M, Tx>(
   culprits: Map<Received, Fact>,
 ): Promise<Fact> {
   const { consumer, store, mode, world } = spine
-  const loan = session.lend()
+  const loan = session.lend(true)
   const effects = bufferEffects(received, requested, spine)
   let fact: Fact
   try {
@@ -65,7 +65,7 @@ async function runOne<M, Tx>(
       log: world.log,
     })
     const verdict = await Promise.race([call, deadline.passed])
-    fact = verdict instanceof Verdict ? { kind: 'verdict', verdict } : await afterHandler(loan)
+    fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : await afterHandler(loan)
   } catch (error) {
     if (spine.signal.aborted) throw error
     if (loan.failure !== undefined) {
@@ -76,6 +76,7 @@ async function runOne<M, Tx>(
     fact = factOfError(error, spine)
   } finally {
     loan.revoke()
+    effects.close()
   }
   if (fact.kind !== 'handled' && loan.used) culprits.set(received, fact)
   return fact

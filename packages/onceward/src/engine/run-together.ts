@@ -1,7 +1,7 @@
-import type { BatchItem, Effects } from '../contract/contract.ts'
+import type { BatchItem } from '../contract/contract.ts'
 import type { StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
-import { bufferEffects, type Requested } from './buffer-effects.ts'
+import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, handled, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
@@ -17,7 +17,7 @@ export async function runTogether<M, Tx>(
   deadline: Deadline,
 ): Promise<void> {
   const { consumer, mode, world } = spine
-  const loan = session.lend()
+  const loan = session.lend(false)
   const items = due.map(received => new Item(received, requested, spine))
   try {
     const call = consumer.handleBatch!({
@@ -42,6 +42,7 @@ export async function runTogether<M, Tx>(
       : unattributed(due, error, spine)
   } finally {
     loan.revoke()
+    for (const item of items) item.close()
   }
 }
 
@@ -68,7 +69,7 @@ class Item<M, Tx> implements BatchItem<M> {
   #received: ReadableMessage<M>
   #requested: Requested<M>
   #spine: Spine<M, Tx>
-  #effects: Effects | null = null
+  #effects: ClosableEffects | null = null
 
   constructor(received: ReadableMessage<M>, requested: Requested<M>, spine: Spine<M, Tx>) {
     this.message = received.message
@@ -78,7 +79,12 @@ class Item<M, Tx> implements BatchItem<M> {
     this.#spine = spine
   }
 
-  get effects(): Effects {
+  close(): void {
+    // Made even if never asked for: a call after the handler returned must meet a closed one.
+    this.effects.close()
+  }
+
+  get effects(): ClosableEffects {
     this.#effects ??= bufferEffects(this.#received, this.#requested, this.#spine)
     return this.#effects
   }

@@ -1,3 +1,8 @@
+const brand = Symbol.for('onceward.verdict')
+
+/** The longest a timer can wait. */
+const delayMaxMs = 2 ** 31 - 1
+
 /**
  * What a handler may say instead of succeeding, by returning or throwing it:
  *
@@ -9,6 +14,7 @@
  * | `reject`       | dead-lettered: never tried again by itself                   |
  */
 export class Verdict {
+  readonly [brand] = true
   readonly kind: 'retry' | 'park' | 'ignore' | 'reject'
   readonly reason: string
   readonly delayMs: number | null
@@ -21,7 +27,7 @@ export class Verdict {
   }
 
   static retryAfter(delayMs: number, reason = 'the handler asked to be called again'): Verdict {
-    return new Verdict('retry', reason, Math.max(0, delayMs))
+    return new Verdict('retry', reason, Number.isFinite(delayMs) ? Math.max(0, delayMs) : delayMaxMs)
   }
   static park(reason: string): Verdict {
     return new Verdict('park', reason)
@@ -32,6 +38,11 @@ export class Verdict {
   static reject(reason: string): Verdict {
     return new Verdict('reject', reason)
   }
+}
+
+/** Also true for a verdict of another installed copy of this package. */
+export function isVerdict(value: unknown): value is Verdict {
+  return value !== null && typeof value === 'object' && brand in value
 }
 
 export const { retryAfter, park, ignore, reject } = Verdict

@@ -62,7 +62,7 @@ export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageRe
     try {
       const result = schema['~standard'].validate(value)
       if (!(result instanceof Promise)) return conclude(result)
-      return result.then(conclude, error => invalid(errorText(error, 500)))
+      return result.then(conclude).catch(error => invalid(errorText(error, 500)))
     } catch (error) {
       return invalid(errorText(error, 500))
     }
@@ -173,7 +173,7 @@ function attempt<M>(reader: Reader<M>, message: M, delivery: Delivery): unknown 
 
 function idWithoutBody<M>(from: From<M>, delivery: Delivery): string | null {
   if (!readsWithoutBody(from)) return null
-  const id = readId(readerFor(from)(undefined as M, delivery))
+  const id = readId(attempt(readerFor(from), undefined as M, delivery))
   return 'id' in id ? id.id : null
 }
 

@@ -8,7 +8,7 @@ export function realSurroundings(options: { readonly log?: Log; readonly reach?:
     clock: { nowMs: () => performance.now() },
     timers: {
       after(delayMs, callback) {
-        const timer = setTimeout(callback, delayMs)
+        const timer = setTimeout(callback, Math.min(delayMs, 2 ** 31 - 1))
         return () => clearTimeout(timer)
       },
       soon: callback => void setImmediate(callback),

@@ -116,7 +116,7 @@ export function poolWith(
     async connect(): Promise<SqlClient> {
       const client = await pool.connect()
       return {
-        query: through((text, values) => client.query(text, values)),
+        query: through((text, values) => client.query(text, values)) as SqlClient['query'],
         release: destroy => client.release(destroy),
         on: (event, listener) => client.on(event, listener),
         removeListener: (event, listener) => client.removeListener(event, listener),

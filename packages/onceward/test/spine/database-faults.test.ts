@@ -103,6 +103,27 @@ describe('the store under faults', await skipWithout('postgres'), () => {
     )
   })
 
+  test('a row locked by an outsider holds up its own message, not the rest', async () => {
+    await using database = await countingDatabase()
+    await database.pool.query(`insert into count values ('locked', 0)`)
+    const outsider = await database.pool.connect()
+    await outsider.query(`begin; select * from count where key = 'locked' for update`)
+    await using consumer = await startCounting(
+      database.url,
+      { batch: { sizeMax: 5 } },
+      { lockTimeoutMs: 100 },
+    )
+    consumer.publish({ id: 'stuck', key: 'locked' })
+    await until('the stuck one waits', () => consumer.process.tally.batchesInFlight === 1)
+    consumer.publish(...Array.from({ length: 23 }, (_, n) => ({ id: `m${n}`, key: `k${n}` })))
+    await until('all others are settled', () => consumer.queue.unsettled === 1)
+    await outsider.query('rollback')
+    outsider.release()
+    await until('it is applied too', () => consumer.queue.unsettled === 0)
+    assert.equal(await database.counted(), 24)
+    assert.deepEqual(await database.held(), [])
+  })
+
   test('deadlocks between handlers are retried and count as no attempt', async () => {
     await using database = await countingDatabase()
     await database.pool.query(`insert into count values ('a', 0), ('b', 0)`)

@@ -113,6 +113,83 @@ describe('what a handler does wrong on PostgreSQL is noticed and said', await sk
     )
   })
 
+  for (const statement of [
+    'select 1; commit',
+    ';commit',
+    'savepoint s',
+    'rollback to savepoint s',
+    'release s',
+  ]) {
+    test(`a handler that hides "${statement}" in its text costs nobody else anything`, async () => {
+      const { name } = await rig.consume(ids, async ({ message, tx }) => {
+        await write(tx, message.id)
+        if (message.id === 'bad') await tx.query(statement)
+      })
+      assert.deepEqual(await rig.written(), good)
+      const [row] = await rig.held(name)
+      assert.deepEqual([row!.message_id, row!.state, row!.code], ['bad', 'parked', 'tx_control'])
+    })
+  }
+
+  test('a failing statement that is awaited late, or never, does not end the process', async () => {
+    const { name } = await rig.consume(
+      ['late', 'never'],
+      async ({ message, tx }) => {
+        const failing = tx.query('select 1 / 0')
+        if (message.id === 'never') return
+        await tx.query('select 1').catch(() => {})
+        await failing
+      },
+      { batch: { sizeMax: 1 } },
+    )
+    const codes = (await rig.held(name)).map(row => [row.message_id, row.code])
+    assert.deepEqual(codes.sort(), [
+      ['late', '22012'],
+      ['never', 'tx_not_awaited'],
+    ])
+  })
+
+  test('an effect asked for after the handler returned is refused and said so', async () => {
+    const refused = Promise.withResolvers<unknown>()
+    await rig.consume(
+      ['a'],
+      async ({ effects }) => {
+        setImmediate(() => {
+          try {
+            effects.external('gateway', { key: 'k', body: 1 })
+            refused.resolve('accepted')
+          } catch (error) {
+            refused.resolve((error as { code: string }).code)
+          }
+        })
+      },
+      { effect: { external: { gateway: { url: 'http://127.0.0.1:1/' } } } },
+    )
+    assert.equal(await refused.promise, 'effect_closed')
+  })
+
+  for (const [how, statement] of Object.entries({
+    'looks like an outage': `do $$ begin raise exception 'odd' using errcode = 'XX000'; end $$`,
+    'ends its own session': 'select pg_terminate_backend(pg_backend_pid())',
+    'looks like contention': `do $$ begin raise exception 'odd' using errcode = '40001'; end $$`,
+  })) {
+    test(`a message whose failure ${how} is found and parked, its neighbours are applied`, async () => {
+      const { name } = await rig.consume(
+        ids,
+        async ({ message, tx }) => {
+          await write(tx, message.id)
+          if (message.id === 'bad') await tx.query(statement)
+        },
+        { failure: { attemptsMax: 1 } },
+      )
+      assert.deepEqual(await rig.written(), good)
+      assert.deepEqual(
+        (await rig.held(name)).map(row => [row.message_id, row.state]),
+        [['bad', 'parked']],
+      )
+    })
+  }
+
   test('a constraint checked only at COMMIT costs the message that violates it, not the consumer', async () => {
     await rig.pool.query(
       'create table parent (id text primary key); create table child (id text references parent deferrable initially deferred)',

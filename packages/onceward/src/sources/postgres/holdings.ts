@@ -82,7 +82,7 @@ export class Holdings {
     const token: Token = { lease, id: row.id }
     return {
       body: row.body,
-      headers: row.headers === null ? empty : fromStoredJson(row.headers),
+      headers: row.headers === null ? empty : (fromStoredJson(row.headers) ?? empty),
       properties: propertiesOf(row),
       origin: this.#origin,
       position: null,

@@ -58,6 +58,7 @@ export class LeaseKeeper {
   }
 
   async release(): Promise<void> {
+    this.stop()
     const lease = this.#current
     this.#current = null
     if (lease !== null) await releaseLease(this.#pool, lease.id)

@@ -56,6 +56,6 @@ function bytesOf(body: PostgresMessage['body']): Buffer {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-function jsonText(value: object | undefined): string {
-  return value === undefined ? '{}' : toStoredJson(value)
+function jsonText(value: object | null | undefined): string {
+  return value === undefined || value === null ? '{}' : toStoredJson(value)
 }

@@ -29,6 +29,7 @@ function bySqlState(code: string, message: string): StoreTrouble {
   if (code === '40001' || code === '40P01') return 'contention'
   if (code === '55P03') return 'lock wait'
   if (code === '25P02') return 'victim'
+  if (code === '57014') return 'statement' // its own time limit: lock waits have 55P03
   if (code === '25P03' || code === '25006') return 'unavailable' // idle in transaction; read-only, as on a standby
   if (code === '42501' || code === '42P01' || code === '42703' || code === '42883') return 'configuration'
   switch (code.slice(0, 2)) {

@@ -4,9 +4,15 @@ import { OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
 import type { SqlClient } from './pool.ts'
 
-/** Statements that would end or replace the transaction; savepoints are the handler's own business. */
-const transactionControl =
-  /^(?:\s|--.*\n|\/\*[\s\S]*?\*\/)*(?:begin|start\s+transaction|commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b/i
+const lead = String.raw`^(?:\s|;|--.*\n|\/\*[\s\S]*?\*\/)*`
+/** Statements that would end or replace the transaction. */
+const transactionControl = new RegExp(
+  String.raw`${lead}(?:begin|start\s+transaction|commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b`,
+  'i',
+)
+/** Of several handlers on one transaction, one's savepoint would undo what the others wrote since. */
+const savepointControl = new RegExp(String.raw`${lead}(?:savepoint|release|rollback)\b`, 'i')
+const severalCommands = /cannot insert multiple commands/
 
 /**
  * The transaction as one handler call sees it. It watches what the handler does: whether it wrote, what failed even if
@@ -22,9 +28,13 @@ export class SqlLoan implements Loan<SqlTransaction>, SqlTransaction {
   failure: unknown = undefined
   pending = 0
 
-  constructor(client: SqlClient, log: Log) {
+  readonly #shared: boolean
+
+  /** `shared`: other handlers work on the same transaction at the same time. */
+  constructor(client: SqlClient, log: Log, shared: boolean) {
     this.#client = client
     this.#log = log
+    this.#shared = shared
   }
 
   get tx(): SqlTransaction {
@@ -33,20 +43,27 @@ export class SqlLoan implements Loan<SqlTransaction>, SqlTransaction {
 
   query<Row>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number }> {
     if (this.#revoked) return this.#refuse(text)
+    if (typeof text !== 'string') return this.#refuseControl('a query object')
     if (transactionControl.test(text)) return this.#refuseControl(text)
+    if (this.#shared && savepointControl.test(text)) return this.#refuseControl(text)
     this.used = true
     this.pending++
-    return this.#client.query(text, values as unknown[]).then(
-      result => {
-        this.#answered()
-        return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 }
-      },
-      error => {
-        this.failure ??= error
-        this.#answered()
-        throw error
-      },
-    )
+    // Extended, so that the server itself refuses several commands in one text, a hidden COMMIT among them.
+    const answer = this.#client
+      .query({ text, values: (values ?? []) as unknown[], queryMode: 'extended' })
+      .then(
+        result => {
+          this.#answered()
+          return { rows: result.rows as Row[], rowCount: result.rowCount ?? 0 }
+        },
+        error => {
+          this.failure ??= severalCommands.test(error?.message) ? controlError(text) : error
+          this.#answered()
+          throw this.failure === error ? error : this.failure
+        },
+      )
+    answer.catch(() => {}) // a handler may await it late, or never: that is noticed, and must not end the process
+    return answer
   }
 
   idle(): Promise<void> {
@@ -62,11 +79,10 @@ export class SqlLoan implements Loan<SqlTransaction>, SqlTransaction {
 
   #refuseControl(text: string): Promise<never> {
     this.used = true
-    this.failure ??= new OncewardError(
-      'tx_control',
-      `A handler sent "${text.trim().slice(0, 40)}" on \`tx\`. The transaction is Onceward's: it holds the markers of the whole batch. Nothing was sent; throw, or return a verdict, to undo your writes.`,
-    )
-    return Promise.reject(this.failure)
+    this.failure ??= controlError(text)
+    const refused = Promise.reject(this.failure)
+    refused.catch(() => {})
+    return refused
   }
 
   #answered(): void {
@@ -86,4 +102,11 @@ export class SqlLoan implements Loan<SqlTransaction>, SqlTransaction {
     refused.catch(() => {}) // nobody may be listening any more, and that must not end the process
     return refused
   }
+}
+
+function controlError(text: string): OncewardError {
+  return new OncewardError(
+    'tx_control',
+    `A handler sent "${text.trim().slice(0, 40)}" on \`tx\`. The transaction is Onceward's: it holds the markers of the whole batch, and one command is sent at a time. Nothing was committed; throw, or return a verdict, to undo your writes.`,
+  )
 }

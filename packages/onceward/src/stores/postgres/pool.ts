@@ -9,6 +9,7 @@ export interface SqlPool {
 
 export interface SqlClient {
   query(text: string, values?: unknown[]): Promise<SqlResult>
+  query(config: { text: string; values: unknown[]; queryMode: 'extended' }): Promise<SqlResult>
   release(destroy?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown

@@ -49,8 +49,8 @@ export class SqlSession implements StoreSession<SqlTransaction> {
     return claimBusinessKeys(this.#client, this.#enrolment, claims)
   }
 
-  lend(): SqlLoan {
-    const loan = new SqlLoan(this.#client, this.#log)
+  lend(shared = false): SqlLoan {
+    const loan = new SqlLoan(this.#client, this.#log, shared)
     this.#loans.push(loan)
     return loan
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { park, retryAfter, type Verdict } from '../../engine/verdicts.ts'
+import { ignore, park, retryAfter, type Verdict } from '../../engine/verdicts.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { DeliveryFeature } from './delivery.ts'
 import {
@@ -115,6 +115,29 @@ export const deliveryOrderCases: Cases = [
           ['m5', 'behind_parked'],
         ],
       )
+    },
+  },
+  {
+    name: 'a message that waits for the fate of its business key keeps later ones of its order key behind it',
+    needs,
+    async run(bench) {
+      await bench.publish(
+        { id: 'm1', key: 'k', note: 'X' },
+        { id: 'm2', key: 'k', note: 'X' },
+        { id: 'm3', key: 'k', note: 'Y' },
+      )
+      await bench.start({
+        ...ordered,
+        identity: {
+          id: (job: Job) => job.id,
+          orderKey: (job: Job) => job.key,
+          businessKey: (job: Job) => job.note,
+        },
+        handle: ({ message, tx }: JobContext) =>
+          message.id === 'm1' ? ignore('not this one') : bench.apply(tx, message.id),
+      })
+      await bench.finish(3)
+      assert.deepEqual(await bench.applied(), ['m2', 'm3'])
     },
   },
   {

@@ -33,10 +33,7 @@ export async function holdMessages(
     const to = enrolment.facts.deadLetterTo
     if (to === null || held.state === 'parked' || rows[0].seen > 1) continue
     const messageId = id ?? `held:${rows[0].id}`
-    const headers = JSON.stringify({
-      ...JSON.parse(held.headers),
-      ...provenance(enrolment, held, rows[0].id),
-    })
+    const headers = copyHeaders(held.headers, provenance(enrolment, held, rows[0].id))
     await client.query(insertCopy, [
       to.broker,
       to.queue,
@@ -93,4 +90,14 @@ function provenance({ facts }: Enrolment, held: HeldRecord, heldId: string): Rec
     'onceward-origin': held.origin,
     'onceward-attempts': String(held.attempts),
   }
+}
+
+/** AMQP carries 64 KiB of headers at most: beyond what fits beside ours, the originals stay in the held row. */
+const copyHeaderBytesMax = 48 * 1024
+
+function copyHeaders(original: string, ours: Record<string, string>): string {
+  if (Buffer.byteLength(original) > copyHeaderBytesMax) {
+    return JSON.stringify({ ...ours, 'onceward-headers': 'too large to copy, kept in the held row' })
+  }
+  return JSON.stringify({ ...JSON.parse(original), ...ours })
 }

@@ -44,6 +44,10 @@ export async function recordIntents(
   )
   return intents.map(intent => {
     if (inserted.has(name(intent))) return 'recorded'
-    return intent.digest.equals(digests.get(name(intent)) as Buffer) ? 'suppressed duplicate' : 'conflict'
+    const digest = digests.get(name(intent)) as Buffer | undefined
+    if (digest === undefined) {
+      throw Object.assign(new Error(`intent ${intent.key} vanished while recording`), { code: '40001' })
+    }
+    return intent.digest.equals(digest) ? 'suppressed duplicate' : 'conflict'
   })
 }
