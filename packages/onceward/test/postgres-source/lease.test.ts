@@ -55,10 +55,10 @@ describe('the lease of a subscription', guard, () => {
   it('lasts as long as it is extended', async () => {
     const queue = await queues.createQueue()
     await queues.publish(queue, 'a')
-    const holder = await queues.open(queue, { leaseMs: 300 })
+    const holder = await queues.open(queue, { leaseMs: 1_500 })
     const deliveries = await receiveCount(holder, 1)
     const rival = await queues.open(queue)
-    const { rows } = await queues.pool.query(`select clock_timestamp() + interval '900 ms' as late`)
+    const { rows } = await queues.pool.query(`select clock_timestamp() + interval '4 s' as late`)
     await until(
       async () =>
         (await queues.pool.query('select clock_timestamp() > $1 as passed', [rows[0].late])).rows[0].passed,

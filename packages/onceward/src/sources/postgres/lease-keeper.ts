@@ -40,8 +40,11 @@ export class LeaseKeeper {
   async beat(): Promise<void> {
     const lease = this.#current
     if (lease === null) return
+    // Once it has looked expired from here, deliveries were dropped as not live: they must not stay leased to nobody.
+    if (!this.live) return this.#giveUp(lease)
     const untilMs = performance.now() + this.#leaseMs
     if (!(await extendLease(this.#pool, lease.id, this.#leaseMs))) return this.lose(lease)
+    if (!this.live) return this.#giveUp(lease)
     lease.untilMs = Math.max(lease.untilMs, untilMs)
     this.#onKept()
   }
@@ -51,6 +54,11 @@ export class LeaseKeeper {
     this.stop()
     this.#current = null
     this.#onLost()
+  }
+
+  async #giveUp(lease: Lease): Promise<void> {
+    await releaseLease(this.#pool, lease.id)
+    this.lose(lease)
   }
 
   stop(): void {

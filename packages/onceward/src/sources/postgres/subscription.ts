@@ -124,8 +124,7 @@ export class PostgresSubscription implements Subscription {
   }
 
   isLive(delivery: Delivery): boolean {
-    // The lease may only look expired from here; if it is, the database refuses, and what comes back is recognised.
-    return (delivery.token as Token).lease === this.#keeper.current
+    return (delivery.token as Token).lease === this.#keeper.current && this.#keeper.live
   }
 
   async close(): Promise<void> {
