@@ -65,6 +65,6 @@ setInterval(() => {
     times,
   }
   times = {}
-  process.send!(sample)
+  if (process.connected) process.send!(sample)
 }, sampleMs)
 process.on('disconnect', () => void consumer.drain().then(() => process.exit(0)))
