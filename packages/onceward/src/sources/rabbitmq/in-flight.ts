@@ -76,7 +76,7 @@ export class InFlight {
   }
 
   get mayResume(): boolean {
-    return this.#bytes <= this.#bytesMax / 2 && this.#count <= this.#countMax / 2
+    return this.#bytes <= this.#bytesMax / 2 && this.#count < this.#countMax
   }
 
   /** True when a consumer opened with `prefetch` has shown that bodies are small enough for a good deal more. */

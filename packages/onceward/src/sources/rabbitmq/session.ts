@@ -119,7 +119,9 @@ export class Session {
     if (!this.#options.declaration.singleActiveConsumer) {
       await within(
         ackLandingMs,
-        channel.cancel(this.#consumerTag).catch(() => {}),
+        Promise.resolve()
+          .then(() => channel.cancel(this.#consumerTag))
+          .catch(() => {}),
       )
     }
     await new Promise(resolve => setTimeout(resolve, ackLandingMs - sinceMs))
