@@ -14,7 +14,7 @@ export function digestOf(
   listed: readonly string[],
 ): Buffer {
   return versioned(
-    listed.length === 0 ? hash('sha256', body, 'latin1') : digestWithHeaders(body, headers, listed),
+    listed.length === 0 ? hash('sha256', body, 'binary') : digestWithHeaders(body, headers, listed),
   )
 }
 
@@ -29,23 +29,23 @@ function digestWithHeaders(
     sha.update(`${name}:${bytes === null ? 'absent' : bytes.length}:`)
     if (bytes !== null) sha.update(bytes)
   }
-  return sha.digest('latin1')
+  return sha.digest('binary')
 }
 
 /** Digest of any value given as the business content: its JSON with members in order of name. */
 export function businessDigestOf(value: unknown): Buffer {
-  return versioned(hash('sha256', JSON.stringify(value, sortedMembers) ?? 'undefined', 'latin1'))
+  return versioned(hash('sha256', JSON.stringify(value, sortedMembers) ?? 'undefined', 'binary'))
 }
 
 export function bytesDigest(bytes: Buffer): Buffer {
-  return versioned(hash('sha256', bytes, 'latin1'))
+  return versioned(hash('sha256', bytes, 'binary'))
 }
 
-/** From a latin1 text, one character a byte: asked for a buffer, the hash makes one outside the pool, at three times the cost (2.0 against 0.7 us). */
+/** From a binary text, one character a byte: asked for a buffer, the hash makes one outside the pool, at three times the cost (2.0 against 0.7 us). */
 function versioned(digest: string): Buffer {
   const out = Buffer.allocUnsafe(33)
   out[0] = digestVersion
-  out.latin1Write(digest, 1, 32)
+  out.write(digest, 1, 32, 'latin1')
   return out
 }
 
