@@ -65,9 +65,9 @@ export class ConsumerProcess<M, Tx> {
     this.#options = options
     this.#lanes = new Lanes(options.consumer.order === 'key')
     this.#size = new BatchSize(options.consumer.batch)
-    const { store, world, consumer } = options
+    const { source, store, world, consumer } = options
     const isLive = ({ delivery }: Received) => this.#subscription!.isLive(delivery)
-    this.#intake = new Intake(consumer, world.timers, received => {
+    this.#intake = new Intake(consumer, source.capabilities, world.timers, received => {
       if (isLive(received)) this.#lanes.push(received)
       this.#pump()
     })

@@ -1,5 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { SourceCapabilities } from '../contracts/capabilities.ts'
 import type { Delivery } from '../contracts/source.ts'
+import { matchDeliveryKey } from '../message/match-delivery-key.ts'
 import { createMessageReader, type MessageReader } from '../message/read-message.ts'
 import type { Received } from '../message/received.ts'
 import type { Timers } from '../surroundings.ts'
@@ -26,17 +28,23 @@ export class Intake<M> {
   readonly #cancels = new Set<() => void>()
   #stopped = false
 
-  constructor(consumer: Consumer<M, never>, timers: Timers, onSlow: (received: Received<M>) => void) {
+  constructor(
+    consumer: Consumer<M, never>,
+    { ordersByDeliveryKey = false }: SourceCapabilities,
+    timers: Timers,
+    onSlow: (received: Received<M>) => void,
+  ) {
     const { handlerTimeoutMs } = consumer.batch
     this.#timers = timers
     this.#onSlow = onSlow
     this.#ordered = consumer.order !== 'none'
     this.#attemptsMax = consumer.failure.attemptsMax
-    this.#read = createMessageReader(consumer, (work, late) =>
+    const read = createMessageReader(consumer, (work, late) =>
       this.#orAfter(handlerTimeoutMs, work, () =>
         late(`validation did not settle in ${handlerTimeoutMs} ms`),
       ),
     )
+    this.#read = consumer.order === 'key' && ordersByDeliveryKey ? delivery => matched(read(delivery)) : read
   }
 
   /** Resolves with what may go on now, in order; the rest comes by `onSlow`, one by one. Never rejects. */
@@ -84,4 +92,8 @@ export class Intake<M> {
     })
     return promise
   }
+}
+
+function matched<M>(read: Received<M> | Promise<Received<M>>): Received<M> | Promise<Received<M>> {
+  return read instanceof Promise ? read.then(matchDeliveryKey) : matchDeliveryKey(read)
 }

@@ -26,6 +26,7 @@ export function createPostgresSource(declaration: PostgresQueue, options: Postgr
     name,
     capabilities: {
       order: { key: keyOrder, partition: false },
+      ordersByDeliveryKey: keyOrder,
       positions: false,
       deliveryCount: true,
       redelivers: true,
