@@ -27,10 +27,12 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
       return openPostgres(declaration, access)
     case 'rabbitmq':
       return openRabbit(declaration, access)
+    case 'file':
+      return openFile(declaration, access)
     default:
       throw new OncewardError(
         'configuration',
-        `No driver for source kind "${declaration.kind}". This version knows postgres and rabbitmq. Nothing was started.`,
+        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq and file. Nothing was started.`,
       )
   }
 }
@@ -68,5 +70,21 @@ async function openRabbit(
     source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
     openPublisher: async () => rabbit.createRabbitPublisher({ url }),
+  }
+}
+
+async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess): Promise<Broker> {
+  const { createFileSource } = await import('../sources/file/index.ts')
+  const refuse = () =>
+    Promise.reject(
+      new OncewardError(
+        'configuration',
+        'A file cannot take dead letters: they stay in the store. Take failure.deadLetter out of the contract. Nothing was started.',
+      ),
+    )
+  return {
+    source: createFileSource(declaration as never, { world }),
+    ensureQueue: refuse,
+    openPublisher: refuse,
   }
 }
