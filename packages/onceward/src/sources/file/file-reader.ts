@@ -41,10 +41,10 @@ export class FileReader implements PullReader {
     const followed = new Set([...this.#open.values()].map(({ incarnation }) => incarnation))
     const found = await Promise.all(paths.map(path => fileAt(path)))
     // A file that is still followed under its old name is none of its own.
-    const fresh = found.filter(
-      one => one !== null && (this.#open.has(one.path) || !followed.has(one.incarnation)),
-    )
-    return fresh.map(one => one!.path)
+    return paths.filter((path, index) => {
+      const here = found[index] ?? null
+      return this.#open.has(path) || here === null || !followed.has(here.incarnation)
+    })
   }
 
   async begin(path: string): Promise<Position> {

@@ -20,11 +20,11 @@ export async function fileAt(path: string): Promise<FoundFile | null> {
   return { path, incarnation: incarnationOf(stats), bornNs: stats.birthtimeNs || stats.mtimeNs }
 }
 
-/** Paths that match a pattern, whose folder is taken as it is. */
+/** Paths that match a pattern, whose folder is taken as it is. One that names a single file is there even before it, or while it is rotated. */
 export async function matchingFiles(pattern: string): Promise<string[]> {
   const folder = dirname(pattern)
   const name = basename(pattern)
-  if (!/[*?]/.test(name)) return (await fileAt(pattern)) === null ? [] : [pattern]
+  if (!/[*?]/.test(name)) return [pattern]
   const escaped = name.replaceAll(/[\\^$.|+()[\]{}]/g, '\\$&')
   const matches = new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`, 's')
   const names = (await readFolder(folder)).filter(one => matches.test(one)).sort()
