@@ -188,7 +188,8 @@ export interface Subscription {
 
   /**
    * Logs only, pure. Called inside a transaction that decides `done`: what it has to write about each partition of `batch`, as if `done`
-   * were settled. The position moves to the lowest unfinished record, so it may lag effects and never leads them.
+   * were settled. The position moves to the lowest unfinished record, so it may lag effects and never leads them. Throws `ownership_lost`
+   * (details: `partitions`) when a partition of the batch was taken from this subscription since: its effects must not be committed.
    */
   progressWith?(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
 

@@ -43,7 +43,11 @@ export async function decideBatch<M, Tx>(
       if (spine.signal.aborted) throw error
       const lost = fencedPartitions(error, 'ownership_lost')
       if (lost !== null) {
-        desk.subscription.disown?.(lost)
+        // A partition that went and came back since is another ownership: only what these deliveries belong to is lost.
+        const held = current
+          .filter(received => desk.isLive(received))
+          .map(({ delivery }) => delivery.partition)
+        desk.subscription.disown?.(lost.filter(partition => held.includes(partition)))
         current = current.filter(({ delivery }) => !lost.includes(delivery.partition))
       } else if (fencedPartitions(error, 'position_moved') !== null && !mayHaveCommitted) {
         mayHaveCommitted = true

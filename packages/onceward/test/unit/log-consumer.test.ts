@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { retryAfter } from 'onceward'
 import { until } from 'onceward/testing'
+import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
 import { logRig } from './log-rig.ts'
 
 const twoPartitions = { 'p/0': { 10: 'a10', 11: 'a11', 12: 'a12' }, 'p/1': { 50: 'b50', 51: 'b51' } }
@@ -135,6 +136,49 @@ describe('a partition that went to another process', () => {
       await one.drain()
     })
   }
+})
+
+describe('a partition the group took away, and nobody has taken yet', () => {
+  for (const changes of [{}, { settle: { when: 'with effect' } }, { dedup: 'checkpoint' }] as const) {
+    test(`commits nothing more: ${JSON.stringify(changes)}`, async () => {
+      const rig = logRig(twoPartitions)
+      const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
+      const one = await rig.start({
+        ...changes,
+        handle: async ({ message, tx }) => {
+          if (message.id === 'a10') await frozen
+          rig.apply(tx, message.id)
+        },
+      })
+      await rig.world.turn()
+      rig.log.subscription!.drop('p/0')
+      wake()
+      await until('the other partition is told', () => rig.log.told.get('p/1') === '52')
+      assert.deepEqual(rig.applied().sort(), ['b50', 'b51'])
+      await one.drain()
+    })
+  }
+
+  test('stays ours when it has come back before the old batch noticed', async () => {
+    const rig = logRig(twoPartitions)
+    const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
+    const one = await rig.start({
+      handle: async ({ message, tx }) => {
+        if (message.id === 'a10') await frozen
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.world.turn()
+    const checkpoint = rig.store.committed.checkpoints.get('reader/1\0p/0')!
+    Object.assign(checkpoint, { epoch: 2 })
+    rig.log.subscription!.drop('p/0')
+    const again = new PartitionProgress('p/0', 2, { incarnation: 'life 1', next: '10' })
+    rig.log.subscription!.own(again)
+    wake()
+    await until('the other partition is told', () => rig.log.told.get('p/1') === '52')
+    assert.equal(rig.log.subscription!.progressOf('p/0'), again)
+    await one.drain()
+  })
 })
 
 describe('told before the effect', () => {
