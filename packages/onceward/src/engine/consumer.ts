@@ -3,7 +3,6 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Delivery, Source, SourceEvent, Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import { errorText, OncewardError } from '../errors.ts'
-import { createMessageReader, type MessageReader } from '../message/read-message.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { assertKeepable } from './assert-keepable.ts'
@@ -11,6 +10,7 @@ import { BatchSize } from './batch-size.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
 import { HeldRetries } from './held-retries.ts'
+import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
 import { StorePaused } from './recover-round.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
@@ -45,7 +45,7 @@ export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted
 export class ConsumerProcess<M, Tx> {
   readonly #options: ConsumerOptions<M, Tx>
   readonly #lanes = new Lanes()
-  readonly #read: MessageReader<M>
+  readonly #intake: Intake<M>
   readonly #size: BatchSize
   readonly #tally = new Tally()
   readonly #turns = new Turns()
@@ -64,15 +64,15 @@ export class ConsumerProcess<M, Tx> {
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
-    this.#read = createMessageReader(options.consumer)
     this.#size = new BatchSize(options.consumer.batch)
-    const { store, world, consumer } = options
-    this.#held = new HeldRetries(
-      this.#lanes,
-      world.timers,
-      received => this.#isLive(received),
-      () => this.#pump(),
-    )
+    const { source, store, world, consumer } = options
+    const isLive = (received: Received) => this.#isLive(received)
+    this.#intake = new Intake(consumer, source.capabilities, world.timers, received => {
+      if (isLive(received)) this.#lanes.push(received)
+      this.#pump()
+    })
+    const readAgain = ({ delivery }: Received) => void this.#read([delivery]).then(() => this.#pump())
+    this.#held = new HeldRetries(this.#lanes, world.timers, isLive, readAgain, () => this.#pump())
     this.#settling = new Settling(consumer.name, world, this.#tally)
     this.#watch = new StoreWatch(
       store,
@@ -190,10 +190,12 @@ export class ConsumerProcess<M, Tx> {
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
     world.metrics.delivered(consumer.name, deliveries.length, redelivered)
     this.#tally.delivered(deliveries.length, redelivered)
-    const read = deliveries.map(this.#read)
-    const ready = read.some(one => one instanceof Promise) ? await Promise.all(read) : (read as Received<M>[])
-    for (const received of ready) this.#lanes.push(received)
+    await this.#read(deliveries)
     world.reach('batch.received')
+  }
+
+  async #read(deliveries: readonly Delivery[]): Promise<void> {
+    for (const received of await this.#intake.take(deliveries)) this.#lanes.push(received)
   }
 
   async #runBatch(batch: readonly Received<M>[]): Promise<void> {
@@ -306,6 +308,7 @@ export class ConsumerProcess<M, Tx> {
 
   #close(): Promise<void> {
     this.#closing ??= (async () => {
+      this.#intake.stop()
       this.#held.cancelAll()
       this.#stopWatchingLag()
       await this.#subscription?.close()
