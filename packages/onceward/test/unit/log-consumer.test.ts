@@ -98,6 +98,29 @@ describe('the position as the only memory', () => {
     await one.drain()
   })
 
+  test('nor is one behind whose last record the log went on with nothing to show', async () => {
+    const rig = logRig(twoPartitions)
+    const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
+    const one = await rig.start({
+      ...contract,
+      handle: async ({ message, tx }) => {
+        await frozen
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.world.turn()
+    for (const progress of rig.log.subscription!.partitions) rig.log.subscription!.offer(progress, [], '99')
+    rig.store.loseNextAnswer = true
+    wake()
+    await until('all is told', async () => {
+      await rig.world.advance(1_000)
+      return rig.log.told.get('p/0') === '99' && rig.log.told.get('p/1') === '99'
+    })
+    assert.equal(rig.store.loseNextAnswer, false, 'an answer was lost')
+    assert.deepEqual(rig.applied().sort(), everything)
+    await one.drain()
+  })
+
   test('a batch taken apart moves the position part by part', async () => {
     const rig = logRig({ 'p/0': { 0: 'a', 1: 'b', 2: 'c', 3: 'd' } })
     const one = await rig.start({
