@@ -228,9 +228,11 @@ const publicNames: Record<string, string> = {
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions startEmbeddedPostgres',
-  './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt
-    GapRow handlerOn HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach RollbackProbe sourceConformance SourceFactory SourceFeature
-    SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest TestSurroundings TestSurroundingsOptions until UntilOptions`,
+  './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
+    faultKinds GapRow handlerOn HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
+    RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
+    sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
+    TestSurroundings TestSurroundingsOptions traceSchedule until UntilOptions`,
 }
 
 function doorFiles(): Record<string, string> {
