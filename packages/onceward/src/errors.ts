@@ -23,6 +23,9 @@ export type ErrorCode =
   | 'effect_conflict'
   | 'effect_unknown_target'
   | 'effect_closed'
+  | 'ownership_lost'
+  | 'position_moved'
+  | 'records_lost'
   | 'embedded_unavailable'
   | 'usage'
 

@@ -23,8 +23,15 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   /** A Standard Schema, or the schema with codec and limits. Without one the decoded value is taken as it is. */
   message?: StandardSchemaV1<unknown, M> | MessageSection<M>
   identity: IdentitySection<M>
-  /** Default `none`. `key` needs `identity.orderKey` and a source that can keep it. */
+  /** Default `none`. `key` needs `identity.orderKey` and a source that can keep it; `partition` is the order of a log's partition. */
   order?: 'none' | 'key' | 'partition'
+  /**
+   * What remembers that a message was applied. Default `marker`: a row per message. `checkpoint`, logs only: nothing but the position,
+   * written with the effect; it protects against redelivery, not against a producer that sent twice or an operator who rewinds.
+   */
+  dedup?: 'marker' | 'checkpoint'
+  /** When the source is told. Default after the effect is committed. */
+  settle?: SettleSection
   effect?: EffectSection
   failure?: FailureSection
   batch?: BatchSection
@@ -49,6 +56,16 @@ export interface SourceDeclaration {
   readonly kind: string
 }
 
+export interface SettleSection {
+  /**
+   * Default `after effect`. `with effect`, logs only: the position is written to the store in the effect's transaction, and reading starts
+   * from there. `before effect`: at most once; what is in flight when a process dies is lost.
+   */
+  when?: 'after effect' | 'with effect' | 'before effect'
+  /** Why losing messages is acceptable here: needed by `before effect`, which risk categories money and regulatory refuse. */
+  lossAcceptable?: string
+}
+
 export interface MessageSection<M> {
   schema?: StandardSchemaV1<unknown, M>
   /** Default JSON, strict UTF-8. */
@@ -66,8 +83,11 @@ export type From<M, T = string> =
 
 /** The identities a message may carry; never interchangeable. Positions and tags are none of them. */
 export interface IdentitySection<M> {
-  /** The message id: same id, same message. Required. */
-  id: From<M>
+  /**
+   * The message id: same id, same message. Required. `position`, only for logs whose records carry no id of their own: the same event
+   * written to the log twice is then two messages.
+   */
+  id: From<M> | 'position'
   /** One effect per business key, whatever the message id. */
   businessKey?: From<M>
   /** Fields that make the business content; a new id with the same key and other content is a conflict. */
@@ -133,6 +153,11 @@ export interface FailureSection {
   mode?: 'block' | 'defer' | 'retry queue' | 'retry topic'
   /** Error code or class name → failure class, before the defaults. */
   classes?: Record<string, FailureClass>
+  /**
+   * What happens to a message that does not get through. Default `set aside`: parked with everything needed to come back. `stop`: its lane
+   * waits before it for as long as it takes, attempts being counted and reported; other lanes go on.
+   */
+  exhausted?: 'set aside' | 'stop'
   /** Queue on the same broker that gets a copy of dead letters and quarantined messages. */
   deadLetter?: string
 }

@@ -8,15 +8,18 @@ import type {
   FailureSection,
   IdentitySection,
   MessageSection,
+  SettleSection,
   SqlTransaction,
 } from './contract.ts'
 import { contractProblems } from './contract-problems.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
-  extends Omit<ConsumerContract<M, Tx>, 'message' | 'failure' | 'batch' | 'identity'> {
+  extends Omit<ConsumerContract<M, Tx>, 'message' | 'failure' | 'batch' | 'identity' | 'settle'> {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
+  readonly dedup: 'marker' | 'checkpoint'
+  readonly settle: Required<SettleSection>
   readonly handlerVersion: string
   readonly message: {
     readonly schema: MessageSection<M>['schema']
@@ -48,6 +51,12 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     ...contract,
     generation: contract.generation ?? 1,
     order: contract.order ?? 'none',
+    dedup: contract.dedup ?? 'marker',
+    settle: {
+      when: contract.dedup === 'checkpoint' ? ('with effect' as const) : ('after effect' as const),
+      lossAcceptable: '',
+      ...given(contract.settle),
+    },
     handlerVersion: contract.handlerVersion ?? 'unversioned',
     message: {
       schema: message.schema,
@@ -60,6 +69,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       delayMs: 1_000,
       delayMaxMs: 60_000,
       mode: 'block' as const,
+      exhausted: 'set aside' as const,
       classes: {},
       deadLetter: null,
       ...given(contract.failure),

@@ -9,8 +9,10 @@ export interface Delivery {
   readonly origin: string
   /** Lasting coordinates on logs (`topic/3@1207`); null on queues, whose tags mean nothing tomorrow. */
   readonly position: string | null
-  /** The broker's ordering unit; '' where there is only one. */
+  /** The broker's ordering unit (`case-events/3` on Kafka); '' where there is only one. */
   readonly partition: string
+  /** Where it stands in its partition of a log, and under which ownership; null on queues. */
+  readonly place: Place | null
   /** The broker's own key: routing key or record key. */
   readonly key: string | null
   readonly redelivered: boolean
@@ -18,6 +20,21 @@ export interface Delivery {
   readonly deliveryCount: number
   /** The source's private handle (tag, lease, offset with its epoch). Nobody else reads it. */
   readonly token: unknown
+}
+
+/**
+ * A record's place in one partition of a log. Cursors are texts that only their source can read: an offset, a byte in a file, a
+ * page token. Nobody compares them: what comes after what is the order of handing over.
+ */
+export interface Place {
+  /** Which life of the log: a topic id, a file's inode. A log that was deleted and made again is another one. */
+  readonly incarnation: string
+  /** The ownership under which it was handed over, as the store counts it. */
+  readonly epoch: number
+  /** The cursor of this record. */
+  readonly at: string
+  /** Where to read on once this record and all before it are done. */
+  readonly next: string
 }
 
 /** Facts a broker carries beside the headers, under one set of names. */
@@ -45,7 +62,12 @@ export interface Source {
   open(options: OpenOptions): Promise<Subscription>
 }
 
-export interface OpenOptions {
+export interface QueueSource extends Source {
+  open(options: QueueOpenOptions): Promise<Subscription>
+}
+
+/** What opening a queue takes. */
+export interface QueueOpenOptions {
   /** Most unsettled deliveries, and most bytes of their bodies, this subscription may hold. */
   readonly inFlightMax: number
   readonly inFlightBytesMax: number
@@ -53,11 +75,96 @@ export interface OpenOptions {
   readonly onEvent: (event: SourceEvent) => void
 }
 
+export interface OpenOptions extends QueueOpenOptions {
+  /** What a log needs beside; queues leave it alone. */
+  readonly log: LogOptions
+}
+
+export interface LogOptions {
+  /** Who reads: the group on the broker is named after it, unless the declaration names one. */
+  readonly consumer: { readonly name: string; readonly generation: number }
+  /**
+   * Which position is the truth. `broker`: told after the effect. `store`: written with the effect, the broker's is a hint. `only`: as `store`,
+   * and there is no marker beside it. `first`: told before the effect (at most once): `settle` then resolves when the broker, or the
+   * store for logs without one, has confirmed it.
+   */
+  readonly progress: 'broker' | 'store' | 'only' | 'first'
+  /** Who owns which partition, and the positions we know of. */
+  readonly checkpoints: Checkpoints
+  /**
+   * Called when partitions are about to go to another owner. What is not in a transaction yet is forgotten; resolves when the rest is
+   * settled. The source bounds the wait.
+   */
+  readonly onRevoke: (partitions: readonly string[]) => Promise<void>
+}
+
+/** Ownership and positions of a log's partitions in the store; the engine's side of a log source. */
+export interface Checkpoints {
+  /**
+   * Called when partitions become this subscription's, before the first record of them is handed over. Raises their epochs: once it
+   * resolves, no transaction of an earlier owner commits anything for them. Waits out a store that is away.
+   */
+  take(partitions: readonly string[]): Promise<readonly Ownership[]>
+  /**
+   * Called once a partition's position is decided (first start, accepted loss) and, with `broker`, the broker knows it: from now on a
+   * missing position is a loss, not a beginning. Under `first` also for every settled run.
+   */
+  begin(partition: string, epoch: number, position: Position): Promise<void>
+  /** Called when records are gone unread, before `receive` rejects with `records_lost`: the gap is on record, whatever happens next. */
+  declareLoss(loss: Loss): Promise<void>
+}
+
+export interface Position {
+  readonly incarnation: string
+  readonly next: string
+}
+
+export interface Ownership {
+  readonly partition: string
+  readonly epoch: number
+  /** The last position the store knows; null when this consumer never began here. */
+  readonly stored: Position | null
+  /** A person accepted a declared loss: go on from here, then `begin`. */
+  readonly resumeAt: Position | null
+}
+
+/** Records a log no longer has, from the position we stood at to the first one that is still there. */
+export interface Loss {
+  readonly partition: string
+  readonly from: Position
+  /** Null when there is nothing left to go on from, as in a deleted topic. */
+  readonly to: Position | null
+  /** How many at most; null when it cannot be known. */
+  readonly records: number | null
+  readonly reason: string
+}
+
+/** What a transaction writes about one partition: its ownership is checked, and its position moved unless `next` is null. */
+export interface Progress {
+  readonly partition: string
+  readonly epoch: number
+  readonly incarnation: string
+  /** Where the store must stand for the move to be ours; null: anywhere. */
+  readonly from: string | null
+  readonly next: string | null
+}
+
+export interface PartitionLag {
+  readonly partition: string
+  /** Records in the log that are not settled yet; null while unknown. */
+  readonly behind: number | null
+  /** Timestamp of the oldest record handed over and not settled; null when there is none. */
+  readonly oldestMs: number | null
+}
+
 export type SourceEvent =
   | { readonly kind: 'connected' }
   | { readonly kind: 'disconnected'; readonly reason: string }
   /** The broker took the subscription away (queue deleted, consumer cancelled). */
   | { readonly kind: 'cancelled'; readonly reason: string }
+  /** Partitions of a log came or went. */
+  | { readonly kind: 'assigned'; readonly partitions: readonly string[]; readonly reason: string }
+  | { readonly kind: 'revoked'; readonly partitions: readonly string[]; readonly reason: string }
   | { readonly kind: 'warning'; readonly reason: string }
 
 export interface Subscription {
@@ -65,7 +172,7 @@ export interface Subscription {
    * Called by the consumer whenever it has room, one call at a time. Resolves at once with what has
    * already arrived (at most `max`), otherwise with the first arrivals; never waits to fill a batch.
    * Resolves with an empty list only after `close` has begun. While the broker is away it just waits.
-   * Rejects only with a `configuration` error: the consumer halts and settles nothing.
+   * Rejects only with a `configuration` error or with `records_lost`: the consumer halts and settles nothing.
    */
   receive(max: number): Promise<readonly Delivery[]>
 
@@ -78,6 +185,18 @@ export interface Subscription {
 
   /** Called before held work is tried again: false once the broker has taken the delivery back. */
   isLive(delivery: Delivery): boolean
+
+  /**
+   * Logs only, pure. Called inside a transaction that decides `done`: what it has to write about each partition of `batch`, as if `done`
+   * were settled. The position moves to the lowest unfinished record, so it may lag effects and never leads them.
+   */
+  progressWith?(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
+
+  /** Logs only. The store says that these partitions have another owner now: their deliveries are dead, nothing more of them is handed over. */
+  disown?(partitions: readonly string[]): void
+
+  /** Logs only. Called for metrics, whenever somebody looks. */
+  lag?(): readonly PartitionLag[]
 
   /**
    * Called once, after the last settle. Hands every unsettled delivery back to the broker now rather

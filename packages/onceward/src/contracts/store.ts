@@ -1,4 +1,5 @@
 import type { StoreCapabilities } from './capabilities.ts'
+import type { Loss, Ownership, Position, Progress } from './source.ts'
 
 /**
  * The database adapter: only what the spine needs. `Tx` is what a handler gets as `tx`.
@@ -24,6 +25,18 @@ export interface Store<Tx> {
    */
   transaction<T>(enrolment: Enrolment, work: (session: StoreSession<Tx>) => Promise<T>): Promise<T>
 
+  /**
+   * Called when partitions of a log become this run's. Raises each epoch in a transaction of its own, waiting for the transactions of
+   * the earlier owner that have passed their fence; those that have not will fail at it.
+   */
+  takePartitions(enrolment: Enrolment, partitions: readonly string[]): Promise<readonly Ownership[]>
+
+  /** Called when a position is decided without an effect. Rejects with `ownership_lost` when the epoch is another's. */
+  beginPartition(enrolment: Enrolment, partition: string, epoch: number, position: Position): Promise<void>
+
+  /** Records a gap, once however often it is declared. */
+  declareLoss(enrolment: Enrolment, loss: Loss): Promise<void>
+
   /** Called after `unavailable`, repeatedly, until it resolves. */
   ping(): Promise<void>
 
@@ -45,7 +58,7 @@ export type StoreTrouble =
   /** Belongs to the statement that raised it. */
   | 'statement'
 
-/** The calls of one batch inside one transaction, in this order: claim, claimBusinessKeys, lend, request, conclude. */
+/** The calls of one batch inside one transaction, in this order: claim, claimBusinessKeys, lend, request, conclude, advance. */
 export interface StoreSession<Tx> {
   /**
    * Inserts a marker per claim in one statement, keys sorted, conflicts ignored, and reads the rest back
@@ -71,6 +84,15 @@ export interface StoreSession<Tx> {
 
   /** Changes what the claims left: removes markers of messages to be retried, stores held work. */
   conclude(conclusions: readonly Conclusion[]): Promise<void>
+
+  /** Logs: where the store stands. Only called after `position_moved`, to learn what an unconfirmed commit left. */
+  positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>>
+
+  /**
+   * Logs: the last call. Proves that every partition is still this run's and moves those positions that move. Rejects with
+   * `ownership_lost` or `position_moved` (details: `partitions`), having written nothing that could commit.
+   */
+  advance(progress: readonly Progress[]): Promise<void>
 }
 
 export interface ConsumerFacts {

@@ -7,6 +7,7 @@ import { createMessageReader, type MessageReader } from '../message/read-message
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { BatchSize } from './batch-size.ts'
+import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { HeldRetries } from './held-retries.ts'
 import { Lanes } from './lanes.ts'
 import { type Decided, processBatch, type Spine } from './process-batch.ts'
@@ -60,6 +61,8 @@ export class ConsumerProcess<M, Tx> {
   /** Batches waiting for a lock or for the store: nobody waits for them. */
   #pausedBatches = 0
   #settled: Promise<void> = Promise.resolve()
+  /** Batches under way, each with the end of its settling, or of its first try when that failed. */
+  readonly #running = new Map<readonly Received[], Promise<void>>()
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
@@ -69,7 +72,12 @@ export class ConsumerProcess<M, Tx> {
     const { store, world, consumer } = options
     const isLive = ({ delivery }: Received) => this.#subscription!.isLive(delivery)
     this.#held = new HeldRetries(this.#lanes, world.timers, isLive, () => this.#pump())
-    this.#watch = new StoreWatch(store, world, consumer.name, () => this.#state === 'running')
+    this.#watch = new StoreWatch(
+      store,
+      world,
+      consumer.name,
+      () => this.#state === 'new' || this.#state === 'running',
+    )
     this.#done.promise.catch(() => {})
   }
 
@@ -113,6 +121,12 @@ export class ConsumerProcess<M, Tx> {
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
       onEvent: event => this.#onSourceEvent(event),
+      log: {
+        consumer: { name: consumer.name, generation: consumer.generation },
+        progress: progressOf(consumer),
+        checkpoints: checkpointsOf(store, this.#enrolment, this.#watch),
+        onRevoke: partitions => this.#revoke(partitions),
+      },
     })
     this.#state = 'running'
     world.log.info('consumer running', { consumer: consumer.name, source: source.name, mode })
@@ -187,6 +201,7 @@ export class ConsumerProcess<M, Tx> {
     const earlier = this.#settled
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#settled = promise
+    this.#running.set(batch, promise)
     this.#settling++
     let inFlight = 1
     const leaveSlot = () => {
@@ -212,6 +227,7 @@ export class ConsumerProcess<M, Tx> {
     } finally {
       leaveSlot()
       this.#settling--
+      this.#running.delete(batch)
       resolve()
     }
     this.#pump()
@@ -277,6 +293,15 @@ export class ConsumerProcess<M, Tx> {
     if (missed > 0) world.metrics.settleMissed(consumer.name, missed)
     this.#tally.missed(missed)
     world.reach('batch.settled')
+  }
+
+  /** Partitions of a log are going: forgets what no batch has taken, and waits for the batches that have some of them. */
+  async #revoke(partitions: readonly string[]): Promise<void> {
+    const going = new Set(partitions)
+    const goes = ({ delivery }: Received) => going.has(delivery.partition)
+    this.#lanes.forget(goes)
+    const under = [...this.#running].filter(([batch]) => batch.some(goes))
+    await Promise.all(under.map(([, settled]) => settled))
   }
 
   #onSourceEvent(event: SourceEvent): void {

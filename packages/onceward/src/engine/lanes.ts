@@ -54,6 +54,18 @@ export class Lanes {
     return batch
   }
 
+  /** Drops what no batch has taken yet, as when its partition goes to another owner. */
+  forget(goes: (received: Received) => boolean): void {
+    const stays = (received: Received) => !goes(received)
+    this.#unordered = this.#unordered.filter(stays)
+    for (const lane of this.#lanes.values()) {
+      lane.messages = lane.messages.filter(stays)
+      if (lane.messages.length > 0 || lane.state !== 'queued') continue
+      this.#queued.delete(lane)
+      this.#lanes.delete(lane.key)
+    }
+  }
+
   /** A batch ended: its lanes may go on. Call after `hold` of what comes back. */
   release(batch: readonly Received[]): void {
     for (const received of batch) {
@@ -104,5 +116,5 @@ export class Lanes {
 interface Lane {
   readonly key: string
   state: 'queued' | 'busy' | 'waiting'
-  readonly messages: Received[]
+  messages: Received[]
 }

@@ -1,6 +1,7 @@
 import type { Store } from '../contracts/store.ts'
+import { OncewardError } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
-import type { StorePaused } from './recover-round.ts'
+import { StorePaused } from './recover-round.ts'
 
 /**
  * Waits while the store is away, one wait for all batches of a consumer: present ──unavailable──▶ away ──ping answers──▶ present.
@@ -40,6 +41,21 @@ export class StoreWatch<Tx> {
       this.#away = null
     })
     return this.#away
+  }
+
+  /** Asks the store again until it answers, for small calls beside the batches. */
+  async persist<T>(call: () => Promise<T>): Promise<T> {
+    for (let failures = 0; ; failures++) {
+      await this.present()
+      try {
+        return await call()
+      } catch (error) {
+        const trouble = error instanceof OncewardError ? 'statement' : this.#store.diagnose(error)
+        const passes = trouble === 'unavailable' || trouble === 'lock wait' || trouble === 'contention'
+        if (!passes || !this.#goOn()) throw error
+        await this.pause(new StorePaused(trouble === 'unavailable' ? trouble : 'lock wait', error), failures)
+      }
+    }
   }
 
   async #untilAnswered(failures: number): Promise<void> {

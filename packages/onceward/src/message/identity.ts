@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DeliveryFacts, From } from '../contract/contract.ts'
+import type { Delivery } from '../contracts/source.ts'
 import { anyText } from '../errors.ts'
 
 /** Ids up to this many bytes are kept as they are: hashing would destroy the locality of ordered ids. */
@@ -57,8 +58,14 @@ export function readerFor<M>(from: From<M, unknown>): (message: M, delivery: Del
 }
 
 /** True when the identity can be read although the body cannot. */
-export function readsWithoutBody<M>(from: From<M, unknown>): boolean {
+export function readsWithoutBody<M>(from: From<M, unknown> | 'position'): boolean {
   return typeof from !== 'function'
+}
+
+/** The place in a log as an identity: the log's life is part of it, so that a topic made again does not repeat ids. */
+export function positionId(delivery: Delivery): string | undefined {
+  if (delivery.place === null) return undefined
+  return `${delivery.place.incarnation}/${delivery.partition}@${delivery.place.at}`
 }
 
 function textOfHeader(value: unknown): unknown {

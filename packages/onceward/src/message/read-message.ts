@@ -5,7 +5,7 @@ import type { Delivery } from '../contracts/source.ts'
 import { errorText } from '../errors.ts'
 import { decompress } from './decompress.ts'
 import { businessDigestOf, digestOf } from './digest.ts'
-import { readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
+import { positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
 import { overLimit } from './limits.ts'
 import type { Problem, ProblemKind, Received } from './received.ts'
 
@@ -80,7 +80,7 @@ function compileIdentities<M>(identity: IdentitySection<M>): Identities<M> {
   const reader = (from: From<M, unknown> | undefined): Reader<M> =>
     from === undefined ? absent : readerFor(from)
   return {
-    id: reader(identity.id),
+    id: idReader(identity.id),
     businessKey: reader(identity.businessKey),
     orderKey: reader(identity.orderKey),
     eventId: reader(identity.eventId),
@@ -94,6 +94,10 @@ function compileIdentities<M>(identity: IdentitySection<M>): Identities<M> {
     schemaVersion: reader(identity.schemaVersion),
     businessDigest: identity.businessDigest ?? null,
   }
+}
+
+function idReader<M>(from: IdentitySection<M>['id']): Reader<M> {
+  return from === 'position' ? (_message, delivery) => positionId(delivery) : readerFor(from)
 }
 
 interface Keys {
@@ -171,9 +175,9 @@ function attempt<M>(reader: Reader<M>, message: M, delivery: Delivery): unknown 
   }
 }
 
-function idWithoutBody<M>(from: From<M>, delivery: Delivery): string | null {
+function idWithoutBody<M>(from: IdentitySection<M>['id'], delivery: Delivery): string | null {
   if (!readsWithoutBody(from)) return null
-  const id = readId(attempt(readerFor(from), undefined as M, delivery))
+  const id = readId(attempt(idReader(from), undefined as M, delivery))
   return 'id' in id ? id.id : null
 }
 

@@ -16,6 +16,7 @@ export {
   storeConformance,
 } from './conformance/store.ts'
 export { type DeathOptions, dieAt } from './crash.ts'
+export { logOptions, MemoryCheckpoints } from './memory-checkpoints.ts'
 export { handlerOn, probeRollback, type RollbackProbe } from './probe-rollback.ts'
 export {
   createTestSurroundings,

@@ -99,6 +99,7 @@ const blank: Delivery = {
   origin: 'probe',
   position: null,
   partition: '',
+  place: null,
   key: null,
   redelivered: false,
   deliveryCount: 0,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Delivery, OpenOptions, SourceEvent, Subscription } from '../../src/contracts/source.ts'
+import type { Delivery, QueueOpenOptions, SourceEvent, Subscription } from '../../src/contracts/source.ts'
 import type { Reach } from '../../src/crash-points.ts'
 import {
   createPostgresSource,
@@ -15,7 +15,7 @@ import { createDatabase } from '../services/services.ts'
 
 export type Opened = Subscription & { readonly events: SourceEvent[] }
 
-interface OpenSettings extends PostgresQueueOptions, Partial<OpenOptions> {
+interface OpenSettings extends PostgresQueueOptions, Partial<QueueOpenOptions> {
   readonly pool?: SqlPool
   readonly reach?: Reach
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Channel, connect } from 'amqplib'
-import type { Delivery, OpenOptions, SourceEvent, Subscription } from '../../src/contracts/source.ts'
+import type { Delivery, QueueOpenOptions, SourceEvent, Subscription } from '../../src/contracts/source.ts'
 import { createRabbitSource, type QueueOptions, queue } from '../../src/sources/rabbitmq/index.ts'
 import { rabbitmqManagementUrl, rabbitmqUrl } from '../services/services.ts'
 
@@ -57,7 +57,7 @@ export async function openQueue(
   t: TestContext,
   name: string,
   options: QueueOptions,
-  limits: Partial<OpenOptions> = {},
+  limits: Partial<QueueOpenOptions> = {},
 ): Promise<Opened> {
   const events: SourceEvent[] = []
   const waiting = new Set<() => void>()

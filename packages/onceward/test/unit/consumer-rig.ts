@@ -8,6 +8,7 @@ import {
 } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { createTestSurroundings, type TestSurroundings } from 'onceward/testing'
+import type { Loss, Position } from '../../src/contracts/source.ts'
 import type { Enrolment, Store, StoreSession, StoreTrouble } from '../../src/contracts/store.ts'
 
 export interface Note {
@@ -28,6 +29,18 @@ export class SwitchableStore implements Store<MemoryTransaction> {
 
   enroll(facts: Enrolment['facts']) {
     return this.memory.enroll(facts)
+  }
+
+  takePartitions(enrolment: Enrolment, partitions: readonly string[]) {
+    return this.memory.takePartitions(enrolment, partitions)
+  }
+
+  beginPartition(enrolment: Enrolment, partition: string, epoch: number, position: Position) {
+    return this.memory.beginPartition(enrolment, partition, epoch, position)
+  }
+
+  declareLoss(enrolment: Enrolment, loss: Loss) {
+    return this.memory.declareLoss(enrolment, loss)
   }
 
   closeRun() {

@@ -267,6 +267,7 @@ describe('a contract that is accepted', () => {
       delayMs: 1_000,
       delayMaxMs: 60_000,
       mode: 'block',
+      exhausted: 'set aside',
       classes: {},
       deadLetter: null,
     })

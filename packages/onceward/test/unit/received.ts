@@ -9,6 +9,7 @@ export function deliveryOf(body: Buffer | string = 'x', changes: Partial<Deliver
     origin: 'unit',
     position: null,
     partition: '',
+    place: null,
     key: null,
     redelivered: false,
     deliveryCount: 0,

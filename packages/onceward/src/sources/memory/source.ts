@@ -137,6 +137,7 @@ class MemorySubscription implements Subscription {
       origin: 'memory',
       position: null,
       partition: '',
+      place: null,
       key,
       redelivered: entry.deliveries > 0,
       deliveryCount: entry.deliveries,

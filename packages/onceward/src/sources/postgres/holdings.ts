@@ -87,6 +87,7 @@ export class Holdings {
       origin: this.#origin,
       position: null,
       partition: '',
+      place: null,
       key: row.key,
       redelivered: row.deliveries > 1,
       deliveryCount: row.deliveries - 1,

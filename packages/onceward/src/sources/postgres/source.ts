@@ -1,4 +1,4 @@
-import type { Source } from '../../contracts/source.ts'
+import type { QueueSource } from '../../contracts/source.ts'
 import { inert, type Reach } from '../../crash-points.ts'
 import { OncewardError } from '../../errors.ts'
 import { createPool, type SqlPool } from '../../stores/postgres/pool.ts'
@@ -15,7 +15,10 @@ export interface PostgresSourceOptions {
   readonly instance?: string
 }
 
-export function createPostgresSource(declaration: PostgresQueue, options: PostgresSourceOptions): Source {
+export function createPostgresSource(
+  declaration: PostgresQueue,
+  options: PostgresSourceOptions,
+): QueueSource {
   const { queue, keyOrder = false, leaseMs = 30_000, url } = declaration
   const { log = silent, reach = inert, instance = `process ${process.pid}` } = options
   const name = `postgres queue ${queue}`

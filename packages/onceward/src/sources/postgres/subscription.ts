@@ -1,4 +1,4 @@
-import type { Delivery, OpenOptions, Subscription } from '../../contracts/source.ts'
+import type { Delivery, QueueOpenOptions, Subscription } from '../../contracts/source.ts'
 import type { Reach } from '../../crash-points.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
@@ -12,7 +12,7 @@ import { settleMessages } from './settle-messages.ts'
 import { Signal } from './signal.ts'
 import { configurationTrouble } from './trouble.ts'
 
-export interface SubscriptionOptions extends OpenOptions {
+export interface SubscriptionOptions extends QueueOpenOptions {
   readonly name: string
   readonly queue: string
   readonly keyOrder: boolean

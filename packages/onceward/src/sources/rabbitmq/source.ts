@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { ConsumeMessage } from 'amqplib'
-import type { Delivery, OpenOptions, Source, Subscription } from '../../contracts/source.ts'
+import type { Delivery, QueueOpenOptions, QueueSource, Subscription } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
 import { assertUrl, reconnectDelayMs, refusal, within } from './connection.ts'
@@ -19,7 +19,10 @@ export interface RabbitSourceOptions {
 }
 
 /** A RabbitMQ queue as a source. Nothing is connected until `open`. */
-export function createRabbitSource(declaration: QueueDeclaration, options: RabbitSourceOptions = {}): Source {
+export function createRabbitSource(
+  declaration: QueueDeclaration,
+  options: RabbitSourceOptions = {},
+): QueueSource {
   const name = `rabbitmq queue ${declaration.queue}`
   return {
     name,
@@ -59,7 +62,7 @@ type Ended = SessionEnd | { readonly kind: 'refused'; readonly error: OncewardEr
 class RabbitSubscription implements Subscription {
   readonly #declaration: QueueDeclaration
   readonly #url: string
-  readonly #options: OpenOptions
+  readonly #options: QueueOpenOptions
   readonly #log: Log
   readonly #inFlight: InFlight
   readonly #opened = Promise.withResolvers<void>()
@@ -74,7 +77,7 @@ class RabbitSubscription implements Subscription {
   #gathering = false
   #refused: OncewardError | null = null
 
-  constructor(declaration: QueueDeclaration, url: string, options: OpenOptions, log: Log) {
+  constructor(declaration: QueueDeclaration, url: string, options: QueueOpenOptions, log: Log) {
     this.#declaration = declaration
     this.#url = url
     this.#options = options

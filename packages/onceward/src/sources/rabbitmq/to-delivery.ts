@@ -16,6 +16,7 @@ export function toDelivery(message: ConsumeMessage, queue: string, epoch: number
     origin: queue,
     position: null,
     partition: '',
+    place: null,
     key: message.fields.routingKey,
     redelivered: message.fields.redelivered,
     deliveryCount: Math.max(countOf(headers['x-delivery-count']), countOf(headers['x-acquired-count'])),

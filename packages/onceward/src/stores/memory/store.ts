@@ -1,3 +1,4 @@
+import type { Loss, Ownership, Position, Progress } from '../../contracts/source.ts'
 import type {
   AttemptRecord,
   BusinessAnswer,
@@ -26,6 +27,8 @@ interface State {
   attempts: Map<string, AttemptRecord[]>
   held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
   blocked: Set<string>
+  checkpoints: Map<string, { epoch: number; stored: Position | null }>
+  losses: Map<string, Loss>
   data: MemoryTransaction
 }
 
@@ -73,6 +76,19 @@ export class MemoryStore implements Store<MemoryTransaction> {
     })
     this.#tail = turn.catch(() => {})
     return turn
+  }
+
+  takePartitions(enrolment: Enrolment, partitions: readonly string[]): Promise<readonly Ownership[]> {
+    return this.transaction(enrolment, async session => (session as MemorySession).take(partitions))
+  }
+
+  beginPartition(enrolment: Enrolment, partition: string, epoch: number, position: Position): Promise<void> {
+    const progress = { partition, epoch, from: null, ...position }
+    return this.transaction(enrolment, session => session.advance([progress]))
+  }
+
+  declareLoss(enrolment: Enrolment, loss: Loss): Promise<void> {
+    return this.transaction(enrolment, async session => (session as MemorySession).lose(loss))
   }
 
   /** What the committed state holds, for assertions. */
@@ -160,6 +176,44 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     }
   }
 
+  take(partitions: readonly string[]): readonly Ownership[] {
+    return partitions.map(partition => {
+      const row = this.#state.checkpoints.get(this.#key(partition)) ?? { epoch: 0, stored: null }
+      this.#state.checkpoints.set(this.#key(partition), { ...row, epoch: row.epoch + 1 })
+      return { partition, epoch: row.epoch + 1, stored: row.stored, resumeAt: null }
+    })
+  }
+
+  lose(loss: Loss): void {
+    this.#state.losses.set(this.#key(`${loss.partition}\0${loss.from.incarnation}\0${loss.from.next}`), loss)
+  }
+
+  async positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+    const found = new Map<string, Position>()
+    for (const partition of partitions) {
+      const stored = this.#state.checkpoints.get(this.#key(partition))?.stored
+      if (stored != null) found.set(partition, stored)
+    }
+    return found
+  }
+
+  async advance(progress: readonly Progress[]): Promise<void> {
+    const lost = progress.filter(one => this.#checkpoint(one)?.epoch !== one.epoch)
+    if (lost.length > 0) throw fenced('ownership_lost', lost)
+    const moved = progress.filter(
+      one => one.from !== null && this.#checkpoint(one)?.stored?.next !== one.from,
+    )
+    if (moved.length > 0) throw fenced('position_moved', moved)
+    for (const { partition, epoch, incarnation, next } of progress) {
+      if (next !== null)
+        this.#state.checkpoints.set(this.#key(partition), { epoch, stored: { incarnation, next } })
+    }
+  }
+
+  #checkpoint({ partition }: Progress) {
+    return this.#state.checkpoints.get(this.#key(partition))
+  }
+
   #hold(id: string | null, digest: Buffer, held: HeldRecord): void {
     const key = this.#key(JSON.stringify([id, digest.toString('hex')]))
     const earlier = this.#state.held.get(key)
@@ -173,6 +227,13 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   #key(name: string): string {
     return `${this.#scope}\0${name}`
   }
+}
+
+function fenced(code: 'ownership_lost' | 'position_moved', progress: readonly Progress[]): OncewardError {
+  const partitions = progress.map(one => one.partition)
+  return new OncewardError(code, `${code}: ${partitions.join(', ')}. Nothing was committed.`, {
+    details: { partitions },
+  })
 }
 
 class MemoryLoan implements Loan<MemoryTransaction> {
@@ -218,6 +279,8 @@ function emptyState(): State {
     attempts: new Map(),
     held: new Map(),
     blocked: new Set(),
+    checkpoints: new Map(),
+    losses: new Map(),
     data: new Map(),
   }
 }
@@ -230,6 +293,8 @@ function copyState(state: State): State {
     attempts: new Map(state.attempts),
     held: new Map(state.held),
     blocked: new Set(state.blocked),
+    checkpoints: new Map(state.checkpoints),
+    losses: new Map(state.losses),
     data: new Map(state.data),
   }
 }

@@ -1,4 +1,5 @@
 import type { SqlTransaction } from '../../contract/contract.ts'
+import type { Position, Progress } from '../../contracts/source.ts'
 import type {
   AttemptRecord,
   BusinessAnswer,
@@ -14,6 +15,7 @@ import type {
 import type { Log } from '../../surroundings.ts'
 import { SqlLoan } from './loan.ts'
 import type { SqlClient } from './pool.ts'
+import { advancePartitions, readPositions } from './sql/advance-partitions.ts'
 import { claimBusinessKeys } from './sql/claim-business-keys.ts'
 import { claimMarkers } from './sql/claim-markers.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
@@ -65,6 +67,14 @@ export class SqlSession implements StoreSession<SqlTransaction> {
 
   conclude(conclusions: readonly Conclusion[]): Promise<void> {
     return concludeMessages(this.#client, this.#enrolment, conclusions)
+  }
+
+  positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+    return readPositions(this.#client, this.#enrolment, partitions)
+  }
+
+  advance(progress: readonly Progress[]): Promise<void> {
+    return advancePartitions(this.#client, this.#enrolment, progress)
   }
 
   /** No handler may reach the client once the transaction is over. */

@@ -6,6 +6,7 @@ import { diagnose } from './diagnose.ts'
 import { assertUsable } from './migrate.ts'
 import { createPool, type SqlClient, type SqlPool } from './pool.ts'
 import { SqlSession } from './session.ts'
+import { beginPartition, declareLoss, takePartitions } from './sql/own-partitions.ts'
 
 export interface PostgresStoreOptions {
   /** A connection string, or a pool of your own (best made with `pipeline: true`). */
@@ -92,6 +93,9 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     async closeRun({ runId }) {
       await pool.query('update onceward.run set ended_at = clock_timestamp() where id = $1', [runId])
     },
+    takePartitions: (enrolment, partitions) => takePartitions(pool, enrolment, partitions),
+    beginPartition: (enrolment, ...where) => beginPartition(pool, enrolment, ...where),
+    declareLoss: (enrolment, loss) => declareLoss(pool, enrolment, loss),
     async ping() {
       await pool.query('select 1')
     },

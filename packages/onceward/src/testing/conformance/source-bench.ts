@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Delivery, OpenOptions, Source, SourceEvent, Subscription } from '../../contracts/source.ts'
+import { logOptions } from '../memory-checkpoints.ts'
 import { until } from '../until.ts'
 import type { PublishedMessage, SourceUnderTest } from './source.ts'
 
@@ -25,6 +26,7 @@ export class SourceBench {
       inFlightMax: 1_000,
       inFlightBytesMax: 64 * 1024 * 1024,
       onEvent: event => void events.push(event),
+      log: logOptions(),
       ...options,
     })
     this.#open.add(subscription)

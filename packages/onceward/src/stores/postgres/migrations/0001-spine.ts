@@ -46,6 +46,39 @@ create table onceward.business_key (
   primary key (consumer_id, key)
 );
 
+-- Who reads a partition of a log, and how far it is done as far as the store was told. The epoch fences an owner that lost it.
+create table onceward.checkpoint (
+  consumer_id integer not null,
+  partition   text collate "C" not null,
+  epoch       integer not null,
+  run_id      integer not null,
+  incarnation text,
+  next        text,
+  at          timestamptz not null default clock_timestamp(),
+  primary key (consumer_id, partition)
+) with (fillfactor = 50);
+
+-- Records a log no longer had when we came for them. Reading goes on from to_next once a person has accepted the loss.
+create table onceward.gap (
+  id               bigint generated always as identity primary key,
+  consumer_id      integer not null,
+  partition        text collate "C" not null,
+  from_incarnation text not null,
+  from_next        text not null,
+  to_incarnation   text,
+  to_next          text,
+  records          bigint,
+  reason           text not null,
+  declared_at      timestamptz not null default clock_timestamp(),
+  declared_by      integer not null,
+  accepted_at      timestamptz,
+  accepted_by      text,
+  accepted_because text,
+  resumed_at       timestamptz
+);
+create unique index gap_once on onceward.gap (consumer_id, partition, from_incarnation, from_next)
+  where resumed_at is null;
+
 create table onceward.attempt (
   consumer_id   integer not null,
   message_id    text collate "C" not null,

@@ -1,0 +1,258 @@
+import type {
+  Delivery,
+  DeliveryProperties,
+  OpenOptions,
+  PartitionLag,
+  Progress,
+  Subscription,
+} from '../../contracts/source.ts'
+import type { Entry, PartitionProgress } from './partition-progress.ts'
+
+/** A record as a driver read it, before it is handed over. */
+export interface LogRecord {
+  readonly body: Buffer
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly properties: DeliveryProperties
+  readonly key: string | null
+  /** Its cursor, and where to read on after it. */
+  readonly at: string
+  readonly next: string
+  /** The lasting coordinates people see: `case-events/3@1207`. */
+  readonly position: string
+  /** Handed over by this log before, as far as the driver knows. */
+  readonly redelivered: boolean
+}
+
+/** What a driver does for the subscription it feeds. */
+export interface LogDriver {
+  readonly origin: string
+  /** Called after settling, with the partitions whose position moved. Resolves when they are told, or noted to be told soon; says how many records could not be. */
+  tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }>
+  /** Called when a partition wants records again. */
+  onRoom(): void
+  /** Records in the log after the position; null while unknown. */
+  behind(progress: PartitionProgress): number | null
+  close(): Promise<void>
+}
+
+/** Bytes read ahead per partition beyond which it wants no more. */
+const readAheadBytesMax = 1024 * 1024
+
+/**
+ * The subscription every log shares. A driver owns partitions and offers records; this hands them over fairly, keeps count of what is
+ * unfinished, and tells the driver how far each partition is done. A partition may hold as many unsettled records as are still free in all:
+ * one that is stuck takes half, two take a third each, and no number of them stops the rest.
+ */
+export class LogSubscription implements Subscription {
+  readonly #options: Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax' | 'log'>
+  readonly #driver: LogDriver
+  readonly #owned = new Map<string, Owned>()
+  #turn = 0
+  #unsettled = 0
+  #bytes = 0
+  #failure: { readonly error: unknown } | null = null
+  #closed = false
+  #waiting: (() => void) | null = null
+
+  constructor(options: Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax' | 'log'>, driver: LogDriver) {
+    this.#options = options
+    this.#driver = driver
+  }
+
+  /** From now on records of this partition may be offered. */
+  own(progress: PartitionProgress): void {
+    this.#owned.set(progress.partition, { progress, buffer: [], head: 0, bytes: 0, stopped: false })
+  }
+
+  progressOf(partition: string): PartitionProgress | undefined {
+    return this.#owned.get(partition)?.progress
+  }
+
+  get partitions(): readonly PartitionProgress[] {
+    return [...this.#owned.values()].map(owned => owned.progress)
+  }
+
+  /** True when the partition is ours, flows, and has room for more records read ahead. */
+  wants(partition: string): boolean {
+    const owned = this.#owned.get(partition)
+    return owned !== undefined && !owned.stopped && owned.bytes < readAheadBytesMax
+  }
+
+  /** Records in order of the log, then where reading goes on, which may be past them. Ignored for a partition that is not ours. */
+  offer(progress: PartitionProgress, records: readonly LogRecord[], readOn: string): void {
+    const owned = this.#owned.get(progress.partition)
+    if (owned?.progress !== progress || owned.stopped) return
+    for (const record of records) {
+      owned.buffer.push(record)
+      owned.bytes += record.body.length + recordOverhead
+    }
+    if (records.length > 0 || owned.head < owned.buffer.length) {
+      const last = owned.buffer.at(-1)!
+      if (last.next !== readOn) owned.buffer[owned.buffer.length - 1] = { ...last, next: readOn }
+    } else progress.pass(readOn)
+    if (records.length > 0) this.#wake()
+  }
+
+  /** Hands nothing more over and forgets what was read ahead; settling goes on. */
+  stop(partition: string): void {
+    const owned = this.#owned.get(partition)
+    if (owned === undefined) return
+    Object.assign(owned, { stopped: true, buffer: [], head: 0, bytes: 0 })
+  }
+
+  /** The partition is not ours any more: its deliveries are dead. */
+  drop(partition: string): void {
+    const owned = this.#owned.get(partition)
+    if (owned === undefined) return
+    this.#unsettled -= owned.progress.unsettled
+    this.#bytes -= owned.progress.unsettledBytes
+    owned.progress.end()
+    this.#owned.delete(partition)
+    this.#wake()
+  }
+
+  /** Every receive rejects with this error from now on. */
+  fail(error: unknown): void {
+    this.#failure ??= { error }
+    this.#wake()
+  }
+
+  async receive(max: number): Promise<readonly Delivery[]> {
+    while (!this.#closed) {
+      if (this.#failure !== null) throw this.#failure.error
+      const deliveries = this.#take(max)
+      if (deliveries.length > 0) return deliveries
+      await new Promise<void>(resolve => {
+        this.#waiting = resolve
+      })
+    }
+    return []
+  }
+
+  settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }> {
+    const moved = new Set<PartitionProgress>()
+    let missed = 0
+    for (const { token } of deliveries) {
+      const entry = token as Entry
+      const { progress } = entry
+      const before = progress.position
+      if (!progress.settle(entry)) {
+        missed++
+        continue
+      }
+      this.#unsettled--
+      this.#bytes -= entry.bytes
+      progress.confirmStored()
+      if (progress.position !== before) moved.add(progress)
+    }
+    this.#wake()
+    if (moved.size === 0) return Promise.resolve({ missed })
+    return this.#driver.tell([...moved]).then(told => ({ missed: missed + told.missed }))
+  }
+
+  isLive({ token }: Delivery): boolean {
+    const { progress, settled } = token as Entry
+    return progress.live && !settled && this.#owned.get(progress.partition)?.stopped === false
+  }
+
+  progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[] {
+    const finished = new Set(done.map(({ token }) => token as Entry))
+    const touched = new Set(batch.map(({ token }) => (token as Entry).progress))
+    return [...touched].map(progress => progress.proposal(finished, this.#options.log.progress))
+  }
+
+  disown(partitions: readonly string[]): void {
+    for (const partition of partitions) this.drop(partition)
+  }
+
+  lag(): readonly PartitionLag[] {
+    return this.partitions.map(progress => ({
+      partition: progress.partition,
+      behind: this.#driver.behind(progress),
+      oldestMs: progress.oldestMs,
+    }))
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#wake()
+    await this.#driver.close()
+    for (const { partition } of this.partitions) this.drop(partition)
+  }
+
+  /** From partition to partition, starting behind the one that was served last. */
+  #take(max: number): Delivery[] {
+    const deliveries: Delivery[] = []
+    const owned = [...this.#owned.values()]
+    const first = this.#turn++
+    for (let step = 0; step < owned.length && deliveries.length < max; step++) {
+      this.#takeFrom(owned[(first + step) % owned.length]!, max, deliveries)
+    }
+    return deliveries
+  }
+
+  #takeFrom(owned: Owned, max: number, into: Delivery[]): void {
+    const { progress, buffer } = owned
+    if (owned.head === buffer.length) return
+    const wanted = this.wants(progress.partition)
+    while (owned.head < buffer.length && into.length < max) {
+      const record = buffer[owned.head]!
+      const bytes = record.body.length
+      if (!this.#fits(progress, bytes)) break
+      owned.head++
+      owned.bytes -= bytes + recordOverhead
+      this.#unsettled++
+      this.#bytes += bytes
+      into.push(this.#deliver(record, progress))
+    }
+    if (owned.head === buffer.length) {
+      owned.buffer = []
+      owned.head = 0
+    }
+    if (!wanted && this.wants(progress.partition)) this.#driver.onRoom()
+  }
+
+  #fits(progress: PartitionProgress, bytes: number): boolean {
+    const { inFlightMax, inFlightBytesMax } = this.#options
+    if (this.#unsettled === 0) return true
+    const free = inFlightMax - this.#unsettled
+    const freeBytes = inFlightBytesMax - this.#bytes
+    if (progress.unsettled === 0) return free > 0 && bytes <= freeBytes
+    return progress.unsettled < free && progress.unsettledBytes + bytes <= freeBytes
+  }
+
+  #deliver(record: LogRecord, progress: PartitionProgress): Delivery {
+    const { body, headers, properties, key, at, next, position, redelivered } = record
+    return {
+      body,
+      headers,
+      properties,
+      origin: this.#driver.origin,
+      position,
+      partition: progress.partition,
+      place: { incarnation: progress.incarnation, epoch: progress.epoch, at, next },
+      key,
+      redelivered,
+      deliveryCount: 0,
+      token: progress.hand(next, body.length, properties.timestampMs ?? null),
+    }
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = null
+    waiting?.()
+  }
+}
+
+interface Owned {
+  readonly progress: PartitionProgress
+  buffer: LogRecord[]
+  head: number
+  bytes: number
+  /** Being revoked: nothing more is handed over. */
+  stopped: boolean
+}
+
+/** What a record costs beside its body, so that empty ones are not free. */
+const recordOverhead = 200

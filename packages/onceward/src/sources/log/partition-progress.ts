@@ -1,0 +1,146 @@
+import type { LogOptions, Position, Progress } from '../../contracts/source.ts'
+
+/** One record that was handed over: the private token of its delivery. */
+export interface Entry {
+  readonly progress: PartitionProgress
+  /** Where to read on after it; grows when the log goes on with records nobody is shown. */
+  next: string
+  readonly bytes: number
+  readonly timestampMs: number | null
+  settled: boolean
+}
+
+/**
+ * How far one owned partition of a log is done. It knows only what was handed over, in the order of handing over: gaps left by compaction,
+ * markers and aborted transactions are no records to wait for. The position is where to read on when everything before it is settled.
+ *
+ *   handed over   100  101  103  104        (102 was compacted away)
+ *   settled       100       103  104
+ *   position           101                  nothing past 101 may be told to anybody
+ */
+export class PartitionProgress {
+  readonly partition: string
+  readonly epoch: number
+  readonly incarnation: string
+  #live = true
+  #position: string
+  #stored: string
+  #written: string | null = null
+  #entries: Entry[] = []
+  #head = 0
+  #unsettled = 0
+  #bytes = 0
+
+  constructor(partition: string, epoch: number, { incarnation, next }: Position) {
+    this.partition = partition
+    this.epoch = epoch
+    this.incarnation = incarnation
+    this.#position = next
+    this.#stored = next
+  }
+
+  /** False once the partition is somebody else's: nothing of it is settled any more. */
+  get live(): boolean {
+    return this.#live
+  }
+
+  get position(): string {
+    return this.#position
+  }
+
+  /** Handed over and not settled. */
+  get unsettled(): number {
+    return this.#unsettled
+  }
+
+  get unsettledBytes(): number {
+    return this.#bytes
+  }
+
+  /** Timestamp of the lowest unfinished record. */
+  get oldestMs(): number | null {
+    return this.#entries[this.#head]?.timestampMs ?? null
+  }
+
+  hand(next: string, bytes: number, timestampMs: number | null): Entry {
+    const entry = { progress: this, next, bytes, timestampMs, settled: false }
+    this.#entries.push(entry)
+    this.#unsettled++
+    this.#bytes += bytes
+    return entry
+  }
+
+  /** The log goes on at `next` and nothing in between is for us. Call only when all before it has been handed over. */
+  pass(next: string): void {
+    const last = this.#entries.at(-1)
+    if (last === undefined) this.#position = next
+    else last.next = next
+  }
+
+  /** True when it counts: a dead partition's entries and settled ones do not. */
+  settle(entry: Entry): boolean {
+    if (!this.#live || entry.settled) return false
+    entry.settled = true
+    this.#unsettled--
+    this.#bytes -= entry.bytes
+    this.#advance()
+    return true
+  }
+
+  /**
+   * What a transaction that decides `done` has to write: always the proof that the partition is ours; the position if the store keeps it and
+   * this transaction moves it. Only the batch with the lowest unfinished record moves it, so two in flight never move it back.
+   */
+  proposal(done: ReadonlySet<Entry>, keeper: LogOptions['progress']): Progress {
+    const { partition, epoch, incarnation } = this
+    const kept = keeper === 'store' || keeper === 'only'
+    const next = kept ? this.#positionWith(done) : this.#position
+    if (next === (keeper === 'only' ? this.#stored : this.#position)) {
+      return { partition, epoch, incarnation, from: null, next: null }
+    }
+    this.#written = next
+    return { partition, epoch, incarnation, from: keeper === 'only' ? this.#stored : null, next }
+  }
+
+  /** False when the store's position lags ours, because batches ended out of order. */
+  get isStored(): boolean {
+    return this.#stored === this.#position
+  }
+
+  /** The transaction that wrote the last proposal has committed, or the position was stored by itself. */
+  confirmStored(position: string | null = this.#written): void {
+    this.#stored = position ?? this.#stored
+    this.#written = null
+  }
+
+  end(): void {
+    this.#live = false
+    this.#entries = []
+    this.#head = 0
+    this.#unsettled = 0
+    this.#bytes = 0
+  }
+
+  #positionWith(done: ReadonlySet<Entry>): string {
+    let position = this.#position
+    for (let index = this.#head; index < this.#entries.length; index++) {
+      const entry = this.#entries[index]!
+      if (!entry.settled && !done.has(entry)) break
+      position = entry.next
+    }
+    return position
+  }
+
+  #advance(): void {
+    while (this.#head < this.#entries.length && this.#entries[this.#head]!.settled) {
+      this.#position = this.#entries[this.#head++]!.next
+    }
+    if (this.#head > 1_024 && this.#head * 2 > this.#entries.length) {
+      this.#entries = this.#entries.slice(this.#head)
+      this.#head = 0
+    } else if (this.#head === this.#entries.length) {
+      this.#entries = []
+      this.#head = 0
+    }
+  }
+}

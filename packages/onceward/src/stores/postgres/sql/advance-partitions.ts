@@ -1,0 +1,102 @@
+import type { Position, Progress } from '../../../contracts/source.ts'
+import type { Enrolment } from '../../../contracts/store.ts'
+import { OncewardError } from '../../../errors.ts'
+import type { SqlClient } from '../pool.ts'
+
+/**
+ * The fence of a batch. Taken last, so that the rows are locked for no longer than the commit: an owner that took over meanwhile has
+ * raised the epoch and we match nothing; one that comes now waits for our commit. Sorted, so that two batches never deadlock.
+ */
+export async function advancePartitions(
+  client: SqlClient,
+  { consumerId, runId }: Enrolment,
+  progress: readonly Progress[],
+): Promise<void> {
+  const sorted = progress.toSorted((a, b) => (a.partition < b.partition ? -1 : 1))
+  const still = sorted.filter(({ next }) => next === null)
+  const moving = sorted.filter(({ next }) => next !== null)
+  const [held, moved] = await Promise.all([
+    still.length === 0 ? [] : holdRows(client, consumerId, still),
+    moving.length === 0 ? [] : moveRows(client, consumerId, runId, moving),
+  ])
+  const proven = new Set([...held, ...moved])
+  const missing = sorted.filter(({ partition }) => !proven.has(partition))
+  if (missing.length > 0) await explain(client, consumerId, missing)
+}
+
+async function holdRows(
+  client: SqlClient,
+  consumerId: number,
+  still: readonly Progress[],
+): Promise<string[]> {
+  const { rows } = await client.query(
+    `select c.partition from onceward.checkpoint c
+     join unnest($2::text[], $3::integer[]) as mine (partition, epoch) using (partition)
+     where c.consumer_id = $1 and c.epoch = mine.epoch
+     order by c.partition for share of c`,
+    [consumerId, still.map(one => one.partition), still.map(one => one.epoch)],
+  )
+  return rows.map(row => row.partition as string)
+}
+
+async function moveRows(
+  client: SqlClient,
+  consumerId: number,
+  runId: number,
+  moving: readonly Progress[],
+): Promise<string[]> {
+  const { rows } = await client.query(
+    `with mine as (
+       select m.* from onceward.checkpoint c
+       join unnest($3::text[], $4::integer[], $5::text[], $6::text[], $7::text[])
+         as m (partition, epoch, incarnation, from_next, next) using (partition)
+       where c.consumer_id = $1 and c.epoch = m.epoch and (m.from_next is null or c.next = m.from_next)
+       order by c.partition for no key update of c
+     )
+     update onceward.checkpoint c
+     set next = mine.next, incarnation = mine.incarnation, run_id = $2, at = clock_timestamp()
+     from mine where c.consumer_id = $1 and c.partition = mine.partition and c.epoch = mine.epoch
+     returning c.partition`,
+    [
+      consumerId,
+      runId,
+      moving.map(one => one.partition),
+      moving.map(one => one.epoch),
+      moving.map(one => one.incarnation),
+      moving.map(one => one.from),
+      moving.map(one => one.next),
+    ],
+  )
+  return rows.map(row => row.partition as string)
+}
+
+/** Ours by epoch, but elsewhere: an unconfirmed commit of ours went through. Not ours: somebody took over. */
+async function explain(client: SqlClient, consumerId: number, missing: readonly Progress[]): Promise<never> {
+  const { rows } = await client.query(
+    'select partition, epoch from onceward.checkpoint where consumer_id = $1 and partition = any($2::text[])',
+    [consumerId, missing.map(one => one.partition)],
+  )
+  const epochs = new Map(rows.map(row => [row.partition as string, row.epoch as number]))
+  const lost = missing.filter(({ partition, epoch }) => epochs.get(partition) !== epoch)
+  const [code, named] =
+    lost.length > 0 ? (['ownership_lost', lost] as const) : (['position_moved', missing] as const)
+  const partitions = named.map(one => one.partition)
+  throw new OncewardError(
+    code,
+    `${code === 'ownership_lost' ? 'Another process reads' : 'The store has moved on at'} ${partitions.join(', ')}. Nothing was committed.`,
+    { details: { partitions } },
+  )
+}
+
+export async function readPositions(
+  client: SqlClient,
+  { consumerId }: Enrolment,
+  partitions: readonly string[],
+): Promise<ReadonlyMap<string, Position>> {
+  const { rows } = await client.query(
+    `select partition, incarnation, next from onceward.checkpoint
+     where consumer_id = $1 and partition = any($2::text[]) and next is not null`,
+    [consumerId, partitions],
+  )
+  return new Map(rows.map(row => [row.partition, { incarnation: row.incarnation, next: row.next }]))
+}
