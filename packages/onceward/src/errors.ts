@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'topology_unsafe'
   | 'broker_unreachable'
   | 'publish_unroutable'
+  | 'publish_refused'
   | 'publish_unconfirmed'
   | 'commit_not_confirmed'
   | 'tx_closed'
