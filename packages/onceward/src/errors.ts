@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'broker_unreachable'
   | 'publish_unroutable'
   | 'publish_refused'
+  | 'producer_fenced'
   | 'publish_unconfirmed'
   | 'commit_not_confirmed'
   | 'tx_closed'

@@ -2,7 +2,7 @@ import { initProducerIdV5 } from '@platformatic/kafka'
 import { OncewardError } from '../../../errors.ts'
 import { choosePartition } from './choose-partition.ts'
 import type { KafkaConnections } from './connections.ts'
-import { troubleOf } from './kafka-error.ts'
+import { toOncewardError } from './kafka-error.ts'
 import {
   type LineOptions,
   PartitionLine,
@@ -88,21 +88,11 @@ function unsendable(topic: string, error: unknown): OncewardError {
       { cause: error, details: { topic } },
     )
   }
-  if (error instanceof OncewardError) return error
-  const { kind, text } = troubleOf(error)
-  return kind === 'credentials'
-    ? new OncewardError(
-        'configuration',
-        `Kafka refused us: ${text}. Nothing was sent. Check \`sasl\` and \`tls\`.`,
-        {
-          cause: error,
-        },
-      )
-    : new OncewardError(
-        'broker_unreachable',
-        `Kafka could not be asked about topic ${topic}: ${text}. Nothing was sent; try again later under the same ids.`,
-        { cause: error },
-      )
+  return toOncewardError(
+    error,
+    `Publishing to topic ${topic}`,
+    'Nothing was sent; try again under the same ids.',
+  )
 }
 
 /**
