@@ -21,7 +21,7 @@ export type KafkaErrorKind =
   | 'other'
 
 export interface KafkaTrouble {
-  /** Kafka's name, as `NOT_LEADER_OR_FOLLOWER`; `NETWORK`, `TLS`, `AUTHENTICATION` or `UNKNOWN` where it has none. */
+  /** Kafka's name, as `NOT_LEADER_OR_FOLLOWER`; `NETWORK`, `TLS`, `AUTHENTICATION`, `CREDENTIAL_SOURCE` or `UNKNOWN` where it has none. */
   readonly name: string
   readonly kind: KafkaErrorKind
   /** The same request may succeed later, perhaps elsewhere. */
@@ -74,6 +74,8 @@ export function troubleOf(error: unknown): KafkaTrouble {
   const text = chain.map(one => one.message).join(' ← ')
   const spoken = chain.find(one => typeof one.apiCode === 'number')
   const refused = chain.find(one => one.code === 'PLT_KFK_AUTHENTICATION')
+  if (refused !== undefined && /provider threw/.test(refused.message))
+    return { name: 'CREDENTIAL_SOURCE', kind: 'network', retriable: true, text }
   if (refused !== undefined) return { name: 'AUTHENTICATION', kind: 'credentials', retriable: false, text }
   if (spoken !== undefined) return troubleOfCode(spoken.apiCode!, spoken.serverErrorMessage ?? null)
   if (chain.some(isTlsRefusal)) return { name: 'TLS', kind: 'credentials', retriable: false, text }
@@ -127,6 +129,7 @@ function explain({ kind, name }: KafkaTrouble): string {
   if (kind === 'topic') return 'there is no such topic or partition. Create it, or correct the name.'
   if (kind === 'version')
     return 'the broker does not speak the version we need. Kafka 4.0 or newer is required.'
+  if (name === 'CREDENTIAL_SOURCE') return 'the function that gives the password or token failed.'
   if (kind === 'network')
     return 'no broker could be reached, or the connection broke. Check that the addresses are right, that brokers advertise addresses this machine can reach, and that this listener needs no TLS or SASL.'
   return 'the broker could not do it now. It is worth trying again.'
