@@ -154,7 +154,11 @@ function isAbortMarker(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /** Says how many bytes were decoded. */
-function decodeBatch({ bytes, start, end, base, attributes }: Batch, from: number, into: RawRecord[]): number {
+function decodeBatch(
+  { bytes, start, end, base, attributes }: Batch,
+  from: number,
+  into: RawRecord[],
+): number {
   const count = bytes.readInt32BE(start + 57)
   const first = Number(bytes.readBigInt64BE(start + 27))
   const appendedMs = (attributes & createTimeBit) === 0 ? null : Number(bytes.readBigInt64BE(start + 35))
@@ -169,7 +173,8 @@ function decodeBatch({ bytes, start, end, base, attributes }: Batch, from: numbe
   for (let index = 0, previous = -1; index < count; index++) {
     const record = reader.read(base, first)
     const delta = record.offset - base
-    if (delta <= previous || delta > lastDelta) throw new RangeError(`offset ${record.offset} out of its batch`)
+    if (delta <= previous || delta > lastDelta)
+      throw new RangeError(`offset ${record.offset} out of its batch`)
     previous = delta
     if (record.offset < from) continue
     decoded.push(appendedMs === null ? record : { ...record, timestampMs: appendedMs })

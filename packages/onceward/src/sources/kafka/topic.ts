@@ -95,14 +95,16 @@ export function settingsOf(
     refuse('a topic is named by 1 to 249 letters, digits, dots, underscores and hyphens')
   }
   const unknown = Object.keys(declaration).find(key => !options.includes(key))
-  if (unknown !== undefined) refuse(`there is no option "${unknown}"; there are ${options.slice(2).join(', ')}`)
+  if (unknown !== undefined)
+    refuse(`there is no option "${unknown}"; there are ${options.slice(2).join(', ')}`)
   if (!['classic', 'consumer'].includes(protocol)) refuse('protocol is "classic" or "consumer"')
   if (!['committed', 'uncommitted'].includes(isolation)) refuse('isolation is "committed" or "uncommitted"')
   if (!isStart(start)) refuse('start is "earliest", "latest" or { timestampMs }')
   const defaultSessionMs = protocol === 'consumer' ? 45_000 : 10_000
   const { sessionTimeoutMs = defaultSessionMs, rebalanceTimeoutMs = 60_000 } = declaration
   if (!isDuration(sessionTimeoutMs, 1_000)) refuse('sessionTimeoutMs is a whole number from 1000 to 3600000')
-  if (!isDuration(rebalanceTimeoutMs, 1_000)) refuse('rebalanceTimeoutMs is a whole number from 1000 to 3600000')
+  if (!isDuration(rebalanceTimeoutMs, 1_000))
+    refuse('rebalanceTimeoutMs is a whole number from 1000 to 3600000')
   const { group = `${consumer.name}.${consumer.generation}`, instance = null } = declaration
   if (!isName(group)) refuse('group is a text of 1 to 249 characters')
   if (instance !== null && !isName(instance)) refuse('instance is a text of 1 to 249 characters')

@@ -5,7 +5,6 @@ import {
   encodeConsumerProtocolAssignment,
   encodeConsumerProtocolSubscription,
   heartbeatV4,
-  type JoinGroupResponse,
   joinGroupV9,
   leaveGroupV5,
   syncGroupV5,
@@ -18,6 +17,8 @@ import { answerOf, KafkaError, troubleOfCode } from './kafka-error.ts'
 
 const protocolName = 'cooperative-sticky'
 const memberIdRequired = 79
+
+type JoinGroupResponse = ReturnType<typeof joinGroupV9.parseResponse>
 
 export interface Joined {
   readonly memberId: string
@@ -72,9 +73,7 @@ export class ClassicRequests {
 
   async heartbeat({ id, epoch }: GroupMember): Promise<void> {
     const { group, instance } = this.#settings
-    await this.#ask('heartbeat', connection =>
-      heartbeatV4.api.async(connection, group, epoch, id, instance),
-    )
+    await this.#ask('heartbeat', connection => heartbeatV4.api.async(connection, group, epoch, id, instance))
   }
 
   async leave(memberId: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type ConsumerGroupHeartbeatResponse, consumerGroupHeartbeatV1 } from '@platformatic/kafka'
+import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
 import type { OncewardError } from '../../../errors.ts'
 import type { TopicSettings } from '../topic.ts'
 import { fencedInstance, unjoinable } from './classic-membership.ts'
@@ -12,6 +12,8 @@ import { type KafkaTrouble, troubleOf } from './kafka-error.ts'
 /** Brokers ask for one in five seconds; others wait that long to hear of a change. */
 const heartbeatMaxMs = 1_000
 const retryDelayMs = 300
+type HeartbeatAnswer = ReturnType<typeof consumerGroupHeartbeatV1.parseResponse>
+
 const [joinEpoch, leaveEpoch, leaveStaticEpoch] = [0, -1, -2]
 
 /**
@@ -90,7 +92,8 @@ export class ConsumerMembership implements Membership {
 
   /** Says after how many milliseconds the next one is due. */
   async #beat(): Promise<number> {
-    if (this.#member === null) this.#topicId = (await this.#connections.describeTopic(this.#settings.topic)).id
+    if (this.#member === null)
+      this.#topicId = (await this.#connections.describeTopic(this.#settings.topic)).id
     const member = this.#member
     const sent = now()
     const answer = await this.#send(member?.epoch ?? joinEpoch, [...this.#owned])
@@ -107,7 +110,7 @@ export class ConsumerMembership implements Membership {
     return this.#reconcile() ? 0 : answer.heartbeatIntervalMs
   }
 
-  #send(epoch: number, owned: readonly number[]): Promise<ConsumerGroupHeartbeatResponse> {
+  #send(epoch: number, owned: readonly number[]): Promise<HeartbeatAnswer> {
     const { group, instance, rebalanceTimeoutMs, topic } = this.#settings
     const leaves = epoch < joinEpoch
     const held = owned.length === 0 ? [] : [{ topicId: this.#topicId, partitions: [...owned] }]

@@ -7,6 +7,8 @@ import type { PartitionProgress } from '../../log/partition-progress.ts'
  * implementation speaks the wire itself; another could sit on librdkafka.
  */
 export interface KafkaClient {
+  /** Resolves when a broker has answered that speaks what is needed. Rejects with an OncewardError. */
+  check(): Promise<void>
   /** The topic as it is now; null when there is none. Rejects with what went wrong. */
   describe(): Promise<TopicFacts | null>
   /** First offset still there and the end of each partition. */
@@ -122,6 +124,8 @@ export interface Fetcher {
   leaderEpochAt(partition: number, offset: number): number
   /** Where reading goes on; null when the partition is not read. */
   positionOf(partition: number): number | null
+  /** Since the broker last said anything about the partition, or since it was added. */
+  silentMs(partition: number): number
   /** Forgets what is under way and what is known of leaders, and begins anew. */
   restart(): void
   close(): void
