@@ -62,11 +62,6 @@ export class PartitionLines {
     return results
   }
 
-  /** Forgets every sequence. Call only when nothing is in flight. */
-  reset(): void {
-    this.#lines.clear()
-  }
-
   /** Each topic once, however many records go to it: a cluster that is away is asked, and waited for, once. */
   async #describe(records: readonly TopicRecord[]) {
     const names = [...new Set(records.map(({ topic }) => topic))]
