@@ -5,7 +5,7 @@ import { type KafkaConnectionOptions, securityOf } from './connection-options.ts
  * Every purpose has connections of its own: a broker answers one connection's requests in order, so a commit behind a long poll takes as
  * long as the poll, and a heartbeat behind a join as long as the rebalance.
  */
-export type Purpose = 'join' | 'heartbeat' | 'commit' | 'fetch' | 'produce' | 'meta'
+export type Purpose = 'join' | 'heartbeat' | 'commit' | 'fetch' | 'poll' | 'produce' | 'meta'
 
 export interface Address {
   readonly host: string
@@ -18,6 +18,7 @@ export const requestTimeoutsMs: Readonly<Record<Purpose, number>> = {
   heartbeat: 10_000,
   commit: 10_000,
   fetch: 15_000,
+  poll: 15_000,
   produce: 15_000,
   meta: 10_000,
 }
