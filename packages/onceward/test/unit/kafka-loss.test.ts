@@ -85,8 +85,11 @@ describe('where a partition is read on', () => {
   })
 
   test('a log that was cut back goes on where the two logs part', () => {
-    const found = { kind: 'truncated', at: 140, leaderEpoch: 4 } as const
+    const found = { kind: 'truncated', at: 140, leaderEpoch: 4, bounds: { start: 100, end: 200 } } as const
     assert.deepEqual(outOfRange('t/0', at(150), found, 'broker')!.to, at(140))
+    const unknown = { ...found, at: null }
+    assert.deepEqual(outOfRange('t/0', at(150), unknown, 'store')!.to, at(100), 'markers recognise the rest')
+    assert.deepEqual(outOfRange('t/0', at(150), unknown, 'only')!.to, at(150), 'nothing would')
   })
 
   test('the error says what happened, how much, and what to do', () => {
