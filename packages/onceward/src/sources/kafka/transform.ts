@@ -4,14 +4,15 @@ import { errorText, OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
+import type { Member } from './client/kafka-client.ts'
 import type { TopicRecord } from './client/producer.ts'
-import { TransactionalProducer } from './client/transactions.ts'
+import { type ConsumedOffset, type GroupMember, TransactionalProducer } from './client/transactions.ts'
 import { WireClient } from './client/wire-client.ts'
 import { settingsOf, type TopicOptions, topic } from './topic.ts'
 import { type InputBatch, TransformInput } from './transform-input.ts'
 import {
-  type TransformInputRecord,
-  type TransformOutput,
+  type KafkaTransformInput,
+  type KafkaTransformOutput,
   toDeadLetter,
   toOutgoing,
 } from './transform-records.ts'
@@ -36,8 +37,8 @@ export interface KafkaTransformOptions
   readonly instance?: string
   /** From a record to what follows from it: pure, because it may run again. Records of a partition come in order, one at a time. */
   readonly map: (
-    record: TransformInputRecord,
-  ) => readonly TransformOutput[] | Promise<readonly TransformOutput[]>
+    record: KafkaTransformInput,
+  ) => readonly KafkaTransformOutput[] | Promise<readonly KafkaTransformOutput[]>
   /** Where records go on which `map` throws, in the same transaction. Without one the transform halts and commits nothing. */
   readonly deadLetter?: string
   /** Records in one transaction at most. Default 1000. A transaction costs about 20 ms, however many it holds. */
@@ -97,6 +98,7 @@ class Transform implements KafkaTransform {
   readonly #stopping = new AbortController()
   readonly #tally = { records: 0, outputs: 0, transactions: 0, aborted: 0 }
   #input: TransformInput | null = null
+  #last: Promise<unknown> = Promise.resolve()
   #fences = 0
   #failure: OncewardError | null = null
 
@@ -136,6 +138,7 @@ class Transform implements KafkaTransform {
         settings: this.#settings,
         partitions: partitions.length,
         log: this.#log,
+        begin: (member, offsets) => this.#begin(member, offsets),
         onHalt: error => this.#halt(error),
       })
       void this.#run(this.#input).catch(error => {
@@ -159,13 +162,7 @@ class Transform implements KafkaTransform {
     for (;;) {
       const batch = await input.next(this.#options.batchMax ?? 1_000)
       if (batch === null) break
-      let committed = false
-      try {
-        committed = await this.#transact(batch, input)
-        this.#fences = 0
-      } catch (error) {
-        await this.#recover(error)
-      }
+      const committed = await this.#commitOrRecover(batch, input)
       input.conclude(batch, committed)
       if (!committed && !this.#stopping.signal.aborted) {
         this.#tally.aborted++
@@ -175,15 +172,27 @@ class Transform implements KafkaTransform {
     await this.#close()
   }
 
-  /** True when all of it is committed; false when a partition went before the offsets were sent. */
-  async #transact(batch: InputBatch, input: TransformInput): Promise<boolean> {
-    const outputs: TopicRecord[] = []
-    for (const record of batch.records) outputs.push(...(await this.#apply(record)))
+  /** The function runs before the transaction is opened, which then stands for milliseconds. */
+  async #commitOrRecover(batch: InputBatch, input: TransformInput): Promise<boolean> {
+    try {
+      const outputs: TopicRecord[] = []
+      for (const record of batch.records) outputs.push(...(await this.#apply(record)))
+      return await this.#alone(() => this.#transact(batch, outputs, input))
+    } catch (error) {
+      if (halting.includes(codeOf(error))) this.#halt(error)
+      return false
+    }
+  }
+
+  /** True when all of it is committed; false when a partition of it is another's by now. */
+  async #transact(
+    batch: InputBatch,
+    outputs: readonly TopicRecord[],
+    input: TransformInput,
+  ): Promise<boolean> {
     if (!input.isOurs(batch)) return false
     if (outputs.length > 0) await this.#producer.send(outputs)
-    const { id: memberId, epoch: generation } = batch.member
-    const { group: groupId, instance: instanceId } = this.#settings
-    await this.#producer.sendOffsets({ groupId, generation, memberId, instanceId }, batch.offsets)
+    await this.#producer.sendOffsets(this.#memberOf(batch.member), batch.offsets)
     if (!input.isOurs(batch)) {
       await this.#producer.abort()
       return false
@@ -195,7 +204,36 @@ class Transform implements KafkaTransform {
     return true
   }
 
-  async #apply(record: TransformInputRecord): Promise<readonly TopicRecord[]> {
+  async #begin(member: Member, offsets: readonly ConsumedOffset[]): Promise<void> {
+    await this.#alone(async () => {
+      if (!member.live) throw new Error('not a member of the group any more')
+      await this.#producer.sendOffsets(this.#memberOf(member), offsets)
+      await this.#producer.commit()
+    })
+  }
+
+  /** One transaction at a time, and none before the last one is out of the way. */
+  #alone<T>(transact: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(async () => {
+      try {
+        const done = await transact()
+        this.#fences = 0
+        return done
+      } catch (error) {
+        await this.#recover(error)
+        throw error
+      }
+    })
+    this.#last = result.catch(() => {})
+    return result
+  }
+
+  #memberOf({ id: memberId, epoch: generation }: Member): GroupMember {
+    const { group: groupId, instance: instanceId } = this.#settings
+    return { groupId, generation, memberId, instanceId }
+  }
+
+  async #apply(record: KafkaTransformInput): Promise<readonly TopicRecord[]> {
     const { map, deadLetter, group } = this.#options
     try {
       return (await map(record)).map(output => toOutgoing(output, record))
@@ -212,10 +250,9 @@ class Transform implements KafkaTransform {
 
   /** Leaves the producer ready, or the transform halted. */
   async #recover(error: unknown): Promise<void> {
-    const code = error instanceof OncewardError ? error.code : 'consumer_halted'
     this.#log.warn('transaction not committed; its records are read again', { reason: errorText(error, 500) })
-    if (halting.includes(code)) this.#halt(error)
-    if (code === 'producer_fenced' && ++this.#fences >= fencesMax) this.#halt(rivalled(this.#options))
+    if (codeOf(error) === 'producer_fenced' && ++this.#fences >= fencesMax)
+      this.#halt(rivalled(this.#options))
     while (this.#producer.state !== 'ready') {
       try {
         if (this.#producer.state === 'lost') await this.#producer.start()
@@ -248,6 +285,10 @@ class Transform implements KafkaTransform {
     if (this.#failure === null) this.#done.resolve()
     else this.#done.reject(this.#failure)
   }
+}
+
+function codeOf(error: unknown): OncewardError['code'] {
+  return error instanceof OncewardError ? error.code : 'consumer_halted'
 }
 
 function rivalled({ instance, group }: KafkaTransformOptions): OncewardError {
