@@ -18,7 +18,7 @@ export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'):
       const scope = { after: (hook: () => unknown) => void hooks.push(hook) } as unknown as TestContext
       const kafka = await openKafka(scope)
       const proxy = await startKafkaProxy(scope, bootstrap)
-      const name = await kafka.createTopic({ partitions: 4 })
+      const name = await kafka.createTopic({ partitions: 4, configs: { 'max.message.bytes': '2000000' } })
       const group = randomName('conformance')
       const declaration = topic(name, { group, protocol, start: 'earliest', sessionTimeoutMs: 10_000 })
       const create = () => createKafkaSource(declaration, { bootstrap: proxy.bootstrap })
