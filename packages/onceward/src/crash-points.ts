@@ -8,6 +8,8 @@ export const crashPoints = {
   'batch.claimed': 'Markers are inserted but not committed: the rollback removes them.',
   'batch.applied': "The handler's writes are in the open transaction: they vanish with the markers.",
   'batch.concluded': 'All is written, COMMIT not sent: everything vanishes together.',
+  'batch.fenced':
+    "A log's partitions are proven ours and their position is moved, COMMIT not sent: the position vanishes with the effects.",
   'batch.committed': 'Effects are durable, the broker not told: redelivery is recognised as a duplicate.',
   'batch.settled': 'The broker was told: at worst the acknowledgement is still in a buffer and is repeated.',
   'drain.begun': 'Draining, nothing new is taken: unfinished deliveries go back unsettled.',

@@ -1,92 +1,13 @@
+import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
-import { nearestName } from './nearest-name.ts'
+import { failureClasses, properties, risks } from './known-names.ts'
+import { settleProblems } from './settle-problems.ts'
 
 export interface ContractProblem {
   readonly place: string
   readonly text: string
   readonly kind: 'wrong' | 'not built'
 }
-
-const sections = {
-  contract: [
-    'name',
-    'generation',
-    'owner',
-    'description',
-    'risk',
-    'source',
-    'message',
-    'identity',
-    'order',
-    'effect',
-    'failure',
-    'batch',
-    'replay',
-    'retention',
-    'objectives',
-    'handlerVersion',
-    'handle',
-    'handleBatch',
-  ],
-  identity: [
-    'id',
-    'businessKey',
-    'businessDigest',
-    'orderKey',
-    'eventId',
-    'idempotencyKey',
-    'aggregateId',
-    'aggregateVersion',
-    'correlationId',
-    'causationId',
-    'type',
-    'producer',
-    'schemaVersion',
-  ],
-  message: ['schema', 'codec', 'limits', 'digestHeaders'],
-  effect: ['kind', 'external'],
-  failure: ['attemptsMax', 'delayMs', 'delayMaxMs', 'mode', 'classes', 'deadLetter'],
-  batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
-  'message.limits': [
-    'bytesMax',
-    'depthMax',
-    'keysMax',
-    'headersMax',
-    'headerBytesMax',
-    'decompressedBytesMax',
-  ],
-  target: [
-    'url',
-    'method',
-    'headers',
-    'keyHeader',
-    'timeoutMs',
-    'attemptsMax',
-    'retryDelayMs',
-    'retryDelayMaxMs',
-    'concurrencyMax',
-  ],
-}
-const properties = [
-  'messageId',
-  'correlationId',
-  'type',
-  'contentType',
-  'contentEncoding',
-  'appId',
-  'timestampMs',
-]
-const risks = ['money', 'regulatory', 'notification', 'projection', 'telemetry', 'low value']
-const failureClasses = [
-  'transient',
-  'overload',
-  'rate limited',
-  'business conflict',
-  'validation',
-  'poison',
-  'configuration',
-  'corruption',
-]
 
 /** Every problem of a contract at once. Pure; also usable on data that is no contract at all. */
 export function contractProblems(contract: ConsumerContract): ContractProblem[] {
@@ -113,7 +34,6 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
     wrong('source', "must be made by a source's own function, such as queue('payments.q')")
   }
   if (contract.order !== undefined) oneOf(contract.order, ['none', 'key', 'partition'], 'order', wrong)
-  if (contract.order === 'partition') notBuilt('order', "'partition'")
   if ((contract.handle === undefined) === (contract.handleBatch === undefined)) {
     wrong('handle', 'give exactly one of handle (per message) and handleBatch (per batch)')
   }
@@ -129,10 +49,9 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   effectProblems(contract, wrong, notBuilt)
   failureProblems(contract, wrong, notBuilt)
   batchProblems(contract, wrong)
+  settleProblems(contract, wrong)
   return problems
 }
-
-type Report = (place: string, text: string) => void
 
 function identityProblems(contract: ConsumerContract, wrong: Report): void {
   const identity = contract.identity
@@ -141,7 +60,7 @@ function identityProblems(contract: ConsumerContract, wrong: Report): void {
   if (identity.id === undefined)
     wrong('identity.id', 'is missing: without a stable id no duplicate can be recognised')
   for (const [name, from] of Object.entries(identity)) {
-    if (typeof from === 'function') continue
+    if (typeof from === 'function' || (name === 'id' && from === 'position')) continue
     const named = isRecord(from) && (typeof from.header === 'string' || typeof from.property === 'string')
     if (isRecord(from) && typeof from.property === 'string') {
       oneOf(from.property, properties, `identity.${name}`, wrong)
@@ -223,6 +142,14 @@ function failureProblems(contract: ConsumerContract, wrong: Report, notBuilt: Re
   const mode = String(failure.mode ?? 'block')
   if (['defer', 'retry queue', 'retry topic'].includes(mode)) notBuilt('failure.mode', `'${mode}'`)
   else oneOf(mode, ['block'], 'failure.mode', wrong)
+  if (failure.exhausted !== undefined) {
+    oneOf(failure.exhausted, ['set aside', 'stop'], 'failure.exhausted', wrong)
+    if (failure.exhausted === 'stop' && (contract.order ?? 'none') === 'none')
+      wrong(
+        'failure.exhausted',
+        "'stop' holds a lane, and order 'none' has none: use order 'key' or 'partition'",
+      )
+  }
   for (const [code, failureClass] of Object.entries(failure.classes ?? {})) {
     oneOf(failureClass, failureClasses, `failure.classes.${code}`, wrong)
   }
@@ -244,28 +171,4 @@ function batchProblems(contract: ConsumerContract, wrong: Report): void {
   wholeNumber(batch.deliveriesMax, 'batch.deliveriesMax', 1, 65_535, wrong)
   wholeNumber(batch.bytesMax, 'batch.bytesMax', 1, 2 ** 40, wrong)
   wholeNumber(batch.handlerTimeoutMs, 'batch.handlerTimeoutMs', 1, 2 ** 31 - 1, wrong)
-}
-
-function unknownKeys(value: object, section: keyof typeof sections, prefix: string, wrong: Report): void {
-  for (const key of Object.keys(value)) {
-    if (sections[section].includes(key)) continue
-    const near = nearestName(key, sections[section])
-    wrong(`${prefix}${key}`, `is not a known key${near === null ? '' : `; did you mean '${near}'?`}`)
-  }
-}
-
-function oneOf(value: unknown, allowed: readonly string[], place: string, wrong: Report): void {
-  if (typeof value === 'string' && allowed.includes(value)) return
-  wrong(place, `must be one of ${allowed.map(a => `'${a}'`).join(', ')}`)
-}
-
-function wholeNumber(value: unknown, place: string, min: number, max: number, wrong: Report): void {
-  if (value === undefined) return
-  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
-    wrong(place, `must be a whole number from ${min} to ${max}`)
-  }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value)
 }

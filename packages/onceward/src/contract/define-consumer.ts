@@ -65,7 +65,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       digestHeaders: message.digestHeaders ?? [],
     },
     failure: {
-      attemptsMax: 5,
+      attemptsMax: contract.settle?.when === 'before effect' ? 1 : 5,
       delayMs: 1_000,
       delayMaxMs: 60_000,
       mode: 'block' as const,

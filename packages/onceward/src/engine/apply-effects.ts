@@ -40,7 +40,7 @@ export async function applyEffects<M, Tx>(
 }
 
 /**
- * Fresh, without a fact yet, and not behind a message of its order key that did not get through, or that waits for the fate
+ * Fresh, without a fact yet, and not behind a message of its lane that did not get through, or that waits for the fate
  * of another one with its business key.
  */
 function dueMessages<M>(
@@ -53,10 +53,10 @@ function dueMessages<M>(
   const stopped = new Set<string>()
   return batch.filter((received): received is ReadableMessage<M> => {
     if (!received.readable) return false
-    const { orderKey } = received.envelope
+    const { lane } = received
     const fact = facts.get(received)
     const waits = repeats.has(received) && repeats.get(received)!.id !== received.id
-    if (orderKey !== null && (waits || (fact !== undefined && stopsLane(fact)))) stopped.add(orderKey)
-    return mayRun.has(received) && fact === undefined && (orderKey === null || !stopped.has(orderKey))
+    if (lane !== null && (waits || (fact !== undefined && stopsLane(fact)))) stopped.add(lane)
+    return mayRun.has(received) && fact === undefined && (lane === null || !stopped.has(lane))
   })
 }

@@ -1,5 +1,6 @@
 import type { BusinessClaim, Claim, StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
+import { appliedByPosition, type StoredPositions } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
@@ -15,6 +16,8 @@ export interface Claims<M = unknown> {
   readonly claimed: ReadonlySet<Received<M>>
   /** Those whose business key this transaction inserted. */
   readonly keyed: ReadonlySet<Received<M>>
+  /** Where a log stands in the store; null unless it had to be asked. */
+  readonly stored: StoredPositions | null
 }
 
 /** Claims every identified message of a batch, then the business keys, then asks which order keys are blocked. */
@@ -23,6 +26,7 @@ export async function claimBatch<M, Tx>(
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<Claims<M>> {
+  if (spine.consumer.dedup === 'checkpoint') return claimByPosition(batch, session, spine)
   const facts = new Map<Received<M>, Fact>()
   const repeats = new Map<Received<M>, Received<M>>()
   const firstById = new Map<string, Received<M>>()
@@ -43,7 +47,25 @@ export async function claimBatch<M, Tx>(
   }
   const keyed = new Set<Received<M>>()
   const unique = await claimBusinessKeys(fresh, facts, repeats, keyed, session)
-  return { fresh: await passUnblocked(unique, facts, session, spine), facts, repeats, claimed, keyed }
+  const passed = await passUnblocked(unique, facts, session, spine)
+  return { fresh: passed, facts, repeats, claimed, keyed, stored: null }
+}
+
+/** No marker is written: what the position does not cover is fresh. */
+async function claimByPosition<M, Tx>(
+  batch: readonly Received<M>[],
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Claims<M>> {
+  const { stored, applied } = await appliedByPosition(batch, session, spine)
+  const facts = new Map<Received<M>, Fact>()
+  const fresh: ReadableMessage<M>[] = []
+  for (const received of batch) {
+    if (applied.has(received)) facts.set(received, { kind: 'seen', status: 'applied', sameDigest: true })
+    else if (received.readable) fresh.push(received)
+    else facts.set(received, { kind: 'unreadable', problem: received.problem })
+  }
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), stored }
 }
 
 async function claimMarkers<M, Tx>(

@@ -26,7 +26,7 @@ export async function concludeBatch<M, Tx>(
     decisions.set(received, decideOutcome(fact, facts, spine.consumer.failure))
   }
   for (const [received, fact] of facts) decide(received, fact)
-  decideBehind(claims, decisions, decide)
+  decideBehind(claims, decisions, decide, spine.consumer.order)
   const decideRepeat = (received: Received<M>, first: Received<M>) => {
     const before = claims.repeats.get(first)
     if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)
@@ -83,23 +83,32 @@ function decideBehind<M>(
   claims: Claims<M>,
   decisions: ReadonlyMap<Received<M>, Decision>,
   decide: (received: Received<M>, fact: Fact) => void,
+  order: 'none' | 'key' | 'partition',
 ): void {
   const leaders = new Map<string, Decision>()
   for (const received of claims.fresh) {
-    const key = received.envelope.orderKey ?? ''
+    const lane = received.lane ?? ''
     const decision = decisions.get(received)
     if (decision === undefined) {
-      const leader = leaders.get(key)
-      decide(received, { kind: 'behind', leader: leaderState(leader), delayMs: leader?.retryDelayMs ?? 0 })
+      const leader = leaders.get(lane)
+      decide(received, {
+        kind: 'behind',
+        leader: leaderState(leader, order),
+        delayMs: leader?.retryDelayMs ?? 0,
+      })
     } else if (decision.outcome !== 'applied' && decision.outcome !== 'ignored') {
-      leaders.set(key, decision)
+      leaders.set(lane, decision)
     }
   }
 }
 
-function leaderState(leader: Decision | undefined): 'retry' | 'parked' | 'gone' {
+/** A key waits behind its parked message; a partition goes on past what was set aside. */
+function leaderState(
+  leader: Decision | undefined,
+  order: 'none' | 'key' | 'partition',
+): 'retry' | 'parked' | 'gone' {
   if (leader?.outcome === 'retry') return 'retry'
-  return leader?.outcome === 'parked' ? 'parked' : 'gone'
+  return leader?.outcome === 'parked' && order === 'key' ? 'parked' : 'gone'
 }
 
 /** A repeat inside the batch depends on the first: it is a duplicate only of something that will be durable. */

@@ -6,12 +6,14 @@ import { errorText, OncewardError } from '../errors.ts'
 import { createMessageReader, type MessageReader } from '../message/read-message.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { assertKeepable } from './assert-keepable.ts'
 import { BatchSize } from './batch-size.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
+import { type Desk, decideBatch } from './decide-batch.ts'
 import { HeldRetries } from './held-retries.ts'
 import { Lanes } from './lanes.ts'
-import { type Decided, processBatch, type Spine } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
+import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
 import { Turns } from './turns.ts'
@@ -42,7 +44,7 @@ export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted
  */
 export class ConsumerProcess<M, Tx> {
   readonly #options: ConsumerOptions<M, Tx>
-  readonly #lanes: Lanes
+  readonly #lanes = new Lanes()
   readonly #read: MessageReader<M>
   readonly #size: BatchSize
   readonly #tally = new Tally()
@@ -51,27 +53,27 @@ export class ConsumerProcess<M, Tx> {
   readonly #done = Promise.withResolvers<void>()
   readonly #held: HeldRetries
   readonly #watch: StoreWatch<Tx>
+  readonly #settling: Settling
   #state: ConsumerState = 'new'
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #receiving = false
   #batchesInFlight = 0
-  /** Batches not settled yet, and the end of the last one's settling. */
-  #settling = 0
   /** Batches waiting for a lock or for the store: nobody waits for them. */
   #pausedBatches = 0
-  #settled: Promise<void> = Promise.resolve()
-  /** Batches under way, each with the end of its settling, or of its first try when that failed. */
-  readonly #running = new Map<readonly Received[], Promise<void>>()
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
-    this.#lanes = new Lanes(options.consumer.order === 'key')
     this.#read = createMessageReader(options.consumer)
     this.#size = new BatchSize(options.consumer.batch)
     const { store, world, consumer } = options
-    const isLive = ({ delivery }: Received) => this.#subscription!.isLive(delivery)
-    this.#held = new HeldRetries(this.#lanes, world.timers, isLive, () => this.#pump())
+    this.#held = new HeldRetries(
+      this.#lanes,
+      world.timers,
+      received => this.#isLive(received),
+      () => this.#pump(),
+    )
+    this.#settling = new Settling(consumer.name, world, this.#tally)
     this.#watch = new StoreWatch(
       store,
       world,
@@ -97,12 +99,7 @@ export class ConsumerProcess<M, Tx> {
 
   async start(): Promise<void> {
     const { consumer, source, store, world, instance, mode = 'live' } = this.#options
-    if (consumer.order !== 'none' && !source.capabilities.order[consumer.order]) {
-      throw new OncewardError(
-        'configuration',
-        `Consumer ${consumer.name} wants order '${consumer.order}', which ${source.name} cannot keep as declared. Nothing was started. On RabbitMQ declare the queue with singleActiveConsumer; on PostgreSQL with keyOrder.`,
-      )
-    }
+    assertKeepable(consumer, source)
     this.#enrolment = await store.enroll({
       name: consumer.name,
       generation: consumer.generation,
@@ -128,6 +125,10 @@ export class ConsumerProcess<M, Tx> {
         onRevoke: partitions => this.#revoke(partitions),
       },
     })
+    const subscription = this.#subscription
+    if (subscription.lag !== undefined) {
+      this.#stopWatchingLag = world.metrics.watchLag(consumer.name, () => subscription.lag!())
+    }
     this.#state = 'running'
     world.log.info('consumer running', { consumer: consumer.name, source: source.name, mode })
     this.#pump()
@@ -156,7 +157,7 @@ export class ConsumerProcess<M, Tx> {
     const { batch } = this.#options.consumer
     while (this.#batchesInFlight < batch.inFlightMax && this.#worthStarting()) {
       this.#batchesInFlight++
-      void this.#runBatch(this.#lanes.cut(this.#size.now, batchBytesMax))
+      void this.#runBatch(this.#lanes.cut(this.#size.now, batchBytesMax) as Received<M>[])
     }
     if (this.#batchesInFlight < batch.inFlightMax && !this.#receiving) void this.#receive()
   }
@@ -195,30 +196,25 @@ export class ConsumerProcess<M, Tx> {
     world.reach('batch.received')
   }
 
-  async #runBatch(batch: readonly Received[]): Promise<void> {
+  async #runBatch(batch: readonly Received<M>[]): Promise<void> {
     const { world } = this.#options
     const began = world.clock.nowMs()
-    const earlier = this.#settled
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#settled = promise
-    this.#running.set(batch, promise)
-    this.#settling++
+    const settlement = this.#settling.begin(batch, this.#tellingTime(), this.#subscription!)
     let inFlight = 1
     const leaveSlot = () => {
       this.#batchesInFlight -= inFlight
       inFlight = 0
     }
     try {
-      const decided = await this.#processUntilDecided(batch as readonly Received<M>[], resolve)
+      await settlement.before()
+      const decided = await decideBatch(batch, this.#deskFor(settlement))
       this.#options.onCommitted?.()
       this.#size.took(batch.length, world.clock.nowMs() - began)
       this.#held.hold(decided)
       this.#lanes.release(batch)
       leaveSlot()
       this.#pump()
-      // In order of starting: a broker can be told of a gapless run in one word, of single ones only one by one.
-      await earlier
-      await this.#settle(decided)
+      await settlement.after(decided)
     } catch (error) {
       // While stopping, a batch that cannot be finished simply stays unsettled and goes back.
       const givenUp =
@@ -226,73 +222,52 @@ export class ConsumerProcess<M, Tx> {
       if (!givenUp) this.#halt(error)
     } finally {
       leaveSlot()
-      this.#settling--
-      this.#running.delete(batch)
-      resolve()
+      settlement.end()
     }
     this.#pump()
   }
 
-  /**
-   * Runs the spine again for as long as the store is away; the deliveries stay unsettled. A batch that fails again and again while
-   * the store answers in between has somebody in it who is the cause: from then on it is taken apart.
-   */
-  async #processUntilDecided(
-    batch: readonly Received<M>[],
-    onPause: () => void,
-  ): Promise<readonly Decided<M>[]> {
-    let current = batch
-    for (let failures = 0; ; failures++) {
-      await this.#watch.present()
-      try {
-        return current.length === 0 ? [] : await processBatch(current, this.#spine(failures >= patience))
-      } catch (error) {
-        if (!(error instanceof StorePaused) || this.#leaving.signal.aborted) throw error
-        onPause()
-        this.#pausedBatches++
-        await this.#watch.pause(error, failures).finally(() => this.#pausedBatches--)
-        if (this.#state === 'draining' && error.trouble === 'unavailable') throw error
-        current = current.filter(({ delivery }) => this.#subscription!.isLive(delivery))
-      }
-    }
+  #tellingTime(): TellingTime {
+    const { consumer, source } = this.#options
+    if (consumer.settle.when === 'before effect') return 'first'
+    return source.capabilities.positions ? 'log' : 'queue'
   }
 
-  #spine(suspicious: boolean): Spine<M, Tx> {
+  #deskFor(settlement: Settlement): Desk<M, Tx> {
     const { consumer, store, world, mode = 'live' } = this.#options
-    const enrolment = this.#enrolment!
+    const subscription = this.#subscription!
+    const when = this.#tellingTime()
     return {
-      consumer,
-      store,
-      enrolment,
-      mode,
-      world,
-      signal: this.#leaving.signal,
-      turns: this.#turns,
-      suspicious,
+      watch: this.#watch,
+      subscription,
+      isLive: received => this.#isLive(received),
+      waits: () => this.#state === 'running',
+      onPause: () => {
+        settlement.pass()
+        this.#pausedBatches++
+        return () => this.#pausedBatches--
+      },
+      spine: (suspicious, mayHaveCommitted) => ({
+        consumer,
+        store,
+        enrolment: this.#enrolment!,
+        mode,
+        world,
+        signal: this.#leaving.signal,
+        turns: this.#turns,
+        suspicious,
+        log:
+          when === 'log'
+            ? { mayHaveCommitted, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
+            : null,
+        onCommitted: settlement.committed,
+      }),
     }
   }
 
-  async #settle(decided: readonly Decided<M>[]): Promise<void> {
-    const { consumer, world } = this.#options
-    const durable: Delivery[] = []
-    const counts = new Map<string, number>()
-    let applied = 0
-    let conflicts = 0
-    for (const { received, decision } of decided) {
-      if (decision.outcome !== 'retry') durable.push(received.delivery)
-      if (decision.outcome === 'applied') applied++
-      else counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
-      if (decision.code === 'conflict') conflicts++
-    }
-    if (applied > 0) counts.set('applied', applied)
-    for (const [outcome, count] of counts) world.metrics.decided(consumer.name, outcome, count)
-    if (conflicts > 0) world.metrics.conflicts(consumer.name, conflicts)
-    this.#tally.decided(counts, conflicts)
-    if (durable.length === 0) return
-    const { missed } = await this.#subscription!.settle(durable)
-    if (missed > 0) world.metrics.settleMissed(consumer.name, missed)
-    this.#tally.missed(missed)
-    world.reach('batch.settled')
+  /** Told first, a delivery is ours alone, whatever the broker says later. */
+  #isLive({ delivery }: Received): boolean {
+    return this.#options.consumer.settle.when === 'before effect' || this.#subscription!.isLive(delivery)
   }
 
   /** Partitions of a log are going: forgets what no batch has taken, and waits for the batches that have some of them. */
@@ -300,8 +275,7 @@ export class ConsumerProcess<M, Tx> {
     const going = new Set(partitions)
     const goes = ({ delivery }: Received) => going.has(delivery.partition)
     this.#lanes.forget(goes)
-    const under = [...this.#running].filter(([batch]) => batch.some(goes))
-    await Promise.all(under.map(([, settled]) => settled))
+    await this.#settling.without(goes)
   }
 
   #onSourceEvent(event: SourceEvent): void {
@@ -324,14 +298,16 @@ export class ConsumerProcess<M, Tx> {
   }
 
   #closeIfIdle(): void {
-    if (this.#state === 'draining' && this.#settling === 0) void this.#close()
+    if (this.#state === 'draining' && this.#settling.idle) void this.#close()
   }
 
   #closing: Promise<void> | null = null
+  #stopWatchingLag: () => void = () => {}
 
   #close(): Promise<void> {
     this.#closing ??= (async () => {
       this.#held.cancelAll()
+      this.#stopWatchingLag()
       await this.#subscription?.close()
       if (this.#state === 'halted') return
       if (this.#enrolment !== null) await this.#options.store.closeRun(this.#enrolment).catch(() => {})
@@ -342,9 +318,6 @@ export class ConsumerProcess<M, Tx> {
     return this.#closing
   }
 }
-
-/** Failures of one batch, the store answering in between, after which the cause is looked for inside it. */
-const patience = 5
 
 /** Bytes of bodies in one transaction at most; a single larger message still gets its own. */
 const batchBytesMax = 8 * 1024 * 1024

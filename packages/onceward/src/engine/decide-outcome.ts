@@ -6,6 +6,7 @@ export interface FailurePolicy {
   readonly attemptsMax: number
   readonly delayMs: number
   readonly delayMaxMs: number
+  readonly exhausted: 'set aside' | 'stop'
 }
 
 /** Attempts so far, this one included, and a number in [0, 1) for the jitter. */
@@ -73,7 +74,7 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
     case 'reject':
       return { ...decision('dead-lettered', verdict.reason), ...said, status: 'dead' }
     case 'retry':
-      if (attempt.attempts >= policy.attemptsMax) {
+      if (attempt.attempts >= policy.attemptsMax && policy.exhausted === 'set aside') {
         return { ...decision('parked', `attempts exhausted: ${verdict.reason}`), ...said, status: 'parked' }
       }
       return { ...decision('retry', verdict.reason), ...said, retryDelayMs: verdict.delayMs ?? 0 }
@@ -87,7 +88,10 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
     error: failure.error,
     attempts: attempt.attempts,
   }
-  switch (terminalPlace(failure)) {
+  const place = terminalPlace(failure)
+  const again = { ...decision('retry', failure.error), ...met, retryDelayMs: retryDelayMs(attempt, policy) }
+  if (policy.exhausted === 'stop' && place !== 'halted') return again
+  switch (place) {
     case 'halted':
       return { ...decision('halted', failure.error), ...met }
     case 'dead':
@@ -98,7 +102,7 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
       if (attempt.attempts >= policy.attemptsMax || !retryable(failure)) {
         return { ...decision('parked', failure.error), ...met, status: 'parked' }
       }
-      return { ...decision('retry', failure.error), ...met, retryDelayMs: retryDelayMs(attempt, policy) }
+      return again
   }
 }
 

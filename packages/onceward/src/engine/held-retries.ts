@@ -5,7 +5,7 @@ import type { Decided } from './process-batch.ts'
 
 /**
  * Deliveries waiting, unsettled, for their next attempt. Their attempts are counted in the store, so a crash loses nothing but
- * the rest of the delay: the broker hands them over again. Under key order the whole lane waits behind its head.
+ * the rest of the delay: the broker hands them over again. Ordered, the whole lane waits behind its head.
  */
 export class HeldRetries {
   readonly #lanes: Lanes
@@ -29,7 +29,7 @@ export class HeldRetries {
     const groups = new Map<string | Received, { delayMs: number; messages: Received[] }>()
     for (const { received, decision } of decided) {
       if (decision.outcome !== 'retry') continue
-      const lane = (received.readable ? received.envelope.orderKey : null) ?? received
+      const lane = received.lane ?? received
       const group = groups.get(lane)
       if (group === undefined) groups.set(lane, { delayMs: decision.retryDelayMs, messages: [received] })
       else group.messages.push(received)

@@ -1,20 +1,15 @@
 import type { Received } from '../message/received.ts'
 
 /**
- * The queue between reading and processing. Unordered work is one list; key-ordered work is one lane per key.
+ * The queue between reading and processing. Unordered work is one list; ordered work is one lane per key or partition.
  * A lane is idle (not in the map), queued (has messages, may be cut), busy (part of a batch in flight) or
  * waiting (its head is to be retried at a time). Only queued lanes are cut, so a lane is in at most one
  * batch, and what comes back goes to its head.
  */
 export class Lanes {
-  readonly #ordered: boolean
   #unordered: Received[] = []
   readonly #lanes = new Map<string, Lane>()
   readonly #queued = new Set<Lane>()
-
-  constructor(ordered: boolean) {
-    this.#ordered = ordered
-  }
 
   /** Messages that a batch could take now. */
   get ready(): number {
@@ -24,9 +19,8 @@ export class Lanes {
   }
 
   push(received: Received): void {
-    const key = this.#ordered && received.readable ? received.envelope.orderKey : null
-    if (key === null) this.#unordered.push(received)
-    else this.#queueBehind(key, received)
+    if (received.lane === null) this.#unordered.push(received)
+    else this.#queueBehind(received.lane, received)
   }
 
   /** Takes a batch, whole lanes first come first served, and marks their lanes busy. */
@@ -107,9 +101,8 @@ export class Lanes {
     lane.messages.push(received)
   }
 
-  #laneOf(received: Received): Lane | undefined {
-    const key = this.#ordered && received.readable ? received.envelope.orderKey : null
-    return key === null ? undefined : this.#lanes.get(key)
+  #laneOf({ lane }: Received): Lane | undefined {
+    return lane === null ? undefined : this.#lanes.get(lane)
   }
 }
 

@@ -47,7 +47,7 @@ export interface Decision {
   readonly attempts: number
 }
 
-/** Under key order, what comes after such a message must wait. */
+/** Where order counts, what comes after such a message in its lane must wait. */
 export function stopsLane(fact: Fact): boolean {
   return fact.kind === 'failed' || (fact.kind === 'verdict' && fact.verdict.kind !== 'ignore')
 }

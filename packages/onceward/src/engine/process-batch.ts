@@ -6,6 +6,7 @@ import type { Surroundings } from '../surroundings.ts'
 import { applyEffects } from './apply-effects.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
+import { type LogSide, passFence } from './log-fence.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { recoverRound, splitBatch } from './recover-round.ts'
 import type { Turns } from './turns.ts'
@@ -29,6 +30,10 @@ export interface Spine<M = unknown, Tx = unknown> {
    * of waiting for a better time.
    */
   readonly suspicious?: boolean
+  /** On logs whose position the store guards; null on queues. */
+  readonly log: LogSide | null
+  /** Called after every commit, before anything else can happen. */
+  readonly onCommitted: (decided: readonly Decided<M>[]) => void
 }
 
 export interface Decided<M = unknown> {
@@ -54,6 +59,7 @@ export async function processBatch<M, Tx>(
     try {
       const decided = await commitRound(batch, known, spine)
       spine.world.reach('batch.committed')
+      spine.onCommitted(decided)
       return decided
     } catch (error) {
       if (spine.signal.aborted) throw error
@@ -79,6 +85,10 @@ async function commitRound<M, Tx>(
       world.reach('batch.applied')
       const decided = await concludeBatch(batch, claims, facts, session, spine)
       world.reach('batch.concluded')
+      if (spine.log !== null) {
+        await passFence(batch, decided, claims.stored, session, spine)
+        world.reach('batch.fenced')
+      }
       return decided
     })
   } finally {

@@ -104,7 +104,7 @@ export async function splitBatch<M, Tx>(
 
 /** Unordered messages share nothing but their id: a repeat must not overtake its first. */
 function laneOf(received: Received): string {
-  return (received.readable ? received.envelope.orderKey : null) ?? `id:${received.id}`
+  return received.lane ?? `id:${received.id}`
 }
 
 function pause<M, Tx>(spine: Spine<M, Tx>, delayMs: number): Promise<void> {

@@ -87,7 +87,7 @@ function lanesOf<M, Tx>(
   due: readonly ReadableMessage<M>[],
   { consumer }: Spine<M, Tx>,
 ): ReadableMessage<M>[][] {
-  if (consumer.order === 'key') return [...Map.groupBy(due, received => received.envelope.orderKey!).values()]
+  if (consumer.order !== 'none') return [...Map.groupBy(due, received => received.lane!).values()]
   if (consumer.identity.aggregateId === undefined) return due.map(received => [received])
   const aggregate = (received: ReadableMessage<M>) => received.envelope.aggregateId ?? ''
   return due.toSorted((a, b) => (aggregate(a) < aggregate(b) ? -1 : 1)).map(received => [received])

@@ -46,7 +46,7 @@ export async function runTogether<M, Tx>(
   }
 }
 
-/** Under key order, verdicts that came too late: the same call already applied later messages of their key. */
+/** Ordered, verdicts that came too late: the same call already applied later messages of their lane. */
 function overtakenLeaders<M>(
   due: readonly ReadableMessage<M>[],
   facts: ReadonlyMap<Received<M>, Fact>,
@@ -54,11 +54,11 @@ function overtakenLeaders<M>(
   const leaders = new Map<string, ReadableMessage<M>>()
   const overtaken = new Map<Received, Fact>()
   for (const received of due) {
-    const key = received.envelope.orderKey
-    if (key === null) continue
-    const leader = leaders.get(key)
+    const { lane } = received
+    if (lane === null) continue
+    const leader = leaders.get(lane)
     if (leader !== undefined) overtaken.set(leader, facts.get(leader)!)
-    else if (stopsLane(facts.get(received)!)) leaders.set(key, received)
+    else if (stopsLane(facts.get(received)!)) leaders.set(lane, received)
   }
   return overtaken
 }

@@ -19,18 +19,22 @@ export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Rec
 export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageReader<M> {
   const { codec, limits, schema, digestHeaders } = consumer.message
   const identities = compileIdentities(consumer.identity)
+  const laneOf = (delivery: Delivery) => (consumer.order === 'partition' ? delivery.partition : null)
 
   const read = (delivery: Delivery, digest: Buffer, value: unknown): Received<M> => {
     const message = value as M
     const id = readId(attempt(identities.id, message, delivery))
-    if ('problem' in id) return unreadable(delivery, digest, null, `id ${id.problem}`, id.text)
+    if ('problem' in id)
+      return unreadable(delivery, digest, null, laneOf(delivery), `id ${id.problem}`, id.text)
     const keyed = readKeys(consumer, identities, message, delivery)
-    if ('kind' in keyed) return { readable: false, delivery, digest, id: id.id, problem: keyed }
+    if ('kind' in keyed)
+      return { readable: false, delivery, digest, id: id.id, lane: laneOf(delivery), problem: keyed }
     return {
       readable: true,
       delivery,
       digest,
       id: id.id,
+      lane: keyed.orderKey ?? laneOf(delivery),
       message,
       envelope: envelopeOf(identities, message, delivery, id.id, keyed),
       businessDigest: keyed.businessDigest,
@@ -42,7 +46,14 @@ export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageRe
     // Headers over their limits are not worth a digest: whoever sends them decides how much work that is.
     const digest = digestOf(delivery.body, delivery.headers, over === null ? digestHeaders : [])
     const withoutMessage = (kind: ProblemKind, text: string) =>
-      unreadable(delivery, digest, idWithoutBody(consumer.identity.id, delivery), kind, text)
+      unreadable(
+        delivery,
+        digest,
+        idWithoutBody(consumer.identity.id, delivery),
+        laneOf(delivery),
+        kind,
+        text,
+      )
     if (over !== null) return withoutMessage('over limit', over)
     let value: unknown
     try {
@@ -55,7 +66,7 @@ export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageRe
 
     const invalid = (text: string) => {
       const id = readId(attempt(identities.id, value as M, delivery))
-      return unreadable(delivery, digest, 'id' in id ? id.id : null, 'invalid', text)
+      return unreadable(delivery, digest, 'id' in id ? id.id : null, laneOf(delivery), 'invalid', text)
     }
     const conclude = (result: StandardSchemaV1.Result<M>) =>
       result.issues === undefined ? read(delivery, digest, result.value) : invalid(issuesText(result.issues))
@@ -185,10 +196,18 @@ function unreadable(
   delivery: Delivery,
   digest: Buffer,
   id: string | null,
+  lane: string | null,
   kind: ProblemKind,
   text: string,
 ): Received<never> {
-  return { readable: false, delivery, digest, id, problem: { kind, text: storableText(text, 500) ?? '' } }
+  return {
+    readable: false,
+    delivery,
+    digest,
+    id,
+    lane,
+    problem: { kind, text: storableText(text, 500) ?? '' },
+  }
 }
 
 function issuesText(issues: readonly StandardSchemaV1.Issue[]): string {

@@ -9,6 +9,8 @@ export interface ReadableMessage<M = unknown> {
   readonly delivery: Delivery
   readonly digest: Buffer
   readonly id: string
+  /** Messages of one lane are applied one after the other, in order of arrival; null: in any order. */
+  readonly lane: string | null
   readonly message: M
   readonly envelope: Envelope
   readonly businessDigest: Buffer | null
@@ -20,6 +22,8 @@ export interface UnreadableMessage {
   readonly digest: Buffer
   /** Known when the contract reads it from a header or property, or the body decoded but was invalid. */
   readonly id: string | null
+  /** Under partition order even what cannot be read has its turn. */
+  readonly lane: string | null
   readonly problem: Problem
 }
 

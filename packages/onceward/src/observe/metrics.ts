@@ -1,4 +1,5 @@
-import { type Meter, metrics as openTelemetry } from '@opentelemetry/api'
+import { type BatchObservableResult, type Meter, metrics as openTelemetry } from '@opentelemetry/api'
+import type { PartitionLag } from '../contracts/source.ts'
 
 /** The instruments of a consumer, one set for all consumers of a process. Names follow seed and semantic conventions. */
 export interface Metrics {
@@ -10,6 +11,8 @@ export interface Metrics {
   settleMissed(consumer: string, count: number): void
   externalSuppressed(consumer: string, reason: 'duplicate' | 'mode', count: number): void
   externalCall(target: string, result: string): void
+  /** Asks `read` whenever the metrics are collected, until the result is called. */
+  watchLag(consumer: string, read: () => readonly PartitionLag[]): () => void
 }
 
 export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward')): Metrics {
@@ -32,6 +35,14 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
   const suppressed = count('external.suppressed', 'External effects not requested again')
   const calls = count('external.calls', 'Calls to external targets by result')
 
+  const lag = meter.createObservableGauge('consumer.lag', {
+    description: 'Records of a partition that are not applied yet',
+  })
+  const effectLag = meter.createObservableGauge('consumer.effect.lag', {
+    description: 'Age of the oldest record received and not applied',
+    unit: 's',
+  })
+
   return {
     delivered(consumer, n, again) {
       deliveries.add(n, { consumer })
@@ -48,5 +59,16 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
     settleMissed: (consumer, n) => missed.add(n, { consumer }),
     externalSuppressed: (consumer, reason, n) => suppressed.add(n, { consumer, reason }),
     externalCall: (target, result) => calls.add(1, { target, result }),
+    watchLag(consumer, read) {
+      const observe = (result: BatchObservableResult) => {
+        for (const { partition, behind, oldestMs } of read()) {
+          if (behind !== null) result.observe(lag, behind, { consumer, partition })
+          if (oldestMs !== null)
+            result.observe(effectLag, Math.max(0, Date.now() - oldestMs) / 1000, { consumer, partition })
+        }
+      }
+      meter.addBatchObservableCallback(observe, [lag, effectLag])
+      return () => meter.removeBatchObservableCallback(observe, [lag, effectLag])
+    },
   }
 }

@@ -122,5 +122,6 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     settleMissed: (_consumer, n) => add('settleMissed', n),
     externalSuppressed: (_consumer, reason, n) => add(`externalSuppressed ${reason}`, n),
     externalCall: (target, result) => add(`externalCall ${target} ${result}`, 1),
+    watchLag: () => () => {},
   }
 }

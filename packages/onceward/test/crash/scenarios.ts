@@ -17,6 +17,10 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'batch.claimed': consume,
   'batch.applied': consume,
   'batch.concluded': consume,
+  'batch.fenced': {
+    ...consume,
+    without: { postgres: 'a queue has no positions to guard', rabbitmq: 'a queue has no positions to guard' },
+  },
   'batch.committed': consume,
   'batch.settled': consume,
   'drain.begun': { task: 'drain', hits: [1] },

@@ -52,6 +52,62 @@ const refusals: readonly Refusal[] = [
     place: 'order',
     text: /'none', 'key', 'partition'/,
   },
+  {
+    what: 'checkpoint dedup without partition order',
+    changes: { dedup: 'checkpoint', order: 'none' },
+    place: 'dedup',
+    text: /order 'partition'/,
+  },
+  {
+    what: 'checkpoint dedup told after the effect',
+    changes: { dedup: 'checkpoint', order: 'partition', settle: { when: 'after effect' } },
+    place: 'settle.when',
+    text: /only memory/,
+  },
+  {
+    what: 'checkpoint dedup with business keys',
+    changes: {
+      dedup: 'checkpoint',
+      order: 'partition',
+      identity: { ...valid.identity, businessKey: () => 'k' },
+    },
+    place: 'identity.businessKey',
+    text: /marker/,
+  },
+  {
+    what: 'at most once without a reason',
+    changes: { risk: 'telemetry', settle: { when: 'before effect' } },
+    place: 'settle.lossAcceptable',
+    text: /why/,
+  },
+  {
+    what: 'at most once for money',
+    changes: { settle: { when: 'before effect', lossAcceptable: 'it is not' } },
+    place: 'settle.when',
+    text: /'money' does not allow/,
+  },
+  {
+    what: 'at most once tried again',
+    changes: {
+      risk: 'telemetry',
+      settle: { when: 'before effect', lossAcceptable: 'samples' },
+      failure: { attemptsMax: 3 },
+    },
+    place: 'failure.attemptsMax',
+    text: /must be 1/,
+  },
+  {
+    what: 'a reason for losing what is not lost',
+    changes: { settle: { lossAcceptable: 'why not' } },
+    place: 'settle.lossAcceptable',
+    text: /nothing is lost/,
+  },
+  {
+    what: 'stopping a lane there is not',
+    changes: { failure: { exhausted: 'stop' } },
+    place: 'failure.exhausted',
+    text: /order 'key'/,
+  },
   { what: 'no handler', changes: { handle: undefined }, place: 'handle', text: /exactly one/ },
   { what: 'two handlers', changes: { handleBatch }, place: 'handle', text: /exactly one/ },
   { what: 'a handler that is no function', changes: { handle: 'later' }, place: 'handle', text: /function/ },
@@ -200,7 +256,6 @@ const typos: readonly [changes: object, place: string, suggestion: string][] = [
 ]
 
 const notBuilt: readonly [changes: object, place: string][] = [
-  [{ order: 'partition' }, 'order'],
   [{ replay: {} }, 'replay'],
   [{ retention: { days: 7 } }, 'retention'],
   [{ objectives: {} }, 'objectives'],

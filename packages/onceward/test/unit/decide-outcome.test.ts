@@ -6,7 +6,7 @@ import type { Fact, Failure, Outcome } from '../../src/engine/outcome.ts'
 import { ignore, park, reject, retryAfter } from '../../src/engine/verdicts.ts'
 import type { ProblemKind } from '../../src/message/received.ts'
 
-const policy = { attemptsMax: 3, delayMs: 100, delayMaxMs: 1_000 }
+const policy = { attemptsMax: 3, delayMs: 100, delayMaxMs: 1_000, exhausted: 'set aside' } as const
 
 interface Row {
   readonly when: string

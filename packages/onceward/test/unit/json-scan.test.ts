@@ -18,7 +18,11 @@ const { tree: values } = fc.letrec<{ tree: unknown }>(tie => ({
     tricky,
     fc.integer(),
     fc.array(tie('tree'), { maxLength: 4 }),
-    fc.dictionary(tricky, tie('tree'), { maxKeys: 4 }),
+    fc.dictionary(
+      tricky.filter(name => name !== '__proto__'),
+      tie('tree'),
+      { maxKeys: 4 },
+    ),
   ),
 }))
 

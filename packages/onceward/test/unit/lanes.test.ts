@@ -11,8 +11,8 @@ const keyOf = (received: Received) => (received.readable ? received.envelope.ord
 
 describe('unordered work', () => {
   test('is one list, cut first come first served', () => {
-    const lanes = new Lanes(false)
-    for (const id of ['a', 'b', 'c']) lanes.push(receivedOf(id, 'same key'))
+    const lanes = new Lanes()
+    for (const id of ['a', 'b', 'c']) lanes.push(receivedOf(id))
     assert.deepEqual(ids(lanes.cut(2, many)), ['a', 'b'])
     assert.equal(lanes.ready > 0, true)
     assert.deepEqual(ids(lanes.cut(2, many)), ['c'])
@@ -20,7 +20,7 @@ describe('unordered work', () => {
   })
 
   test('is cut by bytes, but one message larger than that still gets a batch', () => {
-    const lanes = new Lanes(false)
+    const lanes = new Lanes()
     for (const [id, bytes] of [
       ['a', 60],
       ['b', 60],
@@ -34,12 +34,12 @@ describe('unordered work', () => {
     assert.deepEqual(ids(lanes.cut(10, 100)), ['d'])
   })
 
-  test('is never held in a lane', () => assert.equal(new Lanes(false).hold([receivedOf('a')]), false))
+  test('is never held in a lane', () => assert.equal(new Lanes().hold([receivedOf('a')]), false))
 })
 
 describe('key-ordered work', () => {
   test('a lane is in one batch at a time, other lanes go on', () => {
-    const lanes = new Lanes(true)
+    const lanes = new Lanes()
     for (const [id, key] of [
       ['a1', 'a'],
       ['a2', 'a'],
@@ -56,7 +56,7 @@ describe('key-ordered work', () => {
   })
 
   test('what comes back goes to the head of its lane and stops it until it is resumed', () => {
-    const lanes = new Lanes(true)
+    const lanes = new Lanes()
     for (const id of ['a1', 'a2', 'a3']) lanes.push(receivedOf(id, 'a'))
     const batch = lanes.cut(2, many)
     assert.equal(lanes.hold(batch), true)
@@ -68,7 +68,7 @@ describe('key-ordered work', () => {
   })
 
   test('messages without a key stand in no lane', () => {
-    const lanes = new Lanes(true)
+    const lanes = new Lanes()
     lanes.push(unreadableOf('x'))
     lanes.push(unreadableOf('y'))
     assert.equal(lanes.cut(1, many).length, 1)
@@ -108,7 +108,7 @@ type Step =
 
 /** Plays a consumer: cuts batches, lets a part of each get through, holds the rest, and watches the order of every key. */
 class LanesModel {
-  readonly #lanes = new Lanes(true)
+  readonly #lanes = new Lanes()
   readonly #flying: Received[][] = []
   readonly #waiting = new Map<string, Received>()
   readonly #done = new Map<string, number>()

@@ -25,6 +25,7 @@ export function receivedOf(id: string, orderKey: string | null = null, bytes = 1
     delivery: deliveryOf(Buffer.alloc(bytes)),
     digest: Buffer.from(id),
     id,
+    lane: orderKey,
     message: { id },
     envelope: { id, orderKey } as ReadableMessage<unknown>['envelope'],
     businessDigest: null,
@@ -37,6 +38,7 @@ export function unreadableOf(text: string): UnreadableMessage {
     delivery: deliveryOf(text),
     digest: Buffer.from(text),
     id: null,
+    lane: null,
     problem: { kind: 'undecodable', text: 'why' },
   }
 }

@@ -1,0 +1,34 @@
+import { sections } from './known-names.ts'
+import { nearestName } from './nearest-name.ts'
+
+/** Takes down one problem: where, and what is wrong with it. */
+export type Report = (place: string, text: string) => void
+
+export function unknownKeys(
+  value: object,
+  section: keyof typeof sections,
+  prefix: string,
+  wrong: Report,
+): void {
+  for (const key of Object.keys(value)) {
+    if (sections[section].includes(key)) continue
+    const near = nearestName(key, sections[section])
+    wrong(`${prefix}${key}`, `is not a known key${near === null ? '' : `; did you mean '${near}'?`}`)
+  }
+}
+
+export function oneOf(value: unknown, allowed: readonly string[], place: string, wrong: Report): void {
+  if (typeof value === 'string' && allowed.includes(value)) return
+  wrong(place, `must be one of ${allowed.map(a => `'${a}'`).join(', ')}`)
+}
+
+export function wholeNumber(value: unknown, place: string, min: number, max: number, wrong: Report): void {
+  if (value === undefined) return
+  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
+    wrong(place, `must be a whole number from ${min} to ${max}`)
+  }
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}

@@ -1,0 +1,46 @@
+import { isRecord, oneOf, type Report, unknownKeys } from './check-values.ts'
+import type { ConsumerContract } from './contract.ts'
+
+/** What the contract says about remembering and telling, and what does not go together. */
+export function settleProblems(contract: ConsumerContract, wrong: Report): void {
+  if (contract.settle !== undefined && !isRecord(contract.settle)) return wrong('settle', 'must be an object')
+  const settle: NonNullable<ConsumerContract['settle']> = contract.settle ?? {}
+  unknownKeys(settle, 'settle', 'settle.', wrong)
+  if (settle.when !== undefined)
+    oneOf(settle.when, ['after effect', 'with effect', 'before effect'], 'settle.when', wrong)
+  if (contract.dedup !== undefined) oneOf(contract.dedup, ['marker', 'checkpoint'], 'dedup', wrong)
+  if (contract.dedup === 'checkpoint') checkpointProblems(contract, settle.when, wrong)
+  if (settle.when === 'before effect') atMostOnceProblems(contract, settle.lossAcceptable, wrong)
+  else if (settle.lossAcceptable !== undefined)
+    wrong(
+      'settle.lossAcceptable',
+      "means nothing without settle.when 'before effect': nothing is lost otherwise",
+    )
+}
+
+function checkpointProblems(contract: ConsumerContract, when: string | undefined, wrong: Report): void {
+  if (contract.order !== 'partition')
+    wrong('dedup', "'checkpoint' needs order 'partition': only one batch of a partition may be under way")
+  if (when !== undefined && when !== 'with effect')
+    wrong('settle.when', "must be 'with effect' under dedup 'checkpoint': the position is the only memory")
+  if (contract.identity?.businessKey !== undefined)
+    wrong('identity.businessKey', "needs dedup 'marker': a position cannot remember business keys")
+}
+
+function atMostOnceProblems(contract: ConsumerContract, reason: unknown, wrong: Report): void {
+  if (typeof reason !== 'string' || reason.trim() === '')
+    wrong(
+      'settle.lossAcceptable',
+      "must say why losing messages is acceptable: 'before effect' loses what is in flight",
+    )
+  if (contract.risk === 'money' || contract.risk === 'regulatory')
+    wrong('settle.when', `'before effect' loses messages, which risk '${contract.risk}' does not allow`)
+  const attempts = contract.failure?.attemptsMax
+  if (attempts !== undefined && attempts !== 1)
+    wrong(
+      'failure.attemptsMax',
+      "must be 1 under settle.when 'before effect': nothing comes back to be tried again",
+    )
+  if (contract.failure?.exhausted === 'stop')
+    wrong('failure.exhausted', "'stop' waits for a message the source has already forgotten: use 'set aside'")
+}

@@ -1,0 +1,31 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Source } from '../contracts/source.ts'
+import { OncewardError } from '../errors.ts'
+
+/** Refuses what the contract asks of a source that cannot keep it. Called before anything is opened. */
+export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source): void {
+  const refuse = (wants: string, instead: string) => {
+    throw new OncewardError(
+      'configuration',
+      `Consumer ${consumer.name} wants ${wants}, which ${source.name} cannot keep as declared. Nothing was started. ${instead}`,
+    )
+  }
+  const { order, positions } = source.capabilities
+  if (consumer.order === 'key' && !order.key)
+    refuse(
+      "order 'key'",
+      'On RabbitMQ declare the queue with singleActiveConsumer; on PostgreSQL with keyOrder.',
+    )
+  if (consumer.order === 'partition' && !order.partition)
+    refuse("order 'partition'", "A queue has no partitions: use order 'key', or read from a log.")
+  if (positions) return
+  if (consumer.dedup === 'checkpoint')
+    refuse("dedup 'checkpoint'", "A queue has no positions: use dedup 'marker'.")
+  if (consumer.settle.when === 'with effect')
+    refuse("settle.when 'with effect'", "A queue has no positions to write: use 'after effect'.")
+  if (consumer.identity.id === 'position')
+    refuse(
+      "identity.id 'position'",
+      'A queue has no lasting positions: name the field or header that identifies the message.',
+    )
+}

@@ -1,0 +1,57 @@
+import type { Subscription } from '../contracts/source.ts'
+import type { Received } from '../message/received.ts'
+import { fencedPartitions } from './log-fence.ts'
+import { type Decided, processBatch, type Spine } from './process-batch.ts'
+import { StorePaused } from './recover-round.ts'
+import type { StoreWatch } from './store-watch.ts'
+
+/** Failures of one batch, the store answering in between, after which the cause is looked for inside it. */
+const patience = 5
+
+/** What deciding a batch needs of its consumer. */
+export interface Desk<M, Tx> {
+  readonly watch: StoreWatch<Tx>
+  readonly subscription: Subscription
+  spine(suspicious: boolean, mayHaveCommitted: boolean): Spine<M, Tx>
+  /** False once the source has taken the delivery back. */
+  isLive(received: Received<M>): boolean
+  /** The batch waits; called around each wait. */
+  onPause(): () => void
+  /** False while draining: a store that is away is then not waited for. */
+  waits(): boolean
+}
+
+/**
+ * Runs the spine again for as long as the store is away; the deliveries stay unsettled. A batch that fails again and again while the store
+ * answers in between has somebody in it who is the cause: from then on it is taken apart. Partitions that went to another owner leave it.
+ */
+export async function decideBatch<M, Tx>(
+  batch: readonly Received<M>[],
+  desk: Desk<M, Tx>,
+): Promise<readonly Decided<M>[]> {
+  let current = batch
+  let mayHaveCommitted = false
+  for (let failures = 0; ; ) {
+    await desk.watch.present()
+    if (current.length === 0) return []
+    const spine = desk.spine(failures >= patience, mayHaveCommitted)
+    try {
+      return await processBatch(current, spine)
+    } catch (error) {
+      if (spine.signal.aborted) throw error
+      const lost = fencedPartitions(error, 'ownership_lost')
+      if (lost !== null) {
+        desk.subscription.disown?.(lost)
+        current = current.filter(({ delivery }) => !lost.includes(delivery.partition))
+      } else if (fencedPartitions(error, 'position_moved') !== null && !mayHaveCommitted) {
+        mayHaveCommitted = true
+      } else if (error instanceof StorePaused) {
+        mayHaveCommitted = true
+        const resumed = desk.onPause()
+        await desk.watch.pause(error, failures++).finally(resumed)
+        if (!desk.waits() && error.trouble === 'unavailable') throw error
+      } else throw error
+      current = current.filter(received => desk.isLive(received))
+    }
+  }
+}

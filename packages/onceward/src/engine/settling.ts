@@ -1,0 +1,102 @@
+import type { Delivery, Subscription } from '../contracts/source.ts'
+import type { Received } from '../message/received.ts'
+import type { Surroundings } from '../surroundings.ts'
+import type { Decided } from './process-batch.ts'
+import type { Tally } from './tally.ts'
+
+/**
+ * When the source is told. `queue`: after the batch, batches in the order of their start: a broker can be told of a gapless run in one word,
+ * of single ones only one by one. `log`: after each commit, whose records then count as done. `first`: before anything is tried.
+ */
+export type TellingTime = 'queue' | 'log' | 'first'
+
+/** One batch from its start until the source has been told. */
+export interface Settlement {
+  before(): Promise<void>
+  committed(decided: readonly Decided[]): void
+  after(decided: readonly Decided[]): Promise<void>
+  /** The batch waits for a lock or the store: it holds nobody up. */
+  pass(): void
+  end(): void
+}
+
+/** Tells the source what is durable, counts it, and knows which batches are under way. */
+export class Settling {
+  readonly #consumer: string
+  readonly #world: Surroundings
+  readonly #tally: Tally
+  readonly #underWay = new Map<readonly Received[], Promise<void>>()
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(consumer: string, world: Surroundings, tally: Tally) {
+    this.#consumer = consumer
+    this.#world = world
+    this.#tally = tally
+  }
+
+  get idle(): boolean {
+    return this.#underWay.size === 0
+  }
+
+  begin(batch: readonly Received[], when: TellingTime, subscription: Subscription): Settlement {
+    const earlier = this.#last
+    const { promise, resolve: pass } = Promise.withResolvers<void>()
+    this.#last = promise
+    this.#underWay.set(batch, promise)
+    const told: Promise<void>[] = []
+    const tell = (deliveries: readonly Delivery[]) => this.#tell(deliveries, subscription)
+    return {
+      before: async () => {
+        if (when === 'first') await tell(batch.map(({ delivery }) => delivery))
+      },
+      committed: decided => {
+        if (when === 'log') told.push(tell(this.#count(decided)))
+      },
+      after: async decided => {
+        if (when === 'log') return void (await Promise.all(told))
+        const durable = this.#count(decided)
+        if (when === 'first') return
+        await earlier
+        await tell(durable)
+      },
+      pass,
+      end: () => {
+        this.#underWay.delete(batch)
+        pass()
+      },
+    }
+  }
+
+  /** Resolves when no batch with such a message is in a transaction. */
+  async without(matches: (received: Received) => boolean): Promise<void> {
+    const touched = [...this.#underWay].filter(([batch]) => batch.some(matches))
+    await Promise.all(touched.map(([, passed]) => passed))
+  }
+
+  async #tell(deliveries: readonly Delivery[], subscription: Subscription): Promise<void> {
+    if (deliveries.length === 0) return
+    const { missed } = await subscription.settle(deliveries)
+    if (missed > 0) this.#world.metrics.settleMissed(this.#consumer, missed)
+    this.#tally.missed(missed)
+    this.#world.reach('batch.settled')
+  }
+
+  /** Answers with what is durable and may be told. */
+  #count(decided: readonly Decided[]): Delivery[] {
+    const durable: Delivery[] = []
+    const counts = new Map<string, number>()
+    let applied = 0
+    let conflicts = 0
+    for (const { received, decision } of decided) {
+      if (decision.outcome !== 'retry') durable.push(received.delivery)
+      if (decision.outcome === 'applied') applied++
+      else counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
+      if (decision.code === 'conflict') conflicts++
+    }
+    if (applied > 0) counts.set('applied', applied)
+    for (const [outcome, count] of counts) this.#world.metrics.decided(this.#consumer, outcome, count)
+    if (conflicts > 0) this.#world.metrics.conflicts(this.#consumer, conflicts)
+    this.#tally.decided(counts, conflicts)
+    return durable
+  }
+}
