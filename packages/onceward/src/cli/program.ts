@@ -15,9 +15,10 @@ export function createProgram(): Command {
       'after',
       `
 Environment:
-  ONCEWARD_DATABASE_URL    PostgreSQL; without it an embedded server is started in .onceward/
-  ONCEWARD_RABBITMQ_URL    RabbitMQ, for contracts that read from it
-  ONCEWARD_ENVIRONMENT     refuse to touch the database of another environment`,
+  ONCEWARD_DATABASE_URL         PostgreSQL; without it an embedded server is started in .onceward/
+  ONCEWARD_RABBITMQ_URL         RabbitMQ, for contracts that read from it
+  ONCEWARD_RABBITMQ_STREAM_URL  its stream protocol, for contracts that read streams
+  ONCEWARD_ENVIRONMENT          refuse to touch the database of another environment`,
     )
   for (const command of [migrateCommand(), runCommand(), statusCommand(), demoCommand()]) {
     program.addCommand(command)

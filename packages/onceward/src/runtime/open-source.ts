@@ -10,6 +10,8 @@ export interface BrokerAccess {
   readonly pool: SqlPool
   /** RabbitMQ's address, when the declaration carries none. */
   readonly rabbitmqUrl?: string | undefined
+  /** The address of RabbitMQ's stream protocol, when the declaration carries none. */
+  readonly rabbitmqStreamUrl?: string | undefined
   readonly world: Surroundings
 }
 
@@ -27,10 +29,12 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
       return openPostgres(declaration, access)
     case 'rabbitmq':
       return openRabbit(declaration, access)
+    case 'rabbitmq-stream':
+      return openRabbitStream(declaration, access)
     default:
       throw new OncewardError(
         'configuration',
-        `No driver for source kind "${declaration.kind}". This version knows postgres and rabbitmq. Nothing was started.`,
+        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq and rabbitmq-stream. Nothing was started.`,
       )
   }
 }
@@ -57,16 +61,47 @@ async function openRabbit(
       'The contract reads from RabbitMQ, but no address is known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
     )
   }
-  const rabbit = await import('../sources/rabbitmq/index.ts').catch(cause => {
-    throw new OncewardError(
-      'configuration',
-      'The contract reads from RabbitMQ, but amqplib is not installed. Run "npm install amqplib".',
-      { cause },
-    )
-  })
+  const rabbit = await importRabbit()
   return {
     source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
     openPublisher: async () => rabbit.createRabbitPublisher({ url }),
   }
+}
+
+/** Streams are read over a protocol of their own; dead letters go to a queue, over AMQP. */
+async function openRabbitStream(
+  declaration: SourceDeclaration,
+  { rabbitmqUrl, rabbitmqStreamUrl }: BrokerAccess,
+): Promise<Broker> {
+  const url = (declaration as { url?: string }).url ?? rabbitmqStreamUrl
+  if (url === undefined) {
+    throw new OncewardError(
+      'configuration',
+      'The contract reads a RabbitMQ stream, but no address is known. Set ONCEWARD_RABBITMQ_STREAM_URL. Nothing was started.',
+    )
+  }
+  const { createStreamSource } = await import('../sources/rabbitmq-stream/index.ts')
+  const deadLetterUrl = () => {
+    if (rabbitmqUrl !== undefined) return rabbitmqUrl
+    throw new OncewardError(
+      'configuration',
+      'The dead letters of a stream go to a RabbitMQ queue, but its AMQP address is not known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
+    )
+  }
+  return {
+    source: createStreamSource(declaration as never, { url }),
+    ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
+    openPublisher: async () => (await importRabbit()).createRabbitPublisher({ url: deadLetterUrl() }),
+  }
+}
+
+function importRabbit() {
+  return import('../sources/rabbitmq/index.ts').catch(cause => {
+    throw new OncewardError(
+      'configuration',
+      'The contract needs RabbitMQ queues, but amqplib is not installed. Run "npm install amqplib".',
+      { cause },
+    )
+  })
 }

@@ -1,6 +1,6 @@
 import type { LogOptions, Loss, Position } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
-import type { LogSubscription } from '../log/log-subscription.ts'
+import type { LogRecord, LogSubscription } from '../log/log-subscription.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import { Credit } from './credit.ts'
 import { decidePosition, recordsLost } from './decide-position.ts'
@@ -241,7 +241,7 @@ export class PartitionReader {
   #offer(chunk: Chunk): void {
     const { partition, handedOver, subscription } = this.#options
     const before = handedOver.get(partition) ?? 0
-    const records = toRecords(chunk, partition, this.#readOn, before)
+    const records = readRecords(chunk, partition, this.#readOn, before)
     this.#readOn = Math.max(this.#readOn, chunk.firstOffset + chunk.records)
     handedOver.set(partition, Math.max(before, this.#readOn))
     if (records.length > 0) subscription.offer(this.#progress!, records, records.at(-1)!.next)
@@ -274,6 +274,20 @@ export class PartitionReader {
     while (held.length > 0 && this.#held === null) this.#read(held.shift()!)
     if (this.#held !== null) (this.#held as Chunk[]).push(...held)
     this.topUp()
+  }
+}
+
+/** Its sum was right, so it was written like this and trying again cannot help. */
+function readRecords(chunk: Chunk, partition: string, from: number, handedOver: number): LogRecord[] {
+  try {
+    return toRecords(chunk, partition, from, handedOver)
+  } catch (error) {
+    if (error instanceof OncewardError) throw error
+    throw new OncewardError(
+      'configuration',
+      `${partition}: the chunk at offset ${chunk.firstOffset} cannot be taken apart (${errorText(error, 200)}). Nothing of it was handed over or settled. Find out which publisher wrote it, and begin after it under another group if it must be left out.`,
+      { cause: error },
+    )
   }
 }
 

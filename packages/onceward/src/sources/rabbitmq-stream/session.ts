@@ -21,7 +21,7 @@ export interface SessionOptions {
   readonly onEvent: (event: SourceEvent) => void
 }
 
-const lookEveryMs = 5_000
+const lookEveryMs = 1_000
 
 /**
  * The connections of one try, and a reader per partition. It ends as a whole: with the first connection that ends, a stream that moved or
