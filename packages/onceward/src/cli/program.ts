@@ -1,6 +1,7 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { demoCommand } from './commands/demo.ts'
+import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { runCommand } from './commands/run.ts'
 import { statusCommand } from './commands/status.ts'
@@ -16,13 +17,16 @@ export function createProgram(): Command {
       `
 Environment:
   ONCEWARD_DATABASE_URL         PostgreSQL; without it an embedded server is started in .onceward/
-  ONCEWARD_RABBITMQ_URL         RabbitMQ, for contracts that read from it
-  ONCEWARD_RABBITMQ_STREAM_URL  its stream protocol, for contracts that read streams
+  ONCEWARD_RABBITMQ_URL         RabbitMQ, for contracts that read its queues
+  ONCEWARD_RABBITMQ_STREAM_URL  RabbitMQ's stream port, for contracts that read its streams
+  ONCEWARD_KAFKA_BOOTSTRAP      Kafka, for contracts that read from it: host:port,host:port
   ONCEWARD_ENVIRONMENT          refuse to touch the database of another environment`,
     )
-  for (const command of [migrateCommand(), runCommand(), statusCommand(), demoCommand()]) {
+  for (const command of [migrateCommand(), runCommand(), statusCommand(), lossesCommand(), demoCommand()]) {
     program.addCommand(command)
-    command.exitOverride(refuse).configureOutput({ writeErr: () => {} })
+    for (const one of [command, ...command.commands]) {
+      one.exitOverride(refuse).configureOutput({ writeErr: () => {} })
+    }
   }
   return program.exitOverride(refuse).configureOutput({ writeErr: () => {} })
 }

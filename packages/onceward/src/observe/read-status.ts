@@ -8,6 +8,8 @@ export interface Status {
   readonly consumers: readonly ConsumerStatus[]
   readonly ledger: readonly { consumer: string; target: string; state: string; count: number }[]
   readonly outbox: readonly { broker: string; queue: string; waiting: number; oldestSeconds: number }[]
+  readonly partitions: readonly PartitionStatus[]
+  readonly openLosses: number
   readonly queues: readonly { name: string; waiting: number; leased: number; oldestSeconds: number | null }[]
 }
 
@@ -20,6 +22,16 @@ export interface ConsumerStatus {
   readonly parked: number
   readonly dead: number
   readonly quarantined: number
+}
+
+/** Who reads a partition of a log, and the last position the store was told. */
+export interface PartitionStatus {
+  readonly consumer: string
+  readonly partition: string
+  readonly epoch: number
+  readonly next: string | null
+  readonly owner: string
+  readonly secondsAgo: number
 }
 
 export async function readStatus(pool: SqlPool): Promise<Status> {
@@ -47,12 +59,22 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
       extract(epoch from clock_timestamp() - min(published_at))::float8 as "oldestSeconds"
     from onceward.queue left join onceward.queue_message message on message.queue_id = queue.id
     group by queue.id order by name`)
+  const partitions = await pool.query(`
+    select name as consumer, partition, epoch, next, instance as owner,
+      extract(epoch from clock_timestamp() - at)::float8 as "secondsAgo"
+    from onceward.checkpoint join onceward.consumer on consumer.id = checkpoint.consumer_id
+    join onceward.run on run.id = checkpoint.run_id order by 1, 2`)
+  const losses = await pool.query(
+    'select count(*)::int as open from onceward.gap where accepted_at is null and resumed_at is null',
+  )
   return {
     schemaVersion: about[0].version,
     markersAbout: about[0].markers,
     consumers: consumers.rows,
     ledger: ledger.rows,
     outbox: outbox.rows,
+    partitions: partitions.rows,
+    openLosses: losses.rows[0].open,
     queues: queues.rows,
   }
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { createPool, createQueue, migrate, publish } from 'onceward/postgres'
+import { createPool, createPostgresStore, createQueue, migrate, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
@@ -157,6 +157,53 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
     assert.equal(code, 1)
     assert.match(stderr, /nothing is lost/)
     assert.equal(await depth('cli_halt'), 1)
+  })
+
+  test('losses lists what a log no longer had, and accepts one by name and reason, once', async () => {
+    const store = createPostgresStore({ pool })
+    const facts = { name: 'cli_log', generation: 1, owner: 'tests', risk: 'projection', mode: 'live' }
+    const enrolment = await store.enroll({
+      ...facts,
+      handlerVersion: 'unversioned',
+      instance: 'cli test',
+      handlerTimeoutMs: 1_000,
+      deadLetterTo: null,
+    })
+    const [taken] = await store.takePartitions(enrolment, ['t/0'])
+    const from = { incarnation: 'life', next: '5' }
+    await store.beginPartition(enrolment, 't/0', taken!.epoch, from)
+    const loss = {
+      partition: 't/0',
+      from,
+      to: { incarnation: 'life', next: '9' },
+      records: 4,
+      reason: 'retention',
+    }
+    await store.declareLoss(enrolment, loss)
+    await store.declareLoss(enrolment, loss)
+
+    const { losses } = JSON.parse((await onceward(['losses', '--json'])).stdout)
+    assert.equal(losses.length, 1)
+    const { id, records, state } = losses[0]
+    assert.deepEqual({ records, state }, { records: 4, state: 'open' })
+    assert.match((await onceward(['status'])).stdout, /1 declared losses/)
+    const accept = (...flags: string[]) => onceward(['losses', 'accept', String(id), ...flags])
+    for (const flags of [
+      [],
+      ['--consumer', 'other', '--because', 'x'],
+      ['--consumer', 'cli_log', '--because', ' '],
+    ]) {
+      const { code, stderr } = await accept(...flags)
+      assert.equal(code, 2, stderr)
+    }
+    assert.equal((await accept('--consumer', 'cli_log', '--because', 'rebuilt from the archive')).code, 0)
+    assert.equal((await accept('--consumer', 'cli_log', '--because', 'again')).code, 2)
+    const [again] = await store.takePartitions(enrolment, ['t/0'])
+    assert.deepEqual(again!.resumeAt, loss.to)
+    await store.beginPartition(enrolment, 't/0', again!.epoch, again!.resumeAt!)
+    const [last] = await store.takePartitions(enrolment, ['t/0'])
+    assert.deepEqual([last!.stored, last!.resumeAt], [loss.to, null])
+    assert.match((await onceward(['losses'])).stdout, /resumed/)
   })
 
   async function depth(queue: string): Promise<number> {

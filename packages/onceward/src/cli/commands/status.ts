@@ -53,6 +53,21 @@ export function statusCommand(): Command {
                 status.queues.map(q => [q.name, q.waiting, q.leased, q.oldestSeconds]),
               ),
             ),
+            section(
+              'partitions of logs',
+              table(
+                ['consumer', 'partition', 'epoch', 'next', 'reader', 'moved, s ago'],
+                status.partitions.map(p => [
+                  p.consumer,
+                  p.partition,
+                  p.epoch,
+                  p.next ?? '',
+                  p.owner,
+                  p.secondsAgo,
+                ]),
+              ),
+            ),
+            status.openLosses === 0 ? '' : `\n${status.openLosses} declared losses: see "onceward losses"`,
           ].join('\n'),
         )
       } finally {

@@ -1,0 +1,83 @@
+import { userInfo } from 'node:os'
+import { Command } from 'commander'
+import { OncewardError } from '../../errors.ts'
+import { acceptLoss, type DeclaredLoss, readLosses } from '../../observe/losses.ts'
+import { createPool } from '../../postgres.ts'
+import { openDatabase } from '../database.ts'
+import { consoleLog, print, table } from '../output.ts'
+
+interface Flags {
+  json?: boolean
+}
+
+export function lossesCommand(): Command {
+  const list = new Command('losses')
+    .description(
+      'records a log no longer had when a consumer came for them; the consumer halts until each is accepted',
+    )
+    .option('--json', 'print one JSON object')
+    .action((flags: Flags) =>
+      withPool(flags.json === true, async pool => {
+        const losses = await readLosses(pool)
+        print(flags.json === true, { ok: true, losses }, () => lossTable(losses))
+      }),
+    )
+  return list.addCommand(acceptCommand())
+}
+
+function acceptCommand(): Command {
+  return new Command('accept')
+    .description('go on behind a declared loss at the next start')
+    .argument('<id>', 'number of the loss, from "onceward losses"')
+    .requiredOption('--consumer <name>', "the consumer's name, typed again")
+    .requiredOption('--because <reason>', 'why the loss is acceptable')
+    .option('--by <person>', 'who accepts it', userInfo().username)
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, flags: Flags & { consumer: string; because: string; by: string }) => {
+      if (!/^[1-9]\d{0,8}$/.test(id))
+        throw new OncewardError(
+          'usage',
+          `"${id}" is no number of a loss. Nothing was changed; see "onceward losses".`,
+        )
+      await withPool(flags.json === true, async pool => {
+        const loss = await acceptLoss(pool, { ...flags, id: Number(id) })
+        print(
+          flags.json === true,
+          { ok: true, loss },
+          () =>
+            `Loss ${id} accepted. Start ${loss.consumer} again: it goes on at ${loss.partition} from ${loss.to}.`,
+        )
+      })
+    })
+}
+
+function lossTable(losses: readonly DeclaredLoss[]): string {
+  if (losses.length === 0) return 'No loss was ever declared.'
+  return table(
+    ['id', 'consumer', 'partition', 'from', 'to', 'records', 'state', 'reason'],
+    losses.map(l => [
+      l.id,
+      l.consumer,
+      l.partition,
+      l.from,
+      l.to ?? '',
+      l.records ?? 'unknown',
+      l.state,
+      l.reason,
+    ]),
+  )
+}
+
+async function withPool(
+  json: boolean,
+  work: (pool: ReturnType<typeof createPool>) => Promise<void>,
+): Promise<void> {
+  const database = await openDatabase(consoleLog(json))
+  const pool = createPool(database.url, { max: 1 })
+  try {
+    await work(pool)
+  } finally {
+    await pool.end()
+    await database.close()
+  }
+}
