@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { LogOptions, Loss, Position } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { LogRecord, LogSubscription } from '../log/log-subscription.ts'
@@ -8,7 +9,7 @@ import type { OffsetTeller } from './offset-teller.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { toRecords } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
-import { giveCredit, queryStats, subscribe } from './wire/commands.ts'
+import { giveCredit, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 import { code, StreamRefusal } from './wire/frame.ts'
 import { within } from './within.ts'
@@ -31,6 +32,7 @@ export interface ReaderOptions {
 
 /** The broker gives up on a consumer that does not answer within a minute. */
 const revokeTimeoutMs = 20_000
+const standAsideMs = 1_000
 
 /**
  * Reads one partition on one connection.
@@ -87,6 +89,22 @@ export class PartitionReader {
   /** The connection has ended: hands the partition back. Never rejects. */
   end(reason: string): Promise<void> {
     return this.#next(() => this.#stepDown(reason))
+  }
+
+  /**
+   * The store says that another process owns the partition: lets the broker give it away. Stands by again after a while, so that whoever
+   * took it is the active one by then. Never rejects.
+   */
+  release(): Promise<void> {
+    this.#progress = null
+    this.#held = null
+    const { connection } = this.#options
+    return this.#next(async () => {
+      await unsubscribe(connection, this.#id)
+      this.#options.onRevoked('the store says that another process owns it')
+      await delay(standAsideMs, undefined, { ref: false })
+      if (connection.live) await this.start()
+    })
   }
 
   /** Called when there may be room again. */

@@ -69,6 +69,10 @@ export class StreamSession {
     for (const { reader } of this.#readers.values()) reader.topUp()
   }
 
+  release(partitions: readonly string[]): void {
+    for (const partition of partitions) void this.#readers.get(partition)?.reader.release()
+  }
+
   /** Cuts every connection now. */
   cut(reason: string): void {
     this.#end(reason)
