@@ -29,6 +29,7 @@ export class DeliveryBench<Tx> {
   readonly under: StoreUnderTest<Tx>
   readonly name = `delivery_${process.pid}_${++benches}`
   readonly #processes: ConsumerProcess<Job, unknown>[] = []
+  #generation = 1
 
   constructor(queue: SourceUnderTest, under: StoreUnderTest<Tx>) {
     this.queue = queue
@@ -55,6 +56,7 @@ export class DeliveryBench<Tx> {
       mode: options.mode ?? 'live',
       instance: `process ${this.#processes.length + 1}`,
     })
+    this.#generation = changes.generation ?? 1
     await one.start()
     this.#processes.push(one)
     return one
@@ -124,9 +126,13 @@ export class DeliveryBench<Tx> {
     return expectRemaining(this.queue, count, partition => this.position(partition))
   }
 
-  /** Where a log would be read on from, as seen from outside. */
+  get isLog(): boolean {
+    return this.queue.source.capabilities.positions
+  }
+
+  /** Where a log would be read on from by the generation started last, as seen from outside. */
   position(partition: string): Promise<string | null> {
-    const consumer = { name: this.name, generation: 1 }
+    const consumer = { name: this.name, generation: this.#generation }
     return positionOf(
       this.queue,
       partition,

@@ -115,8 +115,9 @@ export const deliveryLifecycleCases: Cases = [
       await bench.queue.disconnect!()
       await until('the message came again', () => one.tally.delivered === 2)
       finish.open()
-      await bench.finish(2)
-      assert.deepEqual(bench.ended, { applied: 1, duplicate: 1 })
+      // A log that took its partition anew has fenced the first try off: it ends without an outcome.
+      await bench.finish(bench.isLog ? 1 : 2)
+      if (!bench.isLog) assert.deepEqual(bench.ended, { applied: 1, duplicate: 1 })
       assert.deepEqual(await bench.applied(), ['a'])
     },
   },
@@ -190,7 +191,8 @@ export const deliveryLifecycleCases: Cases = [
       await live.drain()
       await bench.start({ ...contract, generation: 2 }, { mode: 'rebuild' })
       await bench.publish({ id: 'a' }, { id: 'b' })
-      await bench.finish(3)
+      // A log is read from its beginning by a new generation.
+      await bench.finish(bench.isLog ? 4 : 3)
       assert.deepEqual((await bench.applied()).sort(), ['a live', 'a rebuild', 'b rebuild'])
       assert.deepEqual(
         (await bench.under.intents(bench.name)).map(({ key }) => key),
