@@ -2,12 +2,8 @@ import { randomBytes } from 'node:crypto'
 import amqp from 'amqplib'
 import { createStreamSource, stream } from 'onceward/rabbitmq-stream'
 import type { PublishedMessage, SourceFactory } from 'onceward/testing'
-import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
-import { eachRecord, readChunk } from '../../src/sources/rabbitmq-stream/wire/chunk.ts'
-import { queryOffset, queryStats, subscribe, unsubscribe } from '../../src/sources/rabbitmq-stream/wire/commands.ts'
-import type { StreamConnection } from '../../src/sources/rabbitmq-stream/wire/connection.ts'
-import { openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
 import { connectClient } from '../rabbitmq-stream/broker.ts'
+import { countFrom, openWatch, positionOf } from '../rabbitmq-stream/outside.ts'
 import { rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { openCuttableLink } from './cuttable-link.ts'
 
@@ -27,7 +23,7 @@ export async function rabbitStreamSource(): Promise<SourceFactory> {
       const partitions = [0, 1, 2].map(index => `${name}-${index}`)
       const link = await openCuttableLink(url)
       const client = await connectClient(url)
-      const { connection } = await openLink(readAddress(url, name), 'watches')
+      const watch = await openWatch(url)
       const broker = await amqp.connect(amqpUrl)
       const channel = await broker.createConfirmChannel()
       const make = async () => {
@@ -51,12 +47,9 @@ export async function rabbitStreamSource(): Promise<SourceFactory> {
           }
           await channel.waitForConfirms()
         },
-        countFrom: (partition, cursor) => countFrom(connection, partition, Number(cursor ?? 0)),
-        async committed(partition, { name: consumer, generation }) {
-          const group = generation === 1 ? consumer : `${consumer}-${generation}`
-          const offset = await queryOffset(connection, group, partition)
-          return offset === null ? null : String(offset + 1n)
-        },
+        countFrom: (partition, cursor) => countFrom(watch, partition, Number(cursor ?? 0)),
+        committed: (partition, { name: consumer, generation }) =>
+          positionOf(watch, generation === 1 ? consumer : `${consumer}-${generation}`, partition),
         async recreate() {
           await client.deleteSuperStream({ streamName: name })
           await make()
@@ -65,7 +58,7 @@ export async function rabbitStreamSource(): Promise<SourceFactory> {
         async close() {
           await client.deleteSuperStream({ streamName: name })
           await client.close()
-          connection.destroy('done')
+          watch.destroy('done')
           for (const partition of partitions) await channel.deleteExchange(partition)
           await broker.close()
           await link.close()
@@ -79,25 +72,6 @@ function partitionOf(key: string): number {
   let sum = 0
   for (const byte of Buffer.from(key)) sum = (sum + byte) % 3
   return sum
-}
-
-/** Reads to the end: what is there at once is sent before the next command is answered. */
-async function countFrom(connection: StreamConnection, name: string, from: number): Promise<number> {
-  let count = 0
-  const id = await subscribe(
-    connection,
-    { stream: name, from: 'first', credit: 60_000 },
-    {
-      onChunk: (frame, at) => {
-        const chunk = readChunk(frame, at)
-        if (chunk !== null) eachRecord(chunk, from, () => count++)
-      },
-      onActive: (_active, answer) => answer(null),
-    },
-  )
-  await queryStats(connection, name)
-  await unsubscribe(connection, id)
-  return count
 }
 
 function optionsOf({ headers = {}, properties = {} }: PublishedMessage): amqp.Options.Publish {
