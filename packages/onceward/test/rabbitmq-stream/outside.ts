@@ -1,6 +1,11 @@
 import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
 import { eachRecord, readChunk } from '../../src/sources/rabbitmq-stream/wire/chunk.ts'
-import { queryOffset, queryStats, subscribe, unsubscribe } from '../../src/sources/rabbitmq-stream/wire/commands.ts'
+import {
+  queryOffset,
+  queryStats,
+  subscribe,
+  unsubscribe,
+} from '../../src/sources/rabbitmq-stream/wire/commands.ts'
 import type { StreamConnection } from '../../src/sources/rabbitmq-stream/wire/connection.ts'
 import { openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
 
