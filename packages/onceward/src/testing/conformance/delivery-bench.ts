@@ -48,6 +48,7 @@ export class DeliveryBench<Tx> {
 
   /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. */
   async start(changes: Partial<JobContract> = {}, options: { another?: boolean; mode?: Mode } = {}) {
+    this.#generation = changes.generation ?? 1
     const one = new ConsumerProcess<Job, unknown>({
       consumer: defineConsumer(this.#contract(changes)),
       source: options.another ? this.queue.another() : this.queue.source,
@@ -56,7 +57,6 @@ export class DeliveryBench<Tx> {
       mode: options.mode ?? 'live',
       instance: `process ${this.#processes.length + 1}`,
     })
-    this.#generation = changes.generation ?? 1
     await one.start()
     this.#processes.push(one)
     return one
@@ -126,18 +126,14 @@ export class DeliveryBench<Tx> {
     return expectRemaining(this.queue, count, partition => this.position(partition))
   }
 
-  get isLog(): boolean {
-    return this.queue.source.capabilities.positions
-  }
-
-  /** Where a log would be read on from by the generation started last, as seen from outside. */
+  /** Where a log would be read on from, as seen from outside. */
   position(partition: string): Promise<string | null> {
     const consumer = { name: this.name, generation: this.#generation }
     return positionOf(
       this.queue,
       partition,
       consumer,
-      async () => (await this.under.position(this.name, partition))?.next ?? null,
+      async () => (await this.under.position(this.name, partition, this.#generation))?.next ?? null,
     )
   }
 
