@@ -65,7 +65,8 @@ describe('import boundaries', () => {
     const foreign = adapters.filter(({ file, to }) => {
       const own = file.split('/').slice(0, 2).join('/')
       const pool = own === 'sources/postgres' && to === 'stores/postgres/pool.ts'
-      return !pool && !within(to, `${own}/`, ...shared)
+      const log = own.startsWith('sources/') && within(to, 'sources/log/')
+      return !pool && !log && !within(to, `${own}/`, ...shared)
     })
     assert.deepEqual(listed(foreign), [])
   })
@@ -226,6 +227,7 @@ const publicNames: Record<string, string> = {
   './kafka': `createKafkaPublisher createKafkaSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher
     KafkaPublisherOptions KafkaPublishResult KafkaSasl KafkaSourceOptions KafkaTls topic TopicDeclaration TopicOptions TopicStart
     createKafkaTransform KafkaTransform KafkaTransformInput KafkaTransformOptions KafkaTransformOutput kafkaTransformPromise`,
+  './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
   './postgres': `createPool createPostgresSource createPostgresStore createQueue hint migrate postgresQueue PostgresStore
     PostgresStoreOptions publish queueDepth`,
   './memory':

@@ -13,6 +13,8 @@ export interface BrokerAccess {
   readonly rabbitmqUrl?: string | undefined
   /** Kafka's bootstrap list, when the declaration carries none. */
   readonly kafkaBootstrap?: string | undefined
+  /** The address of RabbitMQ's stream protocol, when the declaration carries none. */
+  readonly rabbitmqStreamUrl?: string | undefined
   readonly world: Surroundings
 }
 
@@ -32,10 +34,12 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
       return openRabbit(declaration, access)
     case 'kafka':
       return openKafka(declaration as TopicDeclaration, access)
+    case 'rabbitmq-stream':
+      return openRabbitStream(declaration, access)
     default:
       throw new OncewardError(
         'configuration',
-        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq and kafka. Nothing was started.`,
+        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream and kafka. Nothing was started.`,
       )
   }
 }
@@ -62,13 +66,7 @@ async function openRabbit(
       'The contract reads from RabbitMQ, but no address is known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
     )
   }
-  const rabbit = await import('../sources/rabbitmq/index.ts').catch(cause => {
-    throw new OncewardError(
-      'configuration',
-      'The contract reads from RabbitMQ, but amqplib is not installed. Run "npm install amqplib".',
-      { cause },
-    )
-  })
+  const rabbit = await importRabbit()
   return {
     source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
@@ -101,4 +99,41 @@ async function openKafka(
     ensureQueue: name => kafka.ensureTopic(access, name),
     openPublisher: async () => kafka.createKafkaPublisher(access),
   }
+}
+
+/** Streams are read over a protocol of their own; dead letters go to a queue, over AMQP. */
+async function openRabbitStream(
+  declaration: SourceDeclaration,
+  { rabbitmqUrl, rabbitmqStreamUrl }: BrokerAccess,
+): Promise<Broker> {
+  const url = (declaration as { url?: string }).url ?? rabbitmqStreamUrl
+  if (url === undefined) {
+    throw new OncewardError(
+      'configuration',
+      'The contract reads a RabbitMQ stream, but no address is known. Set ONCEWARD_RABBITMQ_STREAM_URL. Nothing was started.',
+    )
+  }
+  const { createStreamSource } = await import('../sources/rabbitmq-stream/index.ts')
+  const deadLetterUrl = () => {
+    if (rabbitmqUrl !== undefined) return rabbitmqUrl
+    throw new OncewardError(
+      'configuration',
+      'The dead letters of a stream go to a RabbitMQ queue, but its AMQP address is not known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
+    )
+  }
+  return {
+    source: createStreamSource(declaration as never, { url }),
+    ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
+    openPublisher: async () => (await importRabbit()).createRabbitPublisher({ url: deadLetterUrl() }),
+  }
+}
+
+function importRabbit() {
+  return import('../sources/rabbitmq/index.ts').catch(cause => {
+    throw new OncewardError(
+      'configuration',
+      'The contract needs RabbitMQ queues, but amqplib is not installed. Run "npm install amqplib".',
+      { cause },
+    )
+  })
 }
