@@ -36,10 +36,12 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
       return openKafka(declaration as TopicDeclaration, access)
     case 'rabbitmq-stream':
       return openRabbitStream(declaration, access)
+    case 'file':
+      return openFile(declaration, access)
     default:
       throw new OncewardError(
         'configuration',
-        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream and kafka. Nothing was started.`,
+        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream, kafka and file. Nothing was started.`,
       )
   }
 }
@@ -136,4 +138,20 @@ function importRabbit() {
       { cause },
     )
   })
+}
+
+async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess): Promise<Broker> {
+  const { createFileSource } = await import('../sources/file/index.ts')
+  const refuse = () =>
+    Promise.reject(
+      new OncewardError(
+        'configuration',
+        'A file cannot take dead letters: they stay in the store. Take failure.deadLetter out of the contract. Nothing was started.',
+      ),
+    )
+  return {
+    source: createFileSource(declaration as never, { world }),
+    ensureQueue: refuse,
+    openPublisher: refuse,
+  }
 }
