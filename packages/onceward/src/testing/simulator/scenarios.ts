@@ -17,6 +17,7 @@ export interface Scenario extends WorkloadShape {
 const troubles: readonly Plan[] = [
   'touch',
   'external',
+  'clash',
   'fail early',
   'fail late',
   'again',
@@ -24,6 +25,9 @@ const troubles: readonly Plan[] = [
   'poison',
   'refused',
   'swallow',
+  'refused late',
+  'careless',
+  'fatal',
   'ignore',
   'park',
   'reject',

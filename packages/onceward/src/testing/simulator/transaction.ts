@@ -32,6 +32,7 @@ export class SimulatedDatabaseTransaction implements LockOwner {
   readonly effects: EffectRow[] = []
   readonly progress: Progress[] = []
   waitsFor: LockOwner | null = null
+  refusedAtCommit: Error | null = null
   readonly #database: SimulatedDatabase
   readonly #writes = new Map<TableName, Map<string, unknown>>()
   readonly #sent: Statement[] = []
@@ -131,7 +132,12 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     this.#database.scheduler.offer(null, `server ends a transaction of ${this.actor.name}`, () => this.end())
   }
 
-  get committing(): boolean {
+  /** COMMIT has been sent, and would be granted. */
+  get couldCommit(): boolean {
+    return this.#committing && this.#state === 'open' && this.refusedAtCommit === null
+  }
+
+  get #committing(): boolean {
     return this.#sent[0]?.label === 'COMMIT'
   }
 
@@ -139,7 +145,12 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     const { scheduler } = this.#database
     const [statement] = this.#sent
     if (this.#cut) return this.#finish(() => this.#refuse())
-    this.#action = scheduler.offer(this.actor, statement!.label, () => this.#run(statement!), this.committing)
+    this.#action = scheduler.offer(
+      this.actor,
+      statement!.label,
+      () => this.#run(statement!),
+      this.#committing,
+    )
   }
 
   #run(statement: Statement): void {
@@ -209,6 +220,7 @@ export class SimulatedDatabaseTransaction implements LockOwner {
         { cause: storeErrors.aborted() },
       )
     }
+    if (this.refusedAtCommit !== null) throw this.refusedAtCommit
     this.take()
   }
 
