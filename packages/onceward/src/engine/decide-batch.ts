@@ -43,12 +43,14 @@ export async function decideBatch<M, Tx>(
       if (spine.signal.aborted) throw error
       const lost = fencedPartitions(error, 'ownership_lost')
       if (lost !== null) {
-        // A partition that went and came back since is another ownership: only what these deliveries belong to is lost.
-        const held = current
-          .filter(received => desk.isLive(received))
-          .map(({ delivery }) => delivery.partition)
-        desk.subscription.disown?.(lost.filter(partition => held.includes(partition)))
-        current = current.filter(({ delivery }) => !lost.includes(delivery.partition))
+        // Left over from before a partition went and came back: they are what the fence met, not the ownership we have now.
+        const stale = current.some(
+          received => lost.includes(received.delivery.partition) && !desk.isLive(received),
+        )
+        if (!stale) {
+          desk.subscription.disown?.(lost)
+          current = current.filter(({ delivery }) => !lost.includes(delivery.partition))
+        }
       } else if (fencedPartitions(error, 'position_moved') !== null && !mayHaveCommitted) {
         mayHaveCommitted = true
       } else if (error instanceof StorePaused) {

@@ -2,6 +2,7 @@ import type { Position } from '../../contracts/source.ts'
 import type { MarkerStatus, Store } from '../../contracts/store.ts'
 import { runConformance } from './conformance-case.ts'
 import { StoreBench } from './store-bench.ts'
+import { storeCheckpointCases } from './store-checkpoint-cases.ts'
 import { storeClaimCases } from './store-claim-cases.ts'
 import { storeConcludeCases } from './store-conclude-cases.ts'
 import { storeIntentCases } from './store-intent-cases.ts'
@@ -23,7 +24,7 @@ export interface StoreUnderTest<Tx> {
   attempts(consumer: string, id: string): Promise<number>
   intents(consumer: string): Promise<readonly IntentRow[]>
   /** Logs: where this consumer reads on in a partition. */
-  position(consumer: string, partition: string): Promise<Position | null>
+  position(consumer: string, partition: string, generation?: number): Promise<Position | null>
   gaps(consumer: string): Promise<readonly GapRow[]>
   /** As a person who looked at a declared gap and accepted it; left out where people cannot. */
   acceptGap?(consumer: string, partition: string): Promise<void>
@@ -72,7 +73,13 @@ export function storeConformance<Tx>(name: string, factory: StoreFactory<Tx>): v
   runConformance<StoreBench<unknown>, StoreFeature>({
     name: `${name} satisfies the store contract`,
     unavailable: factory.unavailable,
-    cases: [...storeClaimCases, ...storeConcludeCases, ...storeIntentCases, ...storeTransactionCases],
+    cases: [
+      ...storeClaimCases,
+      ...storeConcludeCases,
+      ...storeIntentCases,
+      ...storeTransactionCases,
+      ...storeCheckpointCases,
+    ],
     open: async () => StoreBench.open((await factory.create()) as StoreUnderTest<unknown>),
     close: bench => bench.under.close(),
     missing: (feature, bench) => missingStoreFeature(feature, factory, bench.under),
