@@ -4,10 +4,20 @@ import { OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
 import type { Decided, Spine } from './process-batch.ts'
 
-/** What the spine needs of a log: its fence, and whether an earlier try may have committed unseen. */
+/** What the spine needs of a log: its fence, and what earlier tries of the batch may have left. */
 export interface LogSide {
   progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
-  readonly mayHaveCommitted: boolean
+  readonly tries: Tries
+}
+
+/** The tries of one batch: whether one may have committed unseen, and which positions they wrote for which deliveries. */
+export interface Tries {
+  mayHaveCommitted: boolean
+  readonly written: {
+    readonly partition: string
+    readonly next: string
+    readonly done: ReadonlySet<Delivery>
+  }[]
 }
 
 export type StoredPositions = ReadonlyMap<string, Position>
@@ -23,12 +33,18 @@ export async function passFence<M, Tx>(
   session: StoreSession<Tx>,
   { log }: Spine<M, Tx>,
 ): Promise<void> {
-  const done = decided.filter(({ decision }) => decision.outcome !== 'retry')
-  const progress = log!.progressWith(
-    batch.map(received => received.delivery),
-    done.map(({ received }) => received.delivery),
+  const done = decided.flatMap(({ decision, received }) =>
+    decision.outcome === 'retry' ? [] : received.delivery,
   )
-  await session.advance(stored === null ? progress : progress.map(one => fromStored(one, stored)))
+  const proposed = log!.progressWith(
+    batch.map(received => received.delivery),
+    done,
+  )
+  const progress = stored === null ? proposed : proposed.map(one => fromStored(one, stored))
+  for (const { partition, from, next } of progress) {
+    if (from !== null && next !== null) log!.tries.written.push({ partition, next, done: new Set(done) })
+  }
+  await session.advance(progress)
 }
 
 function fromStored(progress: Progress, stored: StoredPositions): Progress {
@@ -40,21 +56,24 @@ function fromStored(progress: Progress, stored: StoredPositions): Progress {
 }
 
 /**
- * With no marker beside it, only the position tells what a commit left whose answer was lost: records up to it are applied. Asked only
- * then; otherwise the fence proves that the position is the one we know.
+ * With no marker beside it, only the position tells what a commit left whose answer was lost: if it is the one a try wrote, what that try
+ * decided is durable. Asked only then; otherwise the fence proves that the position is the one we know. (The end of a record is no
+ * sign of it: the position goes on past gaps in the log and past what was set aside before.)
  */
 export async function appliedByPosition<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
   { log }: Spine<M, Tx>,
 ): Promise<{ readonly stored: StoredPositions | null; readonly applied: ReadonlySet<Received<M>> }> {
-  if (!log!.mayHaveCommitted) return { stored: null, applied: new Set() }
+  const { mayHaveCommitted, written } = log!.tries
+  if (!mayHaveCommitted) return { stored: null, applied: new Set() }
   const lanes = Map.groupBy(batch, received => received.delivery.partition)
   const stored = await session.positions([...lanes.keys()])
   const applied = new Set<Received<M>>()
   for (const [partition, records] of lanes) {
-    const last = records.findLastIndex(({ delivery }) => delivery.place!.next === stored.get(partition)?.next)
-    for (const received of records.slice(0, last + 1)) applied.add(received)
+    const next = stored.get(partition)?.next
+    const took = written.find(one => one.partition === partition && one.next === next)
+    for (const received of records) if (took?.done.has(received.delivery)) applied.add(received)
   }
   return { stored, applied }
 }
