@@ -20,7 +20,11 @@ export interface Tries {
   }[]
 }
 
-export type StoredPositions = ReadonlyMap<string, Position>
+/** What asking the store told: where it stands, and which deliveries a try that took has covered. */
+export interface Standing {
+  readonly positions: ReadonlyMap<string, Position>
+  readonly applied: ReadonlySet<Delivery>
+}
 
 /**
  * The last statement of a log's batch: every partition in it is still ours, and those that move stand where we think. Without it a process
@@ -29,7 +33,7 @@ export type StoredPositions = ReadonlyMap<string, Position>
 export async function passFence<M, Tx>(
   batch: readonly Received<M>[],
   decided: readonly Decided<M>[],
-  stored: StoredPositions | null,
+  standing: Standing | null,
   session: StoreSession<Tx>,
   { log }: Spine<M, Tx>,
 ): Promise<void> {
@@ -40,19 +44,21 @@ export async function passFence<M, Tx>(
     batch.map(received => received.delivery),
     done,
   )
-  const progress = stored === null ? proposed : proposed.map(one => fromStored(one, stored))
+  const progress = standing === null ? proposed : proposed.map(one => onward(one, standing, done))
   for (const { partition, from, next } of progress) {
     if (from !== null && next !== null) log!.tries.written.push({ partition, next, done: new Set(done) })
   }
   await session.advance(progress)
 }
 
-function fromStored(progress: Progress, stored: StoredPositions): Progress {
-  const position = stored.get(progress.partition)
+/** From where the store stands, and never back: part of a batch that took as a whole moves nothing. */
+function onward(progress: Progress, { positions, applied }: Standing, done: readonly Delivery[]): Progress {
+  const position = positions.get(progress.partition)
   if (position === undefined || progress.from === null) return progress
-  return position.next === progress.next
-    ? { ...progress, from: null, next: null }
-    : { ...progress, from: position.next }
+  const isNew = done.some(one => one.partition === progress.partition && !applied.has(one))
+  return isNew && position.next !== progress.next
+    ? { ...progress, from: position.next }
+    : { ...progress, from: null, next: null }
 }
 
 /**
@@ -64,18 +70,18 @@ export async function appliedByPosition<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
   { log }: Spine<M, Tx>,
-): Promise<{ readonly stored: StoredPositions | null; readonly applied: ReadonlySet<Received<M>> }> {
+): Promise<Standing | null> {
   const { mayHaveCommitted, written } = log!.tries
-  if (!mayHaveCommitted) return { stored: null, applied: new Set() }
+  if (!mayHaveCommitted) return null
   const lanes = Map.groupBy(batch, received => received.delivery.partition)
-  const stored = await session.positions([...lanes.keys()])
-  const applied = new Set<Received<M>>()
+  const positions = await session.positions([...lanes.keys()])
+  const applied = new Set<Delivery>()
   for (const [partition, records] of lanes) {
-    const next = stored.get(partition)?.next
+    const next = positions.get(partition)?.next
     const took = written.find(one => one.partition === partition && one.next === next)
-    for (const received of records) if (took?.done.has(received.delivery)) applied.add(received)
+    for (const { delivery } of records) if (took?.done.has(delivery)) applied.add(delivery)
   }
-  return { stored, applied }
+  return { positions, applied }
 }
 
 /** The partitions a fence named, or null when the error is none of its. */
