@@ -3,9 +3,12 @@ import amqp from 'amqplib'
 import type { SourceDeclaration } from 'onceward'
 import { createPool, createQueue, postgresQueue, publish } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
-import type { Produced } from './workload.ts'
+import { stream } from 'onceward/rabbitmq-stream'
+import { countFrom, openWatch, positionOf } from '../rabbitmq-stream/outside.ts'
+import { rabbitmqStreamUrl } from '../services/services.ts'
+import { consumerName, type Produced } from './workload.ts'
 
-export type BrokerKind = 'postgres' | 'rabbitmq'
+export type BrokerKind = 'postgres' | 'rabbitmq' | 'rabbitmq-stream'
 
 /** A queue on a real broker, seen from outside the engine. */
 export interface TestBroker {
@@ -24,7 +27,8 @@ export async function createBroker(
   urls: { postgres: string; rabbitmq: string },
 ): Promise<TestBroker> {
   const name = `crash.${randomBytes(6).toString('hex')}`
-  return kind === 'postgres' ? postgresBroker(name, urls.postgres) : rabbitBroker(name, urls.rabbitmq)
+  if (kind === 'postgres') return postgresBroker(name, urls.postgres)
+  return kind === 'rabbitmq' ? rabbitBroker(name, urls.rabbitmq) : streamBroker(name, urls.rabbitmq)
 }
 
 async function postgresBroker(name: string, url: string): Promise<TestBroker> {
@@ -54,30 +58,29 @@ async function postgresBroker(name: string, url: string): Promise<TestBroker> {
   }
 }
 
-async function rabbitBroker(name: string, url: string): Promise<TestBroker> {
-  const deadLetter = `${name}.dead`
-  const options = { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 } }
-  /** A connection per question: the server may be killed between two of them. */
-  const ask = async <T>(question: (channel: amqp.ConfirmChannel) => Promise<T>): Promise<T> => {
-    const connection = await amqp.connect(url)
-    try {
-      return await question(await connection.createConfirmChannel())
-    } finally {
-      await connection.close()
-    }
+/** A connection per question: the server may be killed between two of them. */
+async function ask<T>(url: string, question: (channel: amqp.ConfirmChannel) => Promise<T>): Promise<T> {
+  const connection = await amqp.connect(url)
+  try {
+    return await question(await connection.createConfirmChannel())
+  } finally {
+    await connection.close()
   }
-  await ask(channel => channel.assertQueue(name, options))
+}
+
+/** The queue's copies, through AMQP; what differs is how the messages are kept. */
+async function overAmqp(name: string, url: string, options: amqp.Options.AssertQueue) {
+  const deadLetter = `${name}.dead`
+  await ask(url, channel => channel.assertQueue(name, options))
   return {
-    declaration: queue(name),
     deadLetter,
-    publish: messages =>
-      ask(async channel => {
+    publish: (messages: readonly Produced[]) =>
+      ask(url, async channel => {
         for (const { body } of messages) channel.sendToQueue(name, Buffer.from(body), { persistent: true })
         await channel.waitForConfirms()
       }),
-    depth: () => ask(async channel => (await channel.checkQueue(name)).messageCount),
     deadLetters: () =>
-      ask(async channel => {
+      ask(url, async channel => {
         const ids: string[] = []
         for (;;) {
           const message = await channel.get(deadLetter, { noAck: true })
@@ -86,9 +89,35 @@ async function rabbitBroker(name: string, url: string): Promise<TestBroker> {
         }
       }),
     close: () =>
-      ask(async channel => {
+      ask(url, async channel => {
         await channel.deleteQueue(name)
         await channel.deleteQueue(deadLetter)
       }),
+  }
+}
+
+async function rabbitBroker(name: string, url: string): Promise<TestBroker> {
+  const options = { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 } }
+  return {
+    ...(await overAmqp(name, url, options)),
+    declaration: queue(name),
+    depth: () => ask(url, async channel => (await channel.checkQueue(name)).messageCount),
+  }
+}
+
+async function streamBroker(name: string, url: string): Promise<TestBroker> {
+  const streamUrl = (await rabbitmqStreamUrl())!
+  const options = { durable: true, arguments: { 'x-queue-type': 'stream' } }
+  return {
+    ...(await overAmqp(name, url, options)),
+    declaration: stream(name, { url: streamUrl, start: 'first' }),
+    depth: async () => {
+      const watch = await openWatch(streamUrl)
+      try {
+        return await countFrom(watch, name, Number((await positionOf(watch, consumerName, name)) ?? 0))
+      } finally {
+        watch.destroy('asked')
+      }
+    },
   }
 }

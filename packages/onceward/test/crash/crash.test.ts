@@ -4,10 +4,14 @@ import { skipWithout } from '../services/services.ts'
 import { runScenario } from './run-scenario.ts'
 import { crashScenarios } from './scenarios.ts'
 
-for (const broker of ['postgres', 'rabbitmq'] as const) {
+for (const [broker, service] of [
+  ['postgres', 'postgres'],
+  ['rabbitmq', 'rabbitmq'],
+  ['rabbitmq-stream', 'rabbitmq'],
+] as const) {
   describe(`kill -9 at every crash point, on ${broker}`, {
     concurrency: 2,
-    ...(await skipWithout('postgres', broker)),
+    ...(await skipWithout('postgres', service)),
   }, () => {
     for (const [point, scenario] of Object.entries(crashScenarios)) {
       if (scenario.without?.[broker] !== undefined) continue

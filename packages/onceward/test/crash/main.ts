@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { CrashPoint } from 'onceward/testing'
+import type { BrokerKind } from './brokers.ts'
 import { runScenario } from './run-scenario.ts'
 import { crashScenarios } from './scenarios.ts'
 
@@ -11,7 +12,7 @@ let runs = 0
 let failed = 0
 const points = new Set<string>()
 
-for (const broker of ['postgres', 'rabbitmq'] as const) {
+for (const broker of ['postgres', 'rabbitmq', 'rabbitmq-stream'] as const) {
   if (values.broker !== undefined && values.broker !== broker) continue
   for (const [point, scenario] of Object.entries(crashScenarios)) {
     if (values.point !== undefined && values.point !== point) continue
@@ -24,7 +25,7 @@ if (values.json) console.log(JSON.stringify({ points: points.size, runs, failed 
 else console.log(`${points.size} points, ${runs} runs, ${failed} failed`)
 process.exit(failed === 0 && runs > 0 ? 0 : 1)
 
-async function run(point: CrashPoint, broker: 'postgres' | 'rabbitmq', hit: number): Promise<void> {
+async function run(point: CrashPoint, broker: BrokerKind, hit: number): Promise<void> {
   runs++
   points.add(point)
   try {

@@ -36,7 +36,7 @@ export async function runScenario(point: CrashPoint, kind: BrokerKind, hit: numb
   if (scenario.task === 'migrate') await dieIn({ ...basic, task: 'migrate', ...armed }, witness)
   await migrate(pool)
   await pool.query(tables)
-  const urls = { postgres: database.url, rabbitmq: kind === 'rabbitmq' ? await rabbitmqUrl() : '' }
+  const urls = { postgres: database.url, rabbitmq: kind === 'postgres' ? '' : await rabbitmqUrl() }
   const broker = await createBroker(kind, urls)
   cleanup.defer(() => broker.close())
   const gateway = await startGateway()

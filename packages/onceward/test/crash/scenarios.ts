@@ -33,11 +33,17 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'postgres.leased': {
     task: 'consume',
     hits: [1, 2],
-    without: { rabbitmq: 'RabbitMQ leases nothing: its channel holds deliveries' },
+    without: {
+      rabbitmq: 'RabbitMQ leases nothing: its channel holds deliveries',
+      'rabbitmq-stream': 'a stream leases nothing: it is read by position',
+    },
   },
   'migrate.applied': {
     task: 'migrate',
     hits: [1],
-    without: { rabbitmq: 'migrations do not touch the broker' },
+    without: {
+      rabbitmq: 'migrations do not touch the broker',
+      'rabbitmq-stream': 'migrations do not touch the broker',
+    },
   },
 }

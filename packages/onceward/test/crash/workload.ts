@@ -8,6 +8,7 @@ export interface WorkMessage {
   amount: number
 }
 
+export const consumerName = 'crash_work'
 export const attemptsMax = 2
 
 export const tables = `
@@ -23,7 +24,7 @@ export interface WorkOptions {
 
 export function workContract(options: WorkOptions): ConsumerContract<WorkMessage, SqlTransaction> {
   return {
-    name: 'crash_work',
+    name: consumerName,
     owner: 'tests',
     risk: 'money',
     source: options.declaration,
