@@ -44,18 +44,20 @@ export interface BootstrapAddress {
 /** Refuses a list no broker can be behind. */
 export function parseBootstrap(bootstrap: string | undefined): readonly BootstrapAddress[] {
   const entries = (bootstrap ?? '').split(',').map(entry => entry.trim())
-  const addresses = entries.map(entry => {
+  return entries.map(entry => {
     const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/i.exec(entry) ?? []
     if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return badBootstrap(entry)
     return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
   })
-  return addresses
 }
 
 function badBootstrap(entry: string): never {
+  const shown = entry.includes('@') ? 'one' : JSON.stringify(entry.slice(0, 100))
+  const problem = entry === '' ? 'an entry is empty' : `${shown} is not host:port`
+  const advice = 'Users and passwords belong into `sasl`.'
   throw new OncewardError(
     'configuration',
-    `Kafka needs a bootstrap list like kafka-1:9092,kafka-2:9092; ${entry === '' ? 'an entry is empty' : `${JSON.stringify(entry.slice(0, 100))} is not host:port`}. Nothing was opened.`,
+    `Kafka needs a bootstrap list like kafka-1:9092,kafka-2:9092; ${problem}. Nothing was opened. ${advice}`,
   )
 }
 

@@ -173,7 +173,6 @@ export class TransactionalProducer {
 
   #adopt({ producerId, producerEpoch }: { producerId: bigint; producerEpoch: number }): void {
     this.#identity = { producerId, producerEpoch, transactionalId: this.#options.transactionalId }
-    this.#lines.reset()
     this.#state = 'ready'
   }
 
