@@ -4,7 +4,7 @@ import { ConsumerProcess } from '../../engine/consumer.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { until } from '../until.ts'
 import type { PublishedMessage, SourceUnderTest } from './source.ts'
-import { expectRemaining } from './source-bench.ts'
+import { expectRemaining, positionOf } from './source-bench.ts'
 import type { HeldRow, StoreUnderTest } from './store.ts'
 
 /** The message of every case. */
@@ -121,7 +121,18 @@ export class DeliveryBench<Tx> {
   }
 
   expectRemaining(count: number): Promise<void> {
-    return expectRemaining(this.queue, count)
+    return expectRemaining(this.queue, count, partition => this.position(partition))
+  }
+
+  /** Where a log would be read on from, as seen from outside. */
+  position(partition: string): Promise<string | null> {
+    const consumer = { name: this.name, generation: 1 }
+    return positionOf(
+      this.queue,
+      partition,
+      consumer,
+      async () => (await this.under.position(this.name, partition))?.next ?? null,
+    )
   }
 
   marker(id: string) {
