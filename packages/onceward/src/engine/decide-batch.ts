@@ -33,6 +33,8 @@ export async function decideBatch<M, Tx>(
   let mayHaveCommitted = false
   for (let failures = 0; ; ) {
     await desk.watch.present()
+    // Also before the first try: where order counts, what stands behind a delivery that was taken back must go with it.
+    current = current.filter(received => desk.isLive(received))
     if (current.length === 0) return []
     const spine = desk.spine(failures >= patience, mayHaveCommitted)
     try {
@@ -51,7 +53,6 @@ export async function decideBatch<M, Tx>(
         await desk.watch.pause(error, failures++).finally(resumed)
         if (!desk.waits() && error.trouble === 'unavailable') throw error
       } else throw error
-      current = current.filter(received => desk.isLive(received))
     }
   }
 }
