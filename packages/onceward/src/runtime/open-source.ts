@@ -1,38 +1,27 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
-import type { Source } from '../contracts/source.ts'
-import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Broker, BrokerAccess } from './broker.ts'
+import { openKafka } from './open-kafka.ts'
+import { openRabbit } from './open-rabbitmq.ts'
+import { openStream } from './open-stream.ts'
 
-/** What a broker kind needs to be opened. */
-export interface BrokerAccess {
-  readonly pool: SqlPool
-  /** RabbitMQ's address, when the declaration carries none. */
-  readonly rabbitmqUrl?: string | undefined
-  readonly world: Surroundings
-}
-
-export interface Broker {
-  readonly source: Source
-  /** Makes sure that a queue for dead letters exists, so that a mandatory publish can be routed. */
-  ensureQueue(name: string): Promise<void>
-  openPublisher(): Promise<Publisher>
+const drivers: Readonly<
+  Record<string, (declaration: SourceDeclaration, access: BrokerAccess) => Promise<Broker>>
+> = {
+  postgres: openPostgres,
+  rabbitmq: openRabbit,
+  'rabbitmq-stream': openStream,
+  kafka: openKafka,
 }
 
 /** From a plain declaration to the driver; a broker's client is loaded only when a contract names it. */
 export async function openBroker(declaration: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
-  switch (declaration.kind) {
-    case 'postgres':
-      return openPostgres(declaration, access)
-    case 'rabbitmq':
-      return openRabbit(declaration, access)
-    default:
-      throw new OncewardError(
-        'configuration',
-        `No driver for source kind "${declaration.kind}". This version knows postgres and rabbitmq. Nothing was started.`,
-      )
-  }
+  const open = Object.hasOwn(drivers, declaration.kind) ? drivers[declaration.kind] : undefined
+  if (open !== undefined) return open(declaration, access)
+  throw new OncewardError(
+    'configuration',
+    `No driver for source kind "${declaration.kind}". This version knows ${Object.keys(drivers).join(', ')}. Nothing was started.`,
+  )
 }
 
 async function openPostgres(declaration: SourceDeclaration, { pool, world }: BrokerAccess): Promise<Broker> {
@@ -43,30 +32,5 @@ async function openPostgres(declaration: SourceDeclaration, { pool, world }: Bro
     source: createPostgresSource(declaration as never, { pool, log: world.log, reach: world.reach }),
     ensureQueue: async name => void (await createQueue(pool, name)),
     openPublisher: async () => createPostgresPublisher(pool),
-  }
-}
-
-async function openRabbit(
-  declaration: SourceDeclaration,
-  { rabbitmqUrl, world }: BrokerAccess,
-): Promise<Broker> {
-  const url = (declaration as { url?: string }).url ?? rabbitmqUrl
-  if (url === undefined) {
-    throw new OncewardError(
-      'configuration',
-      'The contract reads from RabbitMQ, but no address is known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
-    )
-  }
-  const rabbit = await import('../sources/rabbitmq/index.ts').catch(cause => {
-    throw new OncewardError(
-      'configuration',
-      'The contract reads from RabbitMQ, but amqplib is not installed. Run "npm install amqplib".',
-      { cause },
-    )
-  })
-  return {
-    source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
-    ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
-    openPublisher: async () => rabbit.createRabbitPublisher({ url }),
   }
 }

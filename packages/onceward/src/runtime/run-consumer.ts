@@ -7,7 +7,8 @@ import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type SqlPool } from '../stores/postgres/pool.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { type Broker, openBroker } from './open-source.ts'
+import type { Broker } from './broker.ts'
+import { openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
@@ -17,6 +18,10 @@ export interface RunOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
+  /** RabbitMQ's stream port: `rabbitmq-stream://user:password@host:5552/vhost`. */
+  readonly streamUrl?: string | undefined
+  /** `host:port`, several separated by commas. */
+  readonly kafkaBootstrap?: string | undefined
   /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
   readonly mode?: Mode
   /** Default all three. */
@@ -52,7 +57,8 @@ export async function runConsumer<M>(
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
-    const broker = await openBroker(consumer.source, { pool, rabbitmqUrl: options.rabbitmqUrl, world })
+    const { rabbitmqUrl, streamUrl, kafkaBootstrap } = options
+    const broker = await openBroker(consumer.source, { pool, rabbitmqUrl, streamUrl, kafkaBootstrap, world })
     const wanted = new Set(options.parts ?? ['consumer', 'dispatcher', 'relay'])
     if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
