@@ -6,9 +6,9 @@ import type { Surroundings } from '../../surroundings.ts'
 import { IdlePoll } from '../idle-poll.ts'
 import { awayDelayMs, isPassing } from '../store-away.ts'
 import { callTarget } from './call-target.ts'
-import { type ClaimedEffect, claimEffects, type FreeTarget } from './claim-effects.ts'
+import { type ClaimedEffect, ClaimUnconfirmed, claimEffects, type FreeTarget } from './claim-effects.ts'
 import { decideResult } from './decide-result.ts'
-import { type Judgement, judgeAnswer, judgement } from './judge-answer.ts'
+import { type Judgement, judgeAnswer, judgement, notSent } from './judge-answer.ts'
 import { ResultRecorder } from './result-recorder.ts'
 import { resolveTargets, type Target } from './target.ts'
 import { TargetGate } from './target-gate.ts'
@@ -39,6 +39,8 @@ export interface DispatcherTally {
   readonly inFlight: number
   readonly storeAway: boolean
 }
+
+const claimLost = notSent('the answer to its claim was lost; nothing was sent')
 
 const doubtMaxDefaultMs = 12 * 3_600_000
 
@@ -155,7 +157,8 @@ export class Dispatcher {
       if (effects.length > 0) world.reach('dispatch.claimed')
       this.#claimed += effects.length
       if (this.#leaving.signal.aborted) return
-      for (const effect of effects) void this.#dispatch(effect, askedMs)
+      for (const effect of effects)
+        void this.#dispatch(effect, gate => this.#reasonNotToCall(effect, gate.target, askedMs))
       this.#poll.wait({ found: effects.length > 0 })
     } catch (error) {
       this.#claimFailed(error)
@@ -164,10 +167,12 @@ export class Dispatcher {
 
   #claimFailed(error: unknown): void {
     const { world } = this.#options
-    if (!isPassing(error)) {
+    const unconfirmed = error instanceof ClaimUnconfirmed
+    if (!isPassing(unconfirmed ? error.cause : error)) {
       this.#halt(error)
       return
     }
+    if (unconfirmed) for (const effect of error.effects) void this.#dispatch(effect, () => claimLost)
     this.#moreDue = false
     if (this.#claimFailures === 0) {
       world.log.warn('database away, external calls pause; nothing is lost', {
@@ -178,12 +183,12 @@ export class Dispatcher {
     this.#poll.wait({ delayMs: awayDelayMs(this.#claimFailures++, world.random()) })
   }
 
-  async #dispatch(effect: ClaimedEffect, askedMs: number): Promise<void> {
+  async #dispatch(effect: ClaimedEffect, reasonNotTo: (gate: TargetGate) => Judgement | null): Promise<void> {
     const gate = this.#gates.get(effect.target)!
     gate.enter()
     this.#inFlight++
     try {
-      await this.#attempt(effect, gate, askedMs)
+      await this.#attempt(effect, gate, reasonNotTo(gate))
     } catch (error) {
       if (!this.#leaving.signal.aborted) this.#halt(error)
     } finally {
@@ -194,16 +199,19 @@ export class Dispatcher {
     this.#stopIfIdle()
   }
 
-  async #attempt(effect: ClaimedEffect, gate: TargetGate, askedMs: number): Promise<void> {
+  async #attempt(effect: ClaimedEffect, gate: TargetGate, known: Judgement | null): Promise<void> {
     const { world } = this.#options
     const { target } = gate
-    const judged = this.#reasonNotToCall(effect, target, askedMs) ?? (await this.#call(effect, gate))
+    const judged = known ?? (await this.#call(effect, gate))
     if (this.#leaving.signal.aborted) return
-    const { state, delayMs } = decideResult(effect, judged, target, world.random())
+    const attempts = effect.attempts - (judged.unsent && !effect.exhausted ? 1 : 0)
+    const { state, delayMs } = decideResult({ ...effect, attempts }, judged, target, world.random())
     const { id, epoch } = effect
     const { status, digest, note } = judged
-    const ours = await this.#recorder.record({ id, epoch, state, delayMs, status, digest, note })
-    const fields = { ...this.#who(), target: target.name, ledger: id, attempts: effect.attempts, state, note }
+    const ours = await this.#recorder.record({ id, epoch, state, attempts, delayMs, status, digest, note })
+    const fields = { ...this.#who(), target: target.name, ledger: id, attempts, state, note }
+    // A claim that never committed is nobody's loss.
+    if (!ours && judged === claimLost) return
     if (!ours) {
       this.#fenced++
       world.log.warn('the lease was lost, this result is dropped', fields)
@@ -224,10 +232,7 @@ export class Dispatcher {
       )
     }
     if (world.clock.nowMs() - askedMs + target.timeoutMs < target.leaseMs) return null
-    return judgement(
-      'retryable',
-      'the claim took so long that its lease would not outlast the call; nothing was sent',
-    )
+    return notSent('the claim took so long that its lease would not outlast the call; nothing was sent')
   }
 
   async #call(effect: ClaimedEffect, gate: TargetGate): Promise<Judgement> {
