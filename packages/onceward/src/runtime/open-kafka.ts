@@ -1,6 +1,7 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
-import { addressMissing, type Broker, type BrokerAccess, loaded } from './broker.ts'
+import { OncewardError } from '../errors.ts'
+import type { Broker, BrokerAccess } from './open-source.ts'
 
 /** Dead letters go to a topic of the same cluster, which must be there: its partitions and replicas are not ours to guess. */
 export async function openKafka(
@@ -9,12 +10,13 @@ export async function openKafka(
 ): Promise<Broker> {
   const declaration = source as TopicDeclaration
   const bootstrap = declaration.bootstrap ?? kafkaBootstrap
-  if (bootstrap === undefined) throw addressMissing('Kafka', 'ONCEWARD_KAFKA_BOOTSTRAP')
-  const { createKafkaSource, createKafkaPublisher, ensureTopic } = await loaded(
-    import('../sources/kafka/index.ts'),
-    'Kafka',
-    '@platformatic/kafka',
-  )
+  if (bootstrap === undefined) {
+    throw new OncewardError(
+      'configuration',
+      'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was started.',
+    )
+  }
+  const { createKafkaSource, createKafkaPublisher, ensureTopic } = await importKafka()
   const { tls, sasl } = declaration
   const connection = {
     bootstrap,
@@ -26,4 +28,14 @@ export async function openKafka(
     ensureQueue: name => ensureTopic(connection, name),
     openPublisher: async () => createKafkaPublisher(connection),
   }
+}
+
+function importKafka() {
+  return import('../sources/kafka/index.ts').catch(cause => {
+    throw new OncewardError(
+      'configuration',
+      'The contract reads from Kafka, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka".',
+      { cause },
+    )
+  })
 }

@@ -1,27 +1,47 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
+import type { Source } from '../contracts/source.ts'
+import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
-import type { Broker, BrokerAccess } from './broker.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { Surroundings } from '../surroundings.ts'
 import { openKafka } from './open-kafka.ts'
-import { openRabbit } from './open-rabbitmq.ts'
-import { openStream } from './open-stream.ts'
 
-const drivers: Readonly<
-  Record<string, (declaration: SourceDeclaration, access: BrokerAccess) => Promise<Broker>>
-> = {
-  postgres: openPostgres,
-  rabbitmq: openRabbit,
-  'rabbitmq-stream': openStream,
-  kafka: openKafka,
+/** What a broker kind needs to be opened. */
+export interface BrokerAccess {
+  readonly pool: SqlPool
+  /** RabbitMQ's address, when the declaration carries none. */
+  readonly rabbitmqUrl?: string | undefined
+  /** The address of RabbitMQ's stream protocol, when the declaration carries none. */
+  readonly rabbitmqStreamUrl?: string | undefined
+  /** Kafka's brokers, when the declaration names none. */
+  readonly kafkaBootstrap?: string | undefined
+  readonly world: Surroundings
+}
+
+export interface Broker {
+  readonly source: Source
+  /** Makes sure that a queue for dead letters exists, so that a mandatory publish can be routed. */
+  ensureQueue(name: string): Promise<void>
+  openPublisher(): Promise<Publisher>
 }
 
 /** From a plain declaration to the driver; a broker's client is loaded only when a contract names it. */
 export async function openBroker(declaration: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
-  const open = Object.hasOwn(drivers, declaration.kind) ? drivers[declaration.kind] : undefined
-  if (open !== undefined) return open(declaration, access)
-  throw new OncewardError(
-    'configuration',
-    `No driver for source kind "${declaration.kind}". This version knows ${Object.keys(drivers).join(', ')}. Nothing was started.`,
-  )
+  switch (declaration.kind) {
+    case 'postgres':
+      return openPostgres(declaration, access)
+    case 'rabbitmq':
+      return openRabbit(declaration, access)
+    case 'rabbitmq-stream':
+      return openRabbitStream(declaration, access)
+    case 'kafka':
+      return openKafka(declaration, access)
+    default:
+      throw new OncewardError(
+        'configuration',
+        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream and kafka. Nothing was started.`,
+      )
+  }
 }
 
 async function openPostgres(declaration: SourceDeclaration, { pool, world }: BrokerAccess): Promise<Broker> {
@@ -33,4 +53,60 @@ async function openPostgres(declaration: SourceDeclaration, { pool, world }: Bro
     ensureQueue: async name => void (await createQueue(pool, name)),
     openPublisher: async () => createPostgresPublisher(pool),
   }
+}
+
+async function openRabbit(
+  declaration: SourceDeclaration,
+  { rabbitmqUrl, world }: BrokerAccess,
+): Promise<Broker> {
+  const url = (declaration as { url?: string }).url ?? rabbitmqUrl
+  if (url === undefined) {
+    throw new OncewardError(
+      'configuration',
+      'The contract reads from RabbitMQ, but no address is known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
+    )
+  }
+  const rabbit = await importRabbit()
+  return {
+    source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
+    ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
+    openPublisher: async () => rabbit.createRabbitPublisher({ url }),
+  }
+}
+
+/** Streams are read over a protocol of their own; dead letters go to a queue, over AMQP. */
+async function openRabbitStream(
+  declaration: SourceDeclaration,
+  { rabbitmqUrl, rabbitmqStreamUrl }: BrokerAccess,
+): Promise<Broker> {
+  const url = (declaration as { url?: string }).url ?? rabbitmqStreamUrl
+  if (url === undefined) {
+    throw new OncewardError(
+      'configuration',
+      'The contract reads a RabbitMQ stream, but no address is known. Set ONCEWARD_RABBITMQ_STREAM_URL. Nothing was started.',
+    )
+  }
+  const { createStreamSource } = await import('../sources/rabbitmq-stream/index.ts')
+  const deadLetterUrl = () => {
+    if (rabbitmqUrl !== undefined) return rabbitmqUrl
+    throw new OncewardError(
+      'configuration',
+      'The dead letters of a stream go to a RabbitMQ queue, but its AMQP address is not known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
+    )
+  }
+  return {
+    source: createStreamSource(declaration as never, { url }),
+    ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
+    openPublisher: async () => (await importRabbit()).createRabbitPublisher({ url: deadLetterUrl() }),
+  }
+}
+
+function importRabbit() {
+  return import('../sources/rabbitmq/index.ts').catch(cause => {
+    throw new OncewardError(
+      'configuration',
+      'The contract needs RabbitMQ queues, but amqplib is not installed. Run "npm install amqplib".',
+      { cause },
+    )
+  })
 }

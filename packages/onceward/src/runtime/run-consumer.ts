@@ -7,8 +7,7 @@ import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
-import type { Broker } from './broker.ts'
-import { openBroker } from './open-source.ts'
+import { type Broker, openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
@@ -18,8 +17,8 @@ export interface RunOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
-  /** RabbitMQ's stream port: `rabbitmq-stream://user:password@host:5552/vhost`. */
-  readonly streamUrl?: string | undefined
+  /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
+  readonly rabbitmqStreamUrl?: string | undefined
   /** `host:port`, several separated by commas. */
   readonly kafkaBootstrap?: string | undefined
   /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
@@ -57,8 +56,9 @@ export async function runConsumer<M>(
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
-    const { rabbitmqUrl, streamUrl, kafkaBootstrap } = options
-    const broker = await openBroker(consumer.source, { pool, rabbitmqUrl, streamUrl, kafkaBootstrap, world })
+    const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
+    const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
+    const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'dispatcher', 'relay'])
     if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))

@@ -41,7 +41,7 @@ if (orders.task === 'migrate') {
   const running = await runConsumer(consumer, {
     databaseUrl: orders.databaseUrl,
     rabbitmqUrl: orders.urls?.rabbitmq,
-    streamUrl: orders.urls?.stream,
+    rabbitmqStreamUrl: orders.urls?.stream,
     kafkaBootstrap: orders.urls?.kafka,
     world: realSurroundings({ reach, log }),
     ...(orders.parts && { parts: orders.parts }),

@@ -38,7 +38,7 @@ export function runCommand(): Command {
         const running = await runConsumer(consumer, {
           databaseUrl: database.url,
           rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
-          streamUrl: process.env.ONCEWARD_STREAM_URL,
+          rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
           kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
           environment: process.env.ONCEWARD_ENVIRONMENT,
           mode: flags.mode,

@@ -208,8 +208,9 @@ export class LogSubscription implements Subscription {
       this.#room.took(progress, bytes)
       into.push(this.#deliver(record, progress))
     }
-    if (owned.head === buffer.length) {
-      owned.buffer = []
+    if (owned.head * 2 >= buffer.length) {
+      // A log that is always ahead never empties its buffer: what was handed over must go all the same.
+      owned.buffer = buffer.slice(owned.head)
       owned.head = 0
     }
     if (!wanted && this.wants(progress.partition)) this.#driver.onRoom()
