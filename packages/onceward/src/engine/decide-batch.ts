@@ -43,8 +43,14 @@ export async function decideBatch<M, Tx>(
       if (spine.signal.aborted) throw error
       const lost = fencedPartitions(error, 'ownership_lost')
       if (lost !== null) {
-        desk.subscription.disown?.(lost)
-        current = current.filter(({ delivery }) => !lost.includes(delivery.partition))
+        // Left over from before a partition went and came back: they are what the fence met, not the ownership we have now.
+        const stale = current.some(
+          received => lost.includes(received.delivery.partition) && !desk.isLive(received),
+        )
+        if (!stale) {
+          desk.subscription.disown?.(lost)
+          current = current.filter(({ delivery }) => !lost.includes(delivery.partition))
+        }
       } else if (fencedPartitions(error, 'position_moved') !== null && !mayHaveCommitted) {
         mayHaveCommitted = true
       } else if (error instanceof StorePaused) {

@@ -71,8 +71,8 @@ export const memoryStore: StoreFactory<MemoryTransaction> = {
             reason,
             body,
           })),
-      position: async (consumer, partition) =>
-        read().checkpoints.get(inScope(consumer, partition))?.stored ?? null,
+      position: async (consumer, partition, generation = 1) =>
+        read().checkpoints.get(`${consumer}/${generation}\0${partition}`)?.stored ?? null,
       gaps: async consumer =>
         [...read().losses].filter(([key]) => key.startsWith(inScope(consumer, ''))).map(([, loss]) => loss),
       attempts: async (consumer, id) => read().attempts.get(inScope(consumer, id))?.length ?? 0,

@@ -83,10 +83,11 @@ function readers(pool: Pool) {
           id,
         ])
       ).n as number,
-    position: async (consumer: string, partition: string): Promise<Position | null> =>
+    position: async (consumer: string, partition: string, generation = 1): Promise<Position | null> =>
       (await one(
-        `select incarnation, next from onceward.checkpoint where ${ofConsumer} and partition = $2 and next is not null`,
-        [consumer, partition],
+        `select incarnation, next from onceward.checkpoint join onceward.consumer on consumer.id = consumer_id
+         where name = $1 and partition = $2 and generation = $3 and next is not null`,
+        [consumer, partition, generation],
       )) ?? null,
     gaps: async (consumer: string): Promise<GapRow[]> =>
       (await pool.query(`select * from onceward.gap where ${ofConsumer} order by id`, [consumer])).rows.map(

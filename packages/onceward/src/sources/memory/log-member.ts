@@ -91,8 +91,11 @@ export class MemoryMember implements LogDriver {
     for (const ownership of await checkpoints.take(names)) {
       const { partition, epoch } = ownership
       if (!mine(partition)) continue
-      const position = await this.#start(ownership)
-      if (!mine(partition)) continue
+      const position = await this.#start(ownership).catch(error => {
+        if ((error as OncewardError).code !== 'ownership_lost') throw error
+        return null
+      })
+      if (position === null || !mine(partition)) continue
       this.#assigned.get(partition)!.readAt = Number(position.next)
       this.subscription.own(new PartitionProgress(partition, epoch, position))
       this.feed()

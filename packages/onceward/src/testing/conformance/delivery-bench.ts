@@ -29,6 +29,7 @@ export class DeliveryBench<Tx> {
   readonly under: StoreUnderTest<Tx>
   readonly name = `delivery_${process.pid}_${++benches}`
   readonly #processes: ConsumerProcess<Job, unknown>[] = []
+  #generation = 1
 
   constructor(queue: SourceUnderTest, under: StoreUnderTest<Tx>) {
     this.queue = queue
@@ -47,6 +48,7 @@ export class DeliveryBench<Tx> {
 
   /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. */
   async start(changes: Partial<JobContract> = {}, options: { another?: boolean; mode?: Mode } = {}) {
+    this.#generation = changes.generation ?? 1
     const one = new ConsumerProcess<Job, unknown>({
       consumer: defineConsumer(this.#contract(changes)),
       source: options.another ? this.queue.another() : this.queue.source,
@@ -126,12 +128,12 @@ export class DeliveryBench<Tx> {
 
   /** Where a log would be read on from, as seen from outside. */
   position(partition: string): Promise<string | null> {
-    const consumer = { name: this.name, generation: 1 }
+    const consumer = { name: this.name, generation: this.#generation }
     return positionOf(
       this.queue,
       partition,
       consumer,
-      async () => (await this.under.position(this.name, partition))?.next ?? null,
+      async () => (await this.under.position(this.name, partition, this.#generation))?.next ?? null,
     )
   }
 

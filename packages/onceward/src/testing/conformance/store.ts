@@ -23,7 +23,7 @@ export interface StoreUnderTest<Tx> {
   attempts(consumer: string, id: string): Promise<number>
   intents(consumer: string): Promise<readonly IntentRow[]>
   /** Logs: where this consumer reads on in a partition. */
-  position(consumer: string, partition: string): Promise<Position | null>
+  position(consumer: string, partition: string, generation?: number): Promise<Position | null>
   gaps(consumer: string): Promise<readonly GapRow[]>
   /** As a person who looked at a declared gap and accepted it; left out where people cannot. */
   acceptGap?(consumer: string, partition: string): Promise<void>
