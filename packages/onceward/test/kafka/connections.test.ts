@@ -88,6 +88,33 @@ test('a broker older than 4.0 is refused by name of what it lacks', async t => {
   await connections.close()
 })
 
+test('a broker that resets the connection it has just refused does not end the process', async t => {
+  let reset = 0
+  const server = createServer(socket => {
+    socket.on('error', () => {})
+    socket.on('close', () => reset++)
+    socket.on('data', request => {
+      const isHandshake = request.readInt16BE(4) === 17
+      const answer = Buffer.alloc(isHandshake ? 14 : 18)
+      answer.writeInt32BE(answer.length - 4, 0)
+      answer.writeInt32BE(request.readInt32BE(8), 4)
+      if (isHandshake) answer.writeInt16BE(33, 8)
+      socket.write(answer, () => isHandshake && setImmediate(() => socket.resetAndDestroy()))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const bootstrap = `127.0.0.1:${(server.address() as { port: number }).port}`
+  const sasl = { mechanism: 'PLAIN', username: 'a', password: 'b' } as const
+  const connections = new KafkaConnections({ bootstrap, sasl })
+  for (let round = 1; round <= 20; round++) {
+    await assert.rejects(connections.check(), coded('configuration', /mechanism/))
+    await until('it was reset', () => reset === round)
+  }
+  await connections.close()
+})
+
 test('errors are told apart by what helps', () => {
   const seen = [3, 6, 14, 16, 22, 25, 29, 35, 47, 51, 90, 10].map(code => {
     const { name, kind, retriable } = troubleOfCode(code)

@@ -91,8 +91,8 @@ export function securityOf({ tls, sasl }: KafkaConnectionOptions): ConnectionOpt
 }
 
 /**
- * A refused token is answered with error code 0 and a JSON text, and only the next request is met by a closed socket. The client takes the
- * answer for success, and its own validator for it calls back twice.
+ * A refused token is answered with error code 0 and the reason as JSON; the client takes that for success, and the next request then fails
+ * without a reason. (The client has a validator for it, which calls back twice.)
  */
 function refuseBearerError(bytes: Buffer, callback: (error: Error | null, bytes?: Buffer) => void): void {
   if (bytes.length === 0) callback(null, bytes)
