@@ -1,6 +1,6 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
-import type { TopicDeclaration } from '../sources/kafka/topic.ts'
 import { OncewardError } from '../errors.ts'
+import type { TopicDeclaration } from '../sources/kafka/topic.ts'
 import type { Broker, BrokerAccess } from './open-source.ts'
 
 /** Dead letters go to a topic of the same cluster, which must be there: its partitions and replicas are not ours to guess. */
