@@ -8,5 +8,5 @@ test(
     timeout: 290_000,
     ...(await skipWithout('postgres', 'kafka')),
   },
-  t => throughEverything(t, { memory: 'offsets on the broker' }),
+  t => throughEverything(t, { memory: 'offsets on the broker', zombie: 'learns first' }),
 )

@@ -19,6 +19,11 @@ describe('the consumer protocol (KIP-848)', {
   test('processes join, leave, die, freeze and restart under load', async t => {
     kafka = await startPrivateKafka({ properties })
     const { bootstrap } = kafka
-    await throughEverything(t, { memory: 'offsets on the broker', protocol: 'consumer', bootstrap })
+    await throughEverything(t, {
+      memory: 'offsets on the broker',
+      zombie: 'learns first',
+      protocol: 'consumer',
+      bootstrap,
+    })
   })
 })

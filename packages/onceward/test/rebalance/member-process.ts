@@ -1,4 +1,5 @@
 import { defineConsumer, realSurroundings, runConsumer, type SourceDeclaration } from 'onceward'
+import type { CrashPoint } from 'onceward/testing'
 import { type Memory, type WorkEvent, workContract } from './work.ts'
 
 /** What a parent tells a member process; see `Member`. */
@@ -10,30 +11,43 @@ export interface MemberOrders {
   readonly memory: Memory
 }
 
-/** An attempt that stands in its handler, its write not committed. */
+/** An attempt whose write is not committed. */
 export interface Held {
   readonly event: WorkEvent
   readonly attempt: string
 }
 
-/** `hold`: stop in the next handler, after its write, and say so. `release`: go on. */
-export type Order = 'hold' | 'release'
+/**
+ * `hold`: stop in the next handler, after its write, and say so. `release`: go on. `freeze`: say so in the next handler, and when its batch
+ * comes to the fence, freeze the whole process: once it is woken it acts before it can learn anything.
+ */
+export type Order = 'hold' | 'freeze' | 'release'
 
 const orders = JSON.parse(process.env.MEMBER_ORDERS!) as MemberOrders
-let wanted = false
+let order: Order = 'release'
+let freezesAtFence = false
 let released = Promise.withResolvers<void>()
 
-async function whileApplying(event: WorkEvent, attempt: string): Promise<void> {
-  if (!wanted) return
-  wanted = false
+async function whileApplying(event: WorkEvent, attempt: string): Promise<boolean> {
+  if (order === 'release') return !freezesAtFence
+  const given = order
+  order = 'release'
   process.send?.({ event, attempt } satisfies Held)
-  await released.promise
+  if (given === 'freeze') freezesAtFence = true
+  else await released.promise
+  return false
 }
 
-process.on('message', (order: Order) => {
-  if (order === 'release') return released.resolve()
-  released = Promise.withResolvers()
-  wanted = true
+function reach(point: CrashPoint): void {
+  if (point !== 'batch.concluded' || !freezesAtFence) return
+  freezesAtFence = false
+  process.kill(process.pid, 'SIGSTOP')
+}
+
+process.on('message', (given: Order) => {
+  order = given
+  if (given === 'release') released.resolve()
+  else released = Promise.withResolvers()
 })
 
 const log = {
@@ -49,7 +63,7 @@ const running = await runConsumer(defineConsumer(contract), {
   kafkaBootstrap,
   parts: ['consumer'],
   instance: name,
-  world: realSurroundings({ log }),
+  world: realSurroundings({ log, reach }),
 })
 process.once('SIGTERM', () => void running.drain(20_000))
 process.send?.('running')

@@ -36,21 +36,24 @@ export class Member {
 
   /** Resolves once it stands in a handler, its write not committed. */
   holds(): Promise<Held> {
-    const held = this.#heard(message => typeof message === 'object')
-    this.#order('hold')
-    return held as Promise<Held>
+    return this.#caught('hold')
   }
 
-  release(): void {
-    this.#order('release')
-  }
-
-  freeze(): void {
+  /** Holds, and is frozen there. When it is woken it learns first that its session is over. */
+  async freezesInHandler(): Promise<Held> {
+    const held = await this.#caught('hold')
     this.#process.kill('SIGSTOP')
+    return held
   }
 
-  resume(): void {
+  /** Freezes between its last write and the fence. When it is woken it commits, if it can, before it learns anything. */
+  freezesAtFence(): Promise<Held> {
+    return this.#caught('freeze')
+  }
+
+  wake(): void {
     this.#process.kill('SIGCONT')
+    this.#process.send('release' satisfies Order)
   }
 
   async kill(): Promise<void> {
@@ -65,8 +68,10 @@ export class Member {
     assert.equal(this.#process.exitCode, 0, `${this.name} drains and leaves: ${this.#stderr}`)
   }
 
-  #order(order: Order): void {
+  #caught(order: Order): Promise<Held> {
+    const held = this.#heard(message => typeof message === 'object')
     this.#process.send(order)
+    return held as Promise<Held>
   }
 
   #heard(matches: (message: unknown) => boolean): Promise<unknown> {

@@ -15,6 +15,8 @@ const deadlineMs = 120_000
 
 export interface SceneOptions {
   readonly memory: Memory
+  /** What the frozen process does when it is woken: notice that its session is over, or go on to its fence. */
+  readonly zombie: 'learns first' | 'acts first'
   readonly protocol?: 'classic' | 'consumer'
   readonly bootstrap?: string
 }

@@ -20,7 +20,7 @@ export async function throughEverything(t: TestContext, options: SceneOptions): 
 
   members = await killOne(scene, members)
   await scene.allApply(members)
-  await freezeOne(scene, members, options.memory)
+  await freezeOne(scene, members, options)
   await scene.allApply(members)
   for (const oldest of [...members]) {
     await oldest.leave()
@@ -41,18 +41,17 @@ async function killOne(scene: Scene, members: readonly Member[]): Promise<Member
   return all
 }
 
-/** Frozen in the middle of a transaction until its partition is another's, then let go on. */
-async function freezeOne(scene: Scene, members: readonly Member[], memory: Memory): Promise<void> {
+/** Frozen in the middle of a transaction until its partition is another's, then woken. */
+async function freezeOne(scene: Scene, members: readonly Member[], options: SceneOptions): Promise<void> {
   const zombie = members[0]!
-  const held = await zombie.holds()
+  const held =
+    options.zombie === 'learns first' ? await zombie.freezesInHandler() : await zombie.freezesAtFence()
   const ownership = await scene.ownershipOf(held.event)
-  zombie.freeze()
   const another = async () => (await scene.ownershipOf(held.event)) > ownership
   await until('its partition has another owner', another, { deadlineMs })
   // Its open transaction holds a marker: where there is one, the new owner waits for it.
-  if (memory === 'nothing but the position') await appliedByAnotherAttempt(scene, held)
-  zombie.resume()
-  zombie.release()
+  if (options.memory === 'nothing but the position') await appliedByAnotherAttempt(scene, held)
+  zombie.wake()
   await appliedByAnotherAttempt(scene, held)
 }
 

@@ -8,5 +8,5 @@ test(
     timeout: 290_000,
     ...(await skipWithout('postgres', 'kafka')),
   },
-  t => throughEverything(t, { memory: 'position with the effect' }),
+  t => throughEverything(t, { memory: 'position with the effect', zombie: 'acts first' }),
 )

@@ -34,8 +34,8 @@ export interface WorkOptions {
   readonly declaration: SourceDeclaration
   readonly memory: Memory
   readonly member: string
-  /** Called inside the open transaction, after the write that carries the attempt's name. */
-  readonly whileApplying: (event: WorkEvent, attempt: string) => Promise<void>
+  /** Called inside the open transaction, after the write that carries the attempt's name. False: it shall not stumble. */
+  readonly whileApplying: (event: WorkEvent, attempt: string) => Promise<boolean>
 }
 
 /** Of a hundred tries: what fails is tried again a moment later, and whatever stands behind it gets done before. */
@@ -59,8 +59,8 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkEvent, 
         'insert into applied (id, key, seq, position, member, attempt) values ($1, $2, $3, $4, $5, $6)',
         [id, key, seq, envelope.position, options.member, attempt],
       )
-      await options.whileApplying(message, attempt)
-      if (Math.random() * 100 < stumblesPercent) throw new Error('stumbled')
+      const mayStumble = await options.whileApplying(message, attempt)
+      if (mayStumble && Math.random() * 100 < stumblesPercent) throw new Error('stumbled')
     },
   }
 }
