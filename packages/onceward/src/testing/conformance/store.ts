@@ -2,6 +2,7 @@ import type { Position } from '../../contracts/source.ts'
 import type { MarkerStatus, Store } from '../../contracts/store.ts'
 import { runConformance } from './conformance-case.ts'
 import { StoreBench } from './store-bench.ts'
+import { storeCheckpointCases } from './store-checkpoint-cases.ts'
 import { storeClaimCases } from './store-claim-cases.ts'
 import { storeConcludeCases } from './store-conclude-cases.ts'
 import { storeIntentCases } from './store-intent-cases.ts'
@@ -72,7 +73,13 @@ export function storeConformance<Tx>(name: string, factory: StoreFactory<Tx>): v
   runConformance<StoreBench<unknown>, StoreFeature>({
     name: `${name} satisfies the store contract`,
     unavailable: factory.unavailable,
-    cases: [...storeClaimCases, ...storeConcludeCases, ...storeIntentCases, ...storeTransactionCases],
+    cases: [
+      ...storeClaimCases,
+      ...storeConcludeCases,
+      ...storeIntentCases,
+      ...storeTransactionCases,
+      ...storeCheckpointCases,
+    ],
     open: async () => StoreBench.open((await factory.create()) as StoreUnderTest<unknown>),
     close: bench => bench.under.close(),
     missing: (feature, bench) => missingStoreFeature(feature, factory, bench.under),
