@@ -32,6 +32,7 @@ export interface ReaderOptions {
 
 /** The broker gives up on a consumer that does not answer within a minute. */
 const revokeTimeoutMs = 20_000
+const lostTimeoutMs = 3_000
 const standAsideMs = 1_000
 
 /**
@@ -86,9 +87,9 @@ export class PartitionReader {
     }
   }
 
-  /** The connection has ended: hands the partition back. Never rejects. */
+  /** The connection has ended: hands the partition back. Another process may have it already, so nothing is waited for long. Never rejects. */
   end(reason: string): Promise<void> {
-    return this.#next(() => this.#stepDown(reason))
+    return this.#next(() => this.#stepDown(reason, lostTimeoutMs))
   }
 
   /**
@@ -197,12 +198,12 @@ export class PartitionReader {
     this.#options.subscription.own(progress)
   }
 
-  async #stepDown(reason: string): Promise<void> {
+  async #stepDown(reason: string, timeoutMs = revokeTimeoutMs): Promise<void> {
     const { partition, subscription, log, teller } = this.#options
     if (this.#progress === null) return
     subscription.stop(partition)
-    await within(revokeTimeoutMs, log.onRevoke([partition]))
-    await within(revokeTimeoutMs, teller.flush())
+    await within(timeoutMs, log.onRevoke([partition]))
+    await within(timeoutMs, teller.flush())
     this.#progress = null
     this.#held = null
     subscription.drop(partition)

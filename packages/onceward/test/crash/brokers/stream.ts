@@ -1,5 +1,5 @@
 import { stream } from 'onceward/rabbitmq-stream'
-import { connectClient } from '../../rabbitmq-stream/broker.ts'
+import { openWatch, positionOf } from '../../rabbitmq-stream/outside.ts'
 import type { BrokerUrls, LoggedRecord, TestBroker } from '../brokers.ts'
 import { unread } from '../positions.ts'
 import { consumerName } from '../workload.ts'
@@ -13,12 +13,11 @@ export async function streamBroker(name: string, urls: BrokerUrls): Promise<Test
   const deadLetter = `${name}.dead`
   const options = { durable: true, arguments: { 'x-queue-type': 'stream' } }
   await askRabbit(urls.rabbitmq, channel => channel.assertQueue(name, options))
-  const client = await connectClient(urls.stream)
+  const watch = await openWatch(urls.stream)
   const records: LoggedRecord[] = []
-  /** The broker keeps the last record that is done, not the next to read. */
   const told = async () => {
-    const last = await client.queryOffset({ stream: name, reference: consumerName }).catch(() => null)
-    return new Map(last === null ? [] : [[name, Number(last) + 1]])
+    const next = await positionOf(watch, consumerName, name)
+    return new Map(next === null ? [] : [[name, Number(next)]])
   }
   return {
     declaration: stream(name, { start: 'first' }),
@@ -31,7 +30,7 @@ export async function streamBroker(name: string, urls: BrokerUrls): Promise<Test
     depth: async () => unread(records, await told()).length,
     deadLetters: () => takeMessageIds(urls.rabbitmq, deadLetter),
     async close() {
-      await client.close()
+      watch.destroy('the test is over')
       await askRabbit(urls.rabbitmq, async channel => {
         await channel.deleteQueue(name)
         await channel.deleteQueue(deadLetter)
