@@ -226,7 +226,8 @@ const publicNames: Record<string, string> = {
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
   './kafka': `createKafkaPublisher createKafkaSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher
-    KafkaPublisherOptions KafkaPublishResult KafkaSasl KafkaSourceOptions KafkaTls topic TopicDeclaration TopicOptions TopicStart`,
+    KafkaPublisherOptions KafkaPublishResult KafkaSasl KafkaSourceOptions KafkaTls topic TopicDeclaration TopicOptions TopicStart
+    createKafkaTransform KafkaTransform KafkaTransformInput KafkaTransformOptions KafkaTransformOutput kafkaTransformPromise`,
   './postgres': `createPool createPostgresSource createPostgresStore createQueue hint migrate postgresQueue PostgresStore
     PostgresStoreOptions publish queueDepth`,
   './memory':

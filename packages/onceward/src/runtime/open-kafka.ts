@@ -34,7 +34,7 @@ function importKafka() {
   return import('../sources/kafka/index.ts').catch(cause => {
     throw new OncewardError(
       'configuration',
-      'The contract reads from Kafka, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka".',
+      'The contract reads from Kafka, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka@2.12.1".',
       { cause },
     )
   })

@@ -4,8 +4,8 @@ import { fetchRecords } from '../../src/sources/kafka/fetch-response.ts'
 import { decodeRecordSet } from '../../src/sources/kafka/record-set.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
-import { openKafka, randomName, type TestKafka, type TestTransaction } from './fixture.ts'
-import { openReader, texts } from './reader.ts'
+import { randomName, type TestKafka, type TestTransaction } from './fixture.ts'
+import { openCluster, openReader, texts } from './reader.ts'
 
 /** Reproducible, as every schedule here has to be. */
 function random(seed: number): () => number {
@@ -78,7 +78,7 @@ async function readInBytes(kafka: TestKafka, name: string, bytesMax: number): Pr
 }
 
 async function abortedTopic(t: TestContext) {
-  const kafka = await openKafka(t)
+  const kafka = await openCluster(t)
   const name = await kafka.createTopic({ partitions: 1 })
   const visible = await interleave(kafka, name)
   return { kafka, name, visible }
@@ -100,7 +100,7 @@ describe('reading committed records', await skipWithout('kafka'), () => {
     const producer = await kafka.transaction(name)
     await producer.send('gone')
     await producer.abort()
-    const reader = await openReader(t, kafka, name, { group })
+    const reader = await openReader(kafka, name, { group })
     const taken = await reader.take(visible.length)
     assert.deepEqual(texts(taken), visible)
     await reader.subscription.settle(taken)
@@ -110,13 +110,13 @@ describe('reading committed records', await skipWithout('kafka'), () => {
   })
 
   test('waits behind an open transaction, and hands its records over when it commits', async t => {
-    const kafka = await openKafka(t)
+    const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 1 })
     const producer = await kafka.transaction(name)
     await kafka.produce(name, ['before'])
     await producer.send('inside')
     await kafka.produce(name, ['after'])
-    const reader = await openReader(t, kafka, name)
+    const reader = await openReader(kafka, name)
     assert.deepEqual(texts(await reader.take(1)), ['before'])
     const waiting = reader.take(2)
     await producer.commit()
@@ -124,17 +124,17 @@ describe('reading committed records', await skipWithout('kafka'), () => {
   })
 
   test('uncommitted records come only when asked for', async t => {
-    const kafka = await openKafka(t)
+    const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 1 })
     const producer = await kafka.transaction(name)
     await producer.send('open')
-    const reader = await openReader(t, kafka, name, { isolation: 'uncommitted' })
+    const reader = await openReader(kafka, name, { isolation: 'uncommitted' })
     assert.deepEqual(texts(await reader.take(1)), ['open'])
     await producer.abort()
   })
 
   test('what compaction left out is neither waited for nor a loss', async t => {
-    const kafka = await openKafka(t)
+    const kafka = await openCluster(t)
     const name = await kafka.createTopic({
       partitions: 1,
       configs: {
@@ -158,7 +158,7 @@ describe('reading committed records', await skipWithout('kafka'), () => {
     await until('the cleaner has passed', compacted, { deadlineMs: 90_000 })
     const expected = await kafka.read(name)
     const group = randomName('group')
-    const reader = await openReader(t, kafka, name, { group })
+    const reader = await openReader(kafka, name, { group })
     const taken = await reader.take(expected.length)
     assert.deepEqual(
       taken.map(({ place }) => Number(place!.at)),
@@ -178,11 +178,11 @@ describe('reading committed records', await skipWithout('kafka'), () => {
 
   for (const compression of ['gzip', 'snappy', 'lz4', 'zstd'] as const) {
     test(`batches compressed with ${compression} are read`, async t => {
-      const kafka = await openKafka(t)
+      const kafka = await openCluster(t)
       const name = await kafka.createTopic({ partitions: 1 })
       const values = Array.from({ length: 200 }, (_, index) => `${index}`.repeat(50))
       await kafka.produce(name, values, compression)
-      const reader = await openReader(t, kafka, name)
+      const reader = await openReader(kafka, name)
       assert.deepEqual(texts(await reader.take(200)), values)
     })
   }

@@ -23,6 +23,7 @@ const next = (topic: string, offset: number, partition = 0) => ({
   partition,
   next: BigInt(offset),
   leaderEpoch: -1,
+  metadata: '',
 })
 
 async function producer(kafka: TestKafka, transactionalId = randomName('tx')) {

@@ -3,6 +3,7 @@ import { anyText, type OncewardError } from '../../errors.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import { KafkaProducer, type ProducerOptions, type TopicRecord } from './client/producer.ts'
+import { keyBytes } from './key-bytes.ts'
 
 export interface KafkaPublisherOptions extends KafkaConnectionOptions {
   /** Default 10 s, from the call of `publish` to its last confirm. */
@@ -80,7 +81,7 @@ function toRecord({
     if (value !== undefined) named[name] ??= value
   }
   if (properties.timestampMs !== undefined) named['onceward-timestamp'] ??= String(properties.timestampMs)
-  const tombstone = (properties as { tombstone?: boolean }).tombstone === true && body.length === 0
+  const tombstone = properties.tombstone === true && body.length === 0
   return {
     topic: queue,
     key: keyBytes(key ?? null),
@@ -98,12 +99,4 @@ function headerValues(value: unknown): (Buffer | null)[] {
   if (value === null || value === undefined) return [null]
   if (value instanceof Uint8Array) return [Buffer.from(value)]
   return [Buffer.from(typeof value === 'object' ? JSON.stringify(value) : anyText(value))]
-}
-
-const marked = 'base64:'
-
-/** The key's bytes again: those that are no text were marked when they were read. */
-function keyBytes(key: string | null): Buffer | null {
-  if (key === null) return null
-  return key.startsWith(marked) ? Buffer.from(key.slice(marked.length), 'base64') : Buffer.from(key)
 }

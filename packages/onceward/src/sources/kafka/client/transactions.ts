@@ -28,6 +28,8 @@ export interface ConsumedOffset {
   /** Where to read on. */
   readonly next: bigint
   readonly leaderEpoch: number
+  /** Kept beside the offset. */
+  readonly metadata: string
 }
 
 /**
@@ -246,11 +248,11 @@ function byTopic(offsets: readonly ConsumedOffset[]) {
   const topics = Map.groupBy(offsets, ({ topic }) => topic)
   return [...topics].map(([name, some]) => ({
     name,
-    partitions: some.map(({ partition, next, leaderEpoch }) => ({
+    partitions: some.map(({ partition, next, leaderEpoch, metadata }) => ({
       partitionIndex: partition,
       committedOffset: next,
       committedLeaderEpoch: leaderEpoch,
-      committedMetadata: null,
+      committedMetadata: metadata,
     })),
   }))
 }
