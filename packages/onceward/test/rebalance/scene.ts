@@ -74,8 +74,10 @@ export async function openScene(t: TestContext, options: SceneOptions) {
       for (const member of members) {
         await until(
           `${member.name} applies (${member.stderr})`,
-          async () =>
-            (await count('applied where member = $1 and number > $2', [member.name, from.number])) > 5,
+          async () => {
+            watch.assertNothingSkipped()
+            return (await count('applied where member = $1 and number > $2', [member.name, from.number])) > 5
+          },
           { deadlineMs },
         )
       }
@@ -93,7 +95,10 @@ export async function openScene(t: TestContext, options: SceneOptions) {
       await load.stop()
       await until(
         'everything is applied',
-        async () => (await count('(select distinct id from applied) as different')) === load.events,
+        async () => {
+          watch.assertNothingSkipped()
+          return (await count('(select distinct id from applied) as different')) === load.events
+        },
         { deadlineMs },
       )
       for (const member of members) await member.leave()

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { createPool } from 'onceward/postgres'
 import type { TestKafka } from '../kafka/fixture.ts'
@@ -19,7 +20,7 @@ export class Watch {
   readonly #load: Load
   readonly #topic: string
   readonly #checked = { 'the broker': new Map<number, number>(), 'the store': new Map<number, number>() }
-  readonly violations: string[] = []
+  readonly #violations: string[] = []
   samples = 0
   #stopped = false
   #running: Promise<void> = Promise.resolve()
@@ -34,6 +35,12 @@ export class Watch {
   /** Records that the broker's position had passed when it was looked at. */
   get passed(): number {
     return [...this.#checked['the broker'].values()].reduce((sum, count) => sum + count, 0)
+  }
+
+  /** Throws as soon as a position was ever seen past a record that was not applied. */
+  assertNothingSkipped(): void {
+    const some = this.#violations.slice(0, 5).join('\n')
+    assert.equal(this.#violations.length, 0, some)
   }
 
   start(): void {
@@ -85,7 +92,7 @@ export class Watch {
     for (const { partition, offset, id } of newly) {
       checked.set(partition, (checked.get(partition) ?? 0) + 1)
       if (missing.has(id))
-        this.violations.push(`${keeper} stood past ${partition}@${offset} (${id}), which was not applied`)
+        this.#violations.push(`${keeper} stood past ${partition}@${offset} (${id}), which was not applied`)
     }
   }
 }
