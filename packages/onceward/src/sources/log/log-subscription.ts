@@ -32,6 +32,8 @@ export interface LogDriver {
   onRoom(): void
   /** Records in the log after the position; null while unknown. */
   behind(progress: PartitionProgress): number | null
+  /** Called before records are handed over or said to be live: a driver that finds its ownership expired, as after a freeze, drops it here. */
+  refresh?(): void
   close(): Promise<void>
 }
 
@@ -151,6 +153,7 @@ export class LogSubscription implements Subscription {
   }
 
   isLive({ token }: Delivery): boolean {
+    this.#driver.refresh?.()
     const { progress, settled } = token as Entry
     return progress.live && !settled && this.#owned.get(progress.partition)?.stopped === false
   }
@@ -182,6 +185,7 @@ export class LogSubscription implements Subscription {
 
   /** From partition to partition, starting behind the one that was served last. */
   #take(max: number): Delivery[] {
+    this.#driver.refresh?.()
     const deliveries: Delivery[] = []
     const owned = [...this.#owned.values()]
     const first = this.#turn++
