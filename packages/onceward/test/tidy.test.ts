@@ -64,7 +64,8 @@ describe('import boundaries', () => {
     const foreign = adapters.filter(({ file, to }) => {
       const own = file.split('/').slice(0, 2).join('/')
       const pool = own === 'sources/postgres' && to === 'stores/postgres/pool.ts'
-      return !pool && !within(to, `${own}/`, ...shared)
+      const log = own.startsWith('sources/') && within(to, 'sources/log/')
+      return !pool && !log && !within(to, `${own}/`, ...shared)
     })
     assert.deepEqual(listed(foreign), [])
   })
@@ -222,6 +223,7 @@ const publicNames: Record<string, string> = {
     SourceDeclaration SourceEvent SqlTransaction Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
+  './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
   './postgres': `createPool createPostgresSource createPostgresStore createQueue hint migrate postgresQueue PostgresStore
     PostgresStoreOptions publish queueDepth`,
   './memory': 'MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
