@@ -29,7 +29,7 @@ export async function connectStreams(url: string): Promise<Client> {
 }
 
 async function publishAll(client: Client, stream: string, bodies: Iterable<Buffer>): Promise<void> {
-  const publisher = await client.declarePublisher({ stream })
+  const publisher = await client.declarePublisher({ stream, maxChunkLength: 1_000 })
   const done = Promise.withResolvers<void>()
   let sent = 0
   let all = false
