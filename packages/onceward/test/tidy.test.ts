@@ -54,6 +54,7 @@ describe('import boundaries', () => {
   test('sources and stores import contracts, their own folder, and nothing else', () => {
     const shared = [
       'contracts/',
+      'sources/log/',
       'contract/contract.ts',
       'errors.ts',
       'surroundings.ts',
@@ -226,10 +227,11 @@ const publicNames: Record<string, string> = {
   './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
   './postgres': `createPool createPostgresSource createPostgresStore createQueue hint migrate postgresQueue PostgresStore
     PostgresStoreOptions publish queueDepth`,
-  './memory': 'MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
+  './memory':
+    'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt
-    handlerOn HeldRow IntentRow LogLine probeRollback PublishedMessage Reach RollbackProbe sourceConformance SourceFactory SourceFeature
+    GapRow handlerOn HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach RollbackProbe sourceConformance SourceFactory SourceFeature
     SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest TestSurroundings TestSurroundingsOptions until UntilOptions`,
 }
 

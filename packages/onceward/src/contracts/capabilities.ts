@@ -2,6 +2,11 @@
 export interface SourceCapabilities {
   /** Which orders a contract may ask for on this source as it is declared. */
   readonly order: { readonly key: boolean; readonly partition: boolean }
+  /**
+   * Key order is kept among deliveries of the same `key` only, so a contract's order key must be that key; a message where it is not
+   * is quarantined. Absent where the whole queue is in order and `key` is something else, such as a routing key.
+   */
+  readonly ordersByDeliveryKey?: boolean
   /** Deliveries carry a lasting position (logs), rather than a channel-scoped tag (queues). */
   readonly positions: boolean
   /** The broker counts how often it handed a message over. */

@@ -190,7 +190,8 @@ export interface Subscription {
 
   /**
    * Logs only, pure. Called inside a transaction that decides `done`: what it has to write about each partition of `batch`, as if `done`
-   * were settled. The position moves to the lowest unfinished record, so it may lag effects and never leads them.
+   * were settled. The position moves to the lowest unfinished record, so it may lag effects and never leads them. Throws `ownership_lost`
+   * (details: `partitions`) for deliveries of a partition that is not ours any more: whoever has it next counts on the position.
    */
   progressWith?(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
 

@@ -1,5 +1,5 @@
 import type { BusinessClaim, Claim, StoreSession } from '../contracts/store.ts'
-import type { ReadableMessage, Received } from '../message/received.ts'
+import type { ReadableMessage, Received, UnreadableMessage } from '../message/received.ts'
 import { appliedByPosition, type StoredPositions } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
@@ -32,7 +32,7 @@ export async function claimBatch<M, Tx>(
   const firstById = new Map<string, Received<M>>()
   for (const received of batch) {
     if (received.id === null) {
-      if (!received.readable) facts.set(received, { kind: 'unreadable', problem: received.problem })
+      if (!received.readable) facts.set(received, unreadableFact(received, spine))
       continue
     }
     const first = firstById.get(received.id)
@@ -43,7 +43,7 @@ export async function claimBatch<M, Tx>(
   const fresh: ReadableMessage<M>[] = []
   for (const received of claimed) {
     if (received.readable) fresh.push(received)
-    else facts.set(received, { kind: 'unreadable', problem: received.problem })
+    else facts.set(received, unreadableFact(received, spine))
   }
   const keyed = new Set<Received<M>>()
   const unique = await claimBusinessKeys(fresh, facts, repeats, keyed, session)
@@ -63,9 +63,19 @@ async function claimByPosition<M, Tx>(
   for (const received of batch) {
     if (applied.has(received)) facts.set(received, { kind: 'seen', status: 'applied', sameDigest: true })
     else if (received.readable) fresh.push(received)
-    else facts.set(received, { kind: 'unreadable', problem: received.problem })
+    else facts.set(received, unreadableFact(received, spine))
   }
   return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), stored }
+}
+
+/**
+ * A schema that did not answer in time is a failed attempt, not a fault of the message; only without an id nobody could count it. Under order
+ * the intake has used the attempts up already.
+ */
+function unreadableFact<M, Tx>({ id, problem }: UnreadableMessage, { consumer }: Spine<M, Tx>): Fact {
+  if (problem.kind !== 'unvalidated' || id === null) return { kind: 'unreadable', problem }
+  const failureClass = consumer.order === 'none' ? 'transient' : 'poison'
+  return { kind: 'failed', failure: { class: failureClass, code: 'validation_timeout', error: problem.text } }
 }
 
 async function claimMarkers<M, Tx>(

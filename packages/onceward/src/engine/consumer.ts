@@ -3,20 +3,19 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Delivery, Source, SourceEvent, Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import { errorText, OncewardError } from '../errors.ts'
-import { createMessageReader, type MessageReader } from '../message/read-message.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { assertKeepable } from './assert-keepable.ts'
+import { BatchLine } from './batch-line.ts'
 import { BatchSize } from './batch-size.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
-import { type Desk, decideBatch } from './decide-batch.ts'
+import { consumerFacts } from './consumer-facts.ts'
 import { HeldRetries } from './held-retries.ts'
+import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
 import { StorePaused } from './recover-round.ts'
-import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
-import { Turns } from './turns.ts'
 
 export interface ConsumerOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
@@ -45,35 +44,31 @@ export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted
 export class ConsumerProcess<M, Tx> {
   readonly #options: ConsumerOptions<M, Tx>
   readonly #lanes = new Lanes()
-  readonly #read: MessageReader<M>
+  readonly #intake: Intake<M>
   readonly #size: BatchSize
   readonly #tally = new Tally()
-  readonly #turns = new Turns()
   readonly #leaving = new AbortController()
   readonly #done = Promise.withResolvers<void>()
   readonly #held: HeldRetries
   readonly #watch: StoreWatch<Tx>
-  readonly #settling: Settling
   #state: ConsumerState = 'new'
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
+  #line: BatchLine<M, Tx> | null = null
   #receiving = false
   #batchesInFlight = 0
-  /** Batches waiting for a lock or for the store: nobody waits for them. */
-  #pausedBatches = 0
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
-    this.#read = createMessageReader(options.consumer)
     this.#size = new BatchSize(options.consumer.batch)
-    const { store, world, consumer } = options
-    this.#held = new HeldRetries(
-      this.#lanes,
-      world.timers,
-      received => this.#isLive(received),
-      () => this.#pump(),
-    )
-    this.#settling = new Settling(consumer.name, world, this.#tally)
+    const { source, store, world, consumer } = options
+    const isLive = (received: Received) => this.#line!.isLive(received)
+    this.#intake = new Intake(consumer, source.capabilities, world.timers, received => {
+      if (isLive(received)) this.#lanes.push(received)
+      this.#pump()
+    })
+    const readAgain = ({ delivery }: Received) => void this.#read([delivery]).then(() => this.#pump())
+    this.#held = new HeldRetries(this.#lanes, world.timers, isLive, readAgain, () => this.#pump())
     this.#watch = new StoreWatch(
       store,
       world,
@@ -100,20 +95,8 @@ export class ConsumerProcess<M, Tx> {
   async start(): Promise<void> {
     const { consumer, source, store, world, instance, mode = 'live' } = this.#options
     assertKeepable(consumer, source)
-    this.#enrolment = await store.enroll({
-      name: consumer.name,
-      generation: consumer.generation,
-      owner: consumer.owner,
-      risk: consumer.risk,
-      mode,
-      handlerVersion: consumer.handlerVersion,
-      instance,
-      handlerTimeoutMs: consumer.batch.handlerTimeoutMs,
-      deadLetterTo:
-        consumer.failure.deadLetter === null
-          ? null
-          : { broker: consumer.source.kind, queue: consumer.failure.deadLetter },
-    })
+    const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
+    this.#enrolment = enrolment
     this.#subscription = await source.open({
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
@@ -121,11 +104,24 @@ export class ConsumerProcess<M, Tx> {
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
-        checkpoints: checkpointsOf(store, this.#enrolment, this.#watch),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch),
         onRevoke: partitions => this.#revoke(partitions),
       },
     })
     const subscription = this.#subscription
+    this.#line = new BatchLine({
+      consumer,
+      store,
+      enrolment,
+      subscription,
+      positions: source.capabilities.positions,
+      mode,
+      world,
+      watch: this.#watch,
+      tally: this.#tally,
+      signal: this.#leaving.signal,
+      waits: () => this.#state === 'running',
+    })
     if (subscription.lag !== undefined) {
       this.#stopWatchingLag = world.metrics.watchLag(consumer.name, () => subscription.lag!())
     }
@@ -167,7 +163,7 @@ export class ConsumerProcess<M, Tx> {
    * other ends. Starting the second with whatever was there made 93–134 batches where 80 would do.
    */
   #worthStarting(): boolean {
-    const working = this.#batchesInFlight - this.#pausedBatches
+    const working = this.#batchesInFlight - this.#line!.paused
     return this.#lanes.ready >= (working === 0 ? 1 : this.#size.now)
   }
 
@@ -190,31 +186,31 @@ export class ConsumerProcess<M, Tx> {
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
     world.metrics.delivered(consumer.name, deliveries.length, redelivered)
     this.#tally.delivered(deliveries.length, redelivered)
-    const read = deliveries.map(this.#read)
-    const ready = read.some(one => one instanceof Promise) ? await Promise.all(read) : (read as Received<M>[])
-    for (const received of ready) this.#lanes.push(received)
+    await this.#read(deliveries)
     world.reach('batch.received')
+  }
+
+  async #read(deliveries: readonly Delivery[]): Promise<void> {
+    for (const received of await this.#intake.take(deliveries)) this.#lanes.push(received)
   }
 
   async #runBatch(batch: readonly Received<M>[]): Promise<void> {
     const { world } = this.#options
     const began = world.clock.nowMs()
-    const settlement = this.#settling.begin(batch, this.#tellingTime(), this.#subscription!)
     let inFlight = 1
     const leaveSlot = () => {
       this.#batchesInFlight -= inFlight
       inFlight = 0
     }
     try {
-      await settlement.before()
-      const decided = await decideBatch(batch, this.#deskFor(settlement))
-      this.#options.onCommitted?.()
-      this.#size.took(batch.length, world.clock.nowMs() - began)
-      this.#held.hold(decided)
-      this.#lanes.release(batch)
-      leaveSlot()
-      this.#pump()
-      await settlement.after(decided)
+      await this.#line!.run(batch, decided => {
+        this.#options.onCommitted?.()
+        this.#size.took(batch.length, world.clock.nowMs() - began)
+        this.#held.hold(decided)
+        this.#lanes.release(batch)
+        leaveSlot()
+        this.#pump()
+      })
     } catch (error) {
       // While stopping, a batch that cannot be finished simply stays unsettled and goes back.
       const givenUp =
@@ -222,52 +218,8 @@ export class ConsumerProcess<M, Tx> {
       if (!givenUp) this.#halt(error)
     } finally {
       leaveSlot()
-      settlement.end()
     }
     this.#pump()
-  }
-
-  #tellingTime(): TellingTime {
-    const { consumer, source } = this.#options
-    if (consumer.settle.when === 'before effect') return 'first'
-    return source.capabilities.positions ? 'log' : 'queue'
-  }
-
-  #deskFor(settlement: Settlement): Desk<M, Tx> {
-    const { consumer, store, world, mode = 'live' } = this.#options
-    const subscription = this.#subscription!
-    const when = this.#tellingTime()
-    return {
-      watch: this.#watch,
-      subscription,
-      isLive: received => this.#isLive(received),
-      waits: () => this.#state === 'running',
-      onPause: () => {
-        settlement.pass()
-        this.#pausedBatches++
-        return () => this.#pausedBatches--
-      },
-      spine: (suspicious, mayHaveCommitted) => ({
-        consumer,
-        store,
-        enrolment: this.#enrolment!,
-        mode,
-        world,
-        signal: this.#leaving.signal,
-        turns: this.#turns,
-        suspicious,
-        log:
-          when === 'log'
-            ? { mayHaveCommitted, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
-            : null,
-        onCommitted: settlement.committed,
-      }),
-    }
-  }
-
-  /** Told first, a delivery is ours alone, whatever the broker says later. */
-  #isLive({ delivery }: Received): boolean {
-    return this.#options.consumer.settle.when === 'before effect' || this.#subscription!.isLive(delivery)
   }
 
   /** Partitions of a log are going: forgets what no batch has taken, and waits for the batches that have some of them. */
@@ -275,7 +227,7 @@ export class ConsumerProcess<M, Tx> {
     const going = new Set(partitions)
     const goes = ({ delivery }: Received) => going.has(delivery.partition)
     this.#lanes.forget(goes)
-    await this.#settling.without(goes)
+    await this.#line?.without(goes)
   }
 
   #onSourceEvent(event: SourceEvent): void {
@@ -298,7 +250,7 @@ export class ConsumerProcess<M, Tx> {
   }
 
   #closeIfIdle(): void {
-    if (this.#state === 'draining' && this.#settling.idle) void this.#close()
+    if (this.#state === 'draining' && (this.#line?.idle ?? true)) void this.#close()
   }
 
   #closing: Promise<void> | null = null
@@ -306,6 +258,7 @@ export class ConsumerProcess<M, Tx> {
 
   #close(): Promise<void> {
     this.#closing ??= (async () => {
+      this.#intake.stop()
       this.#held.cancelAll()
       this.#stopWatchingLag()
       await this.#subscription?.close()

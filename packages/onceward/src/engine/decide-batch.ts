@@ -33,6 +33,8 @@ export async function decideBatch<M, Tx>(
   let mayHaveCommitted = false
   for (let failures = 0; ; ) {
     await desk.watch.present()
+    // Also before the first try: where order counts, what stands behind a delivery that was taken back must go with it.
+    current = current.filter(received => desk.isLive(received))
     if (current.length === 0) return []
     const spine = desk.spine(failures >= patience, mayHaveCommitted)
     try {
@@ -41,8 +43,14 @@ export async function decideBatch<M, Tx>(
       if (spine.signal.aborted) throw error
       const lost = fencedPartitions(error, 'ownership_lost')
       if (lost !== null) {
-        desk.subscription.disown?.(lost)
-        current = current.filter(({ delivery }) => !lost.includes(delivery.partition))
+        // Left over from before a partition went and came back: they are what the fence met, not the ownership we have now.
+        const stale = current.some(
+          received => lost.includes(received.delivery.partition) && !desk.isLive(received),
+        )
+        if (!stale) {
+          desk.subscription.disown?.(lost)
+          current = current.filter(({ delivery }) => !lost.includes(delivery.partition))
+        }
       } else if (fencedPartitions(error, 'position_moved') !== null && !mayHaveCommitted) {
         mayHaveCommitted = true
       } else if (error instanceof StorePaused) {
@@ -51,7 +59,6 @@ export async function decideBatch<M, Tx>(
         await desk.watch.pause(error, failures++).finally(resumed)
         if (!desk.waits() && error.trouble === 'unavailable') throw error
       } else throw error
-      current = current.filter(received => desk.isLive(received))
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { Received } from '../message/received.ts'
 import type { Timers } from '../surroundings.ts'
+import { isUnvalidated } from './intake.ts'
 import type { Lanes } from './lanes.ts'
 import type { Decided } from './process-batch.ts'
 
@@ -11,11 +12,19 @@ export class HeldRetries {
   readonly #lanes: Lanes
   readonly #timers: Timers
   readonly #isLive: (received: Received) => boolean
+  readonly #readAgain: (received: Received) => void
   readonly #onDue: () => void
   readonly #cancels = new Set<() => void>()
 
-  constructor(lanes: Lanes, timers: Timers, isLive: (received: Received) => boolean, onDue: () => void) {
+  constructor(
+    lanes: Lanes,
+    timers: Timers,
+    isLive: (received: Received) => boolean,
+    readAgain: (received: Received) => void,
+    onDue: () => void,
+  ) {
     this.#lanes = lanes
+    this.#readAgain = readAgain
     this.#timers = timers
     this.#isLive = isLive
     this.#onDue = onDue
@@ -48,9 +57,14 @@ export class HeldRetries {
     const cancel = this.#timers.after(delayMs, () => {
       this.#cancels.delete(cancel)
       if (inLane) this.#lanes.resume(head!)
-      else for (const received of messages) if (this.#isLive(received)) this.#lanes.push(received)
+      else for (const received of messages) if (this.#isLive(received)) this.#bringBack(received)
       this.#onDue()
     })
     this.#cancels.add(cancel)
+  }
+
+  #bringBack(received: Received): void {
+    if (isUnvalidated(received)) this.#readAgain(received)
+    else this.#lanes.push(received)
   }
 }

@@ -32,9 +32,12 @@ function digestWithHeaders(
   return sha.digest('binary')
 }
 
-/** Digest of any value given as the business content: its JSON with members in order of name. */
+/**
+ * Digest of the value given as the business content: its JSON with members in order of name. Throws where JSON would leave
+ * something out: a Map turns into `{}`, and every Map would be the same content.
+ */
 export function businessDigestOf(value: unknown): Buffer {
-  return versioned(hash('sha256', JSON.stringify(value, sortedMembers) ?? 'undefined', 'binary'))
+  return versioned(hash('sha256', JSON.stringify(value, wholeMembers) ?? 'undefined', 'binary'))
 }
 
 export function bytesDigest(bytes: Buffer): Buffer {
@@ -59,4 +62,25 @@ function sortedMembers(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+function wholeMembers(this: unknown, key: string, value: unknown): unknown {
+  const lost = whatJsonLoses(value) ?? (value === null ? nullFrom((this as never)[key]) : null)
+  if (lost === null) return sortedMembers(key, value)
+  const where = key === '' ? 'the value' : `member "${key}"`
+  throw new TypeError(`${where} is ${lost}, which JSON does not carry; give plain data instead`)
+}
+
+function whatJsonLoses(value: unknown): string | null {
+  if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return null
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype === null || prototype === Object.prototype) return null
+  return `an instance of ${prototype.constructor?.name || 'a class'} without toJSON`
+}
+
+/** An invalid Date says of itself that it is null. */
+function nullFrom(original: unknown): string | null {
+  return original === null ? null : 'something whose toJSON gives null'
 }

@@ -9,6 +9,11 @@ import { positionId, readerFor, readId, readsWithoutBody, storableText } from '.
 import { overLimit } from './limits.ts'
 import type { Problem, ProblemKind, Received } from './received.ts'
 
+/** Waits for `work`, which never rejects, as long as somebody allows; then takes what `late` makes of the reason. */
+export type Patience = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>
+
+const endless: Patience = work => work
+
 export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Received<M>>
 
 /**
@@ -16,7 +21,10 @@ export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Rec
  * validation, identities, digest. It never throws: whatever is wrong becomes a `Problem`, because bytes
  * that cannot be read still need a row and an outcome. Synchronous unless the schema is not.
  */
-export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageReader<M> {
+export function createMessageReader<M, Tx>(
+  consumer: Consumer<M, Tx>,
+  patience: Patience = endless,
+): MessageReader<M> {
   const { codec, limits, schema, digestHeaders } = consumer.message
   const identities = compileIdentities(consumer.identity)
   const laneOf = (delivery: Delivery) => (consumer.order === 'partition' ? delivery.partition : null)
@@ -64,16 +72,18 @@ export function createMessageReader<M, Tx>(consumer: Consumer<M, Tx>): MessageRe
     }
     if (schema === undefined) return read(delivery, digest, value)
 
-    const invalid = (text: string) => {
+    const withoutSchema = (kind: ProblemKind, text: string): Received<M> => {
       const id = readId(attempt(identities.id, value as M, delivery))
-      return unreadable(delivery, digest, 'id' in id ? id.id : null, laneOf(delivery), 'invalid', text)
+      return unreadable(delivery, digest, 'id' in id ? id.id : null, laneOf(delivery), kind, text)
     }
+    const invalid = (text: string) => withoutSchema('invalid', text)
     const conclude = (result: StandardSchemaV1.Result<M>) =>
       result.issues === undefined ? read(delivery, digest, result.value) : invalid(issuesText(result.issues))
     try {
       const result = schema['~standard'].validate(value)
       if (!(result instanceof Promise)) return conclude(result)
-      return result.then(conclude).catch(error => invalid(errorText(error, 500)))
+      const read = result.then(conclude).catch(error => invalid(errorText(error, 500)))
+      return patience(read, reason => withoutSchema('unvalidated', reason))
     } catch (error) {
       return invalid(errorText(error, 500))
     }

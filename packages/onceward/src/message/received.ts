@@ -36,6 +36,8 @@ export type ProblemKind =
   | 'over limit'
   | 'undecodable'
   | 'invalid'
+  /** The schema's answer did not come in time: nothing is known against the message. */
+  | 'unvalidated'
   | 'id missing'
   | 'id malformed'
   | 'business key missing'

@@ -4,7 +4,7 @@ import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createRelay } from '../effects/publish/relay.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
-import { createPool, type SqlPool } from '../stores/postgres/pool.ts'
+import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { type Broker, openBroker } from './open-source.ts'
@@ -32,7 +32,7 @@ export interface RunOptions {
 /** A running consumer with its dispatcher and relay. */
 export interface Running {
   readonly consumer: ConsumerProcess<unknown, SqlTransaction> | null
-  /** Takes nothing new, finishes what is under way, hands the rest back. */
+  /** Takes nothing new, finishes what is under way, hands the rest back. Default 30 s for all of it; past that it leaves, within a second. */
   drain(deadlineMs?: number): Promise<void>
   /** Leaves at once: transactions roll back, deliveries go back. */
   leave(): void
@@ -75,7 +75,7 @@ export async function runConsumer<M>(
     }
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
     for (const part of parts) await part.start()
-    return running(spine as ConsumerProcess<unknown, SqlTransaction> | null, parts, pool)
+    return running(spine as ConsumerProcess<unknown, SqlTransaction> | null, parts, pool, world)
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))
@@ -147,10 +147,14 @@ function closing(part: Carrier, close: () => Promise<void>): Carrier {
   }
 }
 
+/** After the deadline: this long for handing back politely, then the same again for what failed by the cut. */
+const graceMs = 500
+
 function running(
   consumer: ConsumerProcess<unknown, SqlTransaction> | null,
   parts: readonly Lifecycle[],
-  pool: SqlPool,
+  pool: OwnPool,
+  { clock, timers, log }: Surroundings,
 ): Running {
   const leave = () => {
     for (const part of parts) part.leave()
@@ -165,14 +169,30 @@ function running(
     },
   )
   finished.catch(() => {})
-  return {
-    consumer,
-    leave,
-    finished,
-    async drain(deadlineMs) {
+
+  /** One deadline for all parts, the database included: one that does not answer is not waited for. */
+  const drain = async (deadlineMs = 30_000) => {
+    const endMs = clock.nowMs() + deadlineMs
+    const orderly = async () => {
       // The consumer first: what it commits while draining the others may still carry away.
-      for (const part of [...parts].reverse()) await part.drain(deadlineMs)
+      for (const part of [...parts].reverse()) await part.drain(Math.max(0, endMs - clock.nowMs()))
       await finished
-    },
+    }
+    const { promise: late, resolve: giveUp } = Promise.withResolvers<void>()
+    const inTurn = [
+      leave,
+      () => pool.cut(),
+      () => {
+        log.warn('left before everything was closed: somebody does not answer; nothing is lost')
+        giveUp()
+      },
+    ]
+    const cancels = inTurn.map((step, index) => timers.after(deadlineMs + index * graceMs, step))
+    const drained = orderly()
+    drained.catch(() => {})
+    await Promise.race([drained, late]).finally(() => {
+      for (const cancel of cancels) cancel()
+    })
   }
+  return { consumer, leave, finished, drain }
 }

@@ -1,3 +1,4 @@
+export type { Position } from '../contracts/source.ts'
 export { type CrashPoint, crashPoints, type Reach } from '../crash-points.ts'
 export { type DeliveryFactory, type DeliveryFeature, deliveryConformance } from './conformance/delivery.ts'
 export {
@@ -8,6 +9,7 @@ export {
   sourceConformance,
 } from './conformance/source.ts'
 export {
+  type GapRow,
   type HeldRow,
   type IntentRow,
   type StoreFactory,

@@ -1,4 +1,5 @@
-import type { Checkpoints, LogOptions, Loss, Ownership, Position } from '../contracts/source.ts'
+import type { Checkpoints, LogOptions, Loss, Ownership, Position, Progress } from '../contracts/source.ts'
+import { OncewardError } from '../errors.ts'
 
 /** Ownership and positions in this process's memory, for tests of a log source without a store. Hand it to several subscriptions to make them rivals. */
 export class MemoryCheckpoints implements Checkpoints {
@@ -16,10 +17,23 @@ export class MemoryCheckpoints implements Checkpoints {
     )
   }
 
-  begin(partition: string, epoch: number, position: Position): Promise<void> {
-    const row = this.#rows.get(partition)
-    if (row?.epoch === epoch) Object.assign(row, { stored: position, resumeAt: null })
-    return Promise.resolve()
+  async begin(partition: string, epoch: number, position: Position): Promise<void> {
+    this.advance([{ partition, epoch, from: null, ...position }])
+    Object.assign(this.#rows.get(partition)!, { resumeAt: null })
+  }
+
+  /** As the transaction of an engine does that moves positions. */
+  advance(progress: readonly Progress[]): void {
+    const fail = (code: 'ownership_lost' | 'position_moved', { partition }: Progress): never => {
+      throw new OncewardError(code, `${partition}: ${code}`, { details: { partitions: [partition] } })
+    }
+    for (const one of progress) {
+      const row = this.#rows.get(one.partition)
+      if (row?.epoch !== one.epoch) fail('ownership_lost', one)
+      else if (one.from !== null && row.stored?.next !== one.from) fail('position_moved', one)
+    }
+    for (const { partition, incarnation, next } of progress)
+      if (next !== null) this.#rows.get(partition)!.stored = { incarnation, next }
   }
 
   declareLoss(loss: Loss): Promise<void> {

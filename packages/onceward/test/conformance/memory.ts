@@ -1,4 +1,4 @@
-import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
+import { MemoryLog, MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import type { SourceFactory, StoreFactory } from 'onceward/testing'
 
 export const memorySource: SourceFactory = {
@@ -14,6 +14,25 @@ export const memorySource: SourceFactory = {
       publish: async messages => queue.publish(...messages),
       remaining: async () => queue.unsettled,
       disconnect: async () => queue.disconnect(),
+      close: async () => {},
+    }
+  },
+}
+
+export const memoryLog: SourceFactory = {
+  async create() {
+    const log = new MemoryLog()
+    return {
+      source: log,
+      another: () => log,
+      publish: async messages => log.publish(...messages),
+      partitions: log.partitions,
+      countFrom: async (partition, cursor) => log.countFrom(partition, Number(cursor ?? 0)),
+      committed: async (partition, consumer) => log.committed(partition, consumer)?.toString() ?? null,
+      loseRecords: async (partition, keep) => log.expire(partition, log.end(partition) - keep),
+      recreate: async () => log.recreate(),
+      forgetPositions: async () => log.forgetCommitted(),
+      disconnect: async () => log.disconnect(),
       close: async () => {},
     }
   },
@@ -52,6 +71,10 @@ export const memoryStore: StoreFactory<MemoryTransaction> = {
             reason,
             body,
           })),
+      position: async (consumer, partition, generation = 1) =>
+        read().checkpoints.get(`${consumer}/${generation}\0${partition}`)?.stored ?? null,
+      gaps: async consumer =>
+        [...read().losses].filter(([key]) => key.startsWith(inScope(consumer, ''))).map(([, loss]) => loss),
       attempts: async (consumer, id) => read().attempts.get(inScope(consumer, id))?.length ?? 0,
       intents: async consumer =>
         [...read().intents]

@@ -9,7 +9,7 @@ import {
   postgresQueue,
   publish,
 } from 'onceward/postgres'
-import type { HeldRow, IntentRow, SourceFactory, StoreFactory } from 'onceward/testing'
+import type { GapRow, HeldRow, IntentRow, Position, SourceFactory, StoreFactory } from 'onceward/testing'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 type Pool = ReturnType<typeof createPool>
@@ -83,6 +83,26 @@ function readers(pool: Pool) {
           id,
         ])
       ).n as number,
+    position: async (consumer: string, partition: string, generation = 1): Promise<Position | null> =>
+      (await one(
+        `select incarnation, next from onceward.checkpoint join onceward.consumer on consumer.id = consumer_id
+         where name = $1 and partition = $2 and generation = $3 and next is not null`,
+        [consumer, partition, generation],
+      )) ?? null,
+    gaps: async (consumer: string): Promise<GapRow[]> =>
+      (await pool.query(`select * from onceward.gap where ${ofConsumer} order by id`, [consumer])).rows.map(
+        row => ({
+          partition: row.partition,
+          from: { incarnation: row.from_incarnation, next: row.from_next },
+          to: row.to_next === null ? null : { incarnation: row.to_incarnation, next: row.to_next },
+          records: row.records === null ? null : Number(row.records),
+        }),
+      ),
+    acceptGap: async (consumer: string, partition: string) =>
+      void (await pool.query(
+        `update onceward.gap set accepted_at = clock_timestamp() where ${ofConsumer} and partition = $2`,
+        [consumer, partition],
+      )),
     intents: async (consumer: string): Promise<IntentRow[]> =>
       (
         await pool.query(

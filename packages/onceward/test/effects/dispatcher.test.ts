@@ -8,7 +8,9 @@ import {
 } from '../../src/effects/external/dispatcher.ts'
 import { bytesDigest } from '../../src/message/digest.ts'
 import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { createPool } from '../../src/stores/postgres/pool.ts'
 import type { Log, Timers } from '../../src/surroundings.ts'
+import { startProxyFor } from '../proxy/tcp-proxy.ts'
 import { skipWithout } from '../services/services.ts'
 import { type Behaviour, Gateway } from './gateway.ts'
 import { interruptible, openScene, type Scene, until } from './scene.ts'
@@ -304,6 +306,35 @@ describe('dispatcher', await skipWithout('postgres'), () => {
     assert.deepEqual([gateway.callsFor(key).length, dispatcher.tally.storeAway], [1, false])
     await dispatcher.drain()
   })
+
+  for (const lost of ['claim', 'commit'] as const) {
+    it(`counts no attempt and no doubt when the answer to its ${lost} is lost: the one call it may make is made`, async () => {
+      const consumer = nextConsumer()
+      const key = `${consumer}-key`
+      await scene.intend(consumer, [key])
+      const proxy = await startProxyFor(scene.url)
+      const pool = createPool(proxy.through(scene.url))
+      let claims = 0
+      let cuts = 0
+      proxy.toClient(bytes => {
+        if (bytes.includes(key)) claims++
+        if (cuts > 0 || claims === 0 || !bytes.includes(lost === 'claim' ? key : 'COMMIT')) return bytes
+        cuts++
+        setImmediate(() => proxy.cut())
+        return null
+      })
+      const dispatcher = await start(consumer, { attemptsMax: 1 }, { pool })
+      await until('it completes', async () => (await scene.row(consumer, key)).state === 'completed')
+      await dispatcher.drain()
+      const { attempts, epoch } = await scene.row(consumer, key)
+      assert.deepEqual(
+        { calls: gateway.callsFor(key).length, attempts, epoch, cuts },
+        { calls: 1, attempts: 1, epoch: lost === 'claim' ? 1 : 2, cuts: 1 },
+      )
+      await pool.end()
+      await proxy.close()
+    })
+  }
 
   it('survives its sessions being ended by the server', async () => {
     const consumer = nextConsumer()

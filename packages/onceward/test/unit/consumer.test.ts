@@ -112,6 +112,23 @@ describe('a store that is away', () => {
     assert.equal(rig.queue.unsettled, 0)
   })
 
+  test('what stands behind a message the broker has taken back goes with it, so that order holds', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'unavailable'
+    rig.publish({ id: 'a', key: 'k' }, { id: 'b', key: 'k' })
+    await rig.start({
+      order: 'key',
+      identity: { id: note => note.id, orderKey: note => note.key },
+      batch: { sizeMax: 1 },
+    })
+    await rig.world.advance(100)
+    rig.queue.disconnect()
+    rig.store.trouble = null
+    await rig.world.advance(10_000)
+    assert.deepEqual(rig.handled, ['a', 'b'])
+    assert.equal(rig.queue.unsettled, 0)
+  })
+
   test('a lock somebody holds is waited for, without an attempt', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'lock wait'

@@ -73,6 +73,33 @@ describe('the business digest', () => {
     assert.ok(!businessDigestOf([1, 2]).equals(businessDigestOf([2, 1])))
   })
 
+  test('refuses what JSON would leave out, and says which', () => {
+    class Money {
+      readonly #cents = 5
+      cents = () => this.#cents
+    }
+    const refused: [unknown, RegExp][] = [
+      [new Map([[1, 2]]), /the value is an instance of Map without toJSON/],
+      [{ lines: new Set([1]) }, /member "lines" is an instance of Set/],
+      [{ total: [new Money()] }, /member "0" is an instance of Money/],
+      [Promise.resolve(1), /instance of Promise/],
+      [{ of: () => 1 }, /member "of" is a function/],
+      [[Symbol('x')], /member "0" is a symbol/],
+      [{ amount: Number.NaN }, /member "amount" is NaN/],
+      [{ at: new Date(Number.NaN) }, /member "at" is something whose toJSON gives null/],
+      [new Uint8Array([1]), /instance of Uint8Array/],
+    ]
+    for (const [value, text] of refused) assert.throws(() => businessDigestOf(value), text)
+  })
+
+  test('takes what says of itself how it looks as JSON, and objects without a prototype', () => {
+    const at = new Date(5)
+    assert.ok(businessDigestOf({ at }).equals(businessDigestOf({ at: at.toISOString() })))
+    const bare = Object.assign(Object.create(null), { a: 1 })
+    assert.ok(businessDigestOf(bare).equals(businessDigestOf({ a: 1 })))
+    assert.ok(!businessDigestOf(Buffer.from('a')).equals(businessDigestOf(Buffer.from('b'))))
+  })
+
   test('takes anything a contract may give', () => {
     for (const value of [undefined, null, 5, 'x', 10n, [undefined], { toString: 1 }]) {
       assert.equal(businessDigestOf(value)[0], 1)

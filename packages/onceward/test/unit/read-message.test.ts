@@ -78,6 +78,17 @@ describe('reading a message', () => {
     assert.equal(received.id, 'a')
   })
 
+  test('calls business content that JSON would empty malformed, in words', () => {
+    const identity = {
+      id: (m: Message) => m.id as string,
+      businessKey: (m: Message) => m.b as string,
+      businessDigest: () => new Map([['amount', 5]]),
+    }
+    const received = readerOf({ identity })({ id: 'a', b: 'B' })
+    assert.equal(problemOf(received), 'business key malformed')
+    assert.match(received.readable ? '' : received.problem.text, /^businessDigest: .*Map/)
+  })
+
   test('reads a key order’s key and a business key with its digest', () => {
     const read = readerOf({
       order: 'key',

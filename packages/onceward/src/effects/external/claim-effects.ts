@@ -50,19 +50,55 @@ const claim = `
   returning ledger.id, epoch, target, effect_key, attempts, exhausted, due.state in ('in flight', 'unknown') as doubtful,
     extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as age_ms, request_digest, content_type, body`
 
+/** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
+const begin = 'begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000'
+
+/** The rows may or may not be claimed: the answer to COMMIT was lost. No call was made for them. */
+export class ClaimUnconfirmed extends Error {
+  readonly effects: readonly ClaimedEffect[]
+
+  constructor(effects: readonly ClaimedEffect[], cause: unknown) {
+    super('the answer to the commit of a claim was lost', { cause })
+    this.effects = effects
+  }
+}
+
+/**
+ * In a transaction, so that a claim is never made without its claimer knowing of which rows: before COMMIT is sent a lost answer
+ * undoes it, and after that the rows are known and can be given back.
+ */
 export async function claimEffects(
   pool: SqlPool,
   consumerName: string,
   free: readonly FreeTarget[],
 ): Promise<readonly ClaimedEffect[]> {
-  const { rows } = await pool.query(claim, [
-    consumerName,
-    free.map(({ target }) => target.name),
-    free.map(({ slots }) => slots),
-    free.map(({ target }) => target.attemptsMax),
-    free.map(({ target }) => target.leaseMs),
-  ])
-  return rows.map(row => ({
+  const client = await pool.connect()
+  let usable = false
+  try {
+    const [, { rows }] = await Promise.all([
+      client.query(begin),
+      client.query(claim, [
+        consumerName,
+        free.map(({ target }) => target.name),
+        free.map(({ slots }) => slots),
+        free.map(({ target }) => target.attemptsMax),
+        free.map(({ target }) => target.leaseMs),
+      ]),
+    ])
+    const effects = rows.map(toEffect)
+    await client.query('commit').catch(error => {
+      throw effects.length === 0 ? error : new ClaimUnconfirmed(effects, error)
+    })
+    usable = true
+    return effects
+  } finally {
+    client.release(!usable)
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above
+function toEffect(row: any): ClaimedEffect {
+  return {
     id: row.id,
     epoch: row.epoch,
     target: row.target,
@@ -74,5 +110,5 @@ export async function claimEffects(
     requestDigest: row.request_digest,
     contentType: row.content_type,
     body: row.body,
-  }))
+  }
 }

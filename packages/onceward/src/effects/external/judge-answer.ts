@@ -11,6 +11,8 @@ export interface Judgement {
   readonly retryAfterMs: number | null
   /** The target refuses us, not the request: every other row would meet the same. */
   readonly misconfigured: boolean
+  /** No call was made: the attempt is given back. */
+  readonly unsent: boolean
 }
 
 /** Answers that say the request was turned away before anything was done. */
@@ -47,7 +49,19 @@ export function judgeAnswer(answer: Answer): Judgement {
 }
 
 export function judgement(result: CallResult, note: string | null): Judgement {
-  return { result, note, status: null, digest: null, retryAfterMs: null, misconfigured: false }
+  return {
+    result,
+    note,
+    status: null,
+    digest: null,
+    retryAfterMs: null,
+    misconfigured: false,
+    unsent: false,
+  }
+}
+
+export function notSent(note: string): Judgement {
+  return { ...judgement('retryable', note), unsent: true }
 }
 
 function refusalOf(status: number): string {

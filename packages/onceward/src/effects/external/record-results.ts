@@ -5,6 +5,8 @@ export interface EffectResult {
   readonly id: string
   readonly epoch: number
   readonly state: CallResult
+  /** Calls that may have been made so far. */
+  readonly attempts: number
   readonly delayMs: number | null
   readonly status: number | null
   readonly digest: Buffer | null
@@ -17,12 +19,12 @@ export interface EffectResult {
  */
 const record = `
   update onceward.ledger
-  set state = result.state::onceward.effect_state,
+  set state = result.state::onceward.effect_state, attempts = result.attempts,
     due_at = coalesce(clock_timestamp() + result.delay_ms * interval '1 millisecond', 'infinity'),
     completed_at = case when result.state = 'completed' then coalesce(completed_at, clock_timestamp()) end,
     response_status = result.status, response_digest = result.digest, last_error = result.note
-  from unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::int[], $6::bytea[], $7::text[])
-    as result (id, epoch, state, delay_ms, status, digest, note)
+  from unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::int[], $6::bytea[], $7::text[], $8::int[])
+    as result (id, epoch, state, delay_ms, status, digest, note, attempts)
   where ledger.id = result.id and ledger.epoch = result.epoch
   returning ledger.id, ledger.epoch`
 
@@ -39,6 +41,7 @@ export async function recordResults(
     results.map(result => result.status),
     results.map(result => result.digest),
     results.map(result => result.note),
+    results.map(result => result.attempts),
   ])
   const ours = new Set(rows.map(row => `${row.id}@${row.epoch}`))
   return results.map(({ id, epoch }) => ours.has(`${id}@${epoch}`))

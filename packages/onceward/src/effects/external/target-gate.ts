@@ -1,4 +1,5 @@
 import type { FreeTarget } from './claim-effects.ts'
+import type { Judgement } from './judge-answer.ts'
 import type { Target } from './target.ts'
 
 /** Keeps calls to one target within its concurrency, and away from it while it asks for a pause. */
@@ -19,8 +20,12 @@ export class TargetGate {
     this.#inside--
   }
 
-  close(untilMs: number): void {
-    this.#closedUntilMs = Math.max(this.#closedUntilMs, untilMs)
+  /** Stays away for as long as the answer asks, within the target's longest delay; says how long. */
+  heed({ misconfigured, retryAfterMs }: Judgement, nowMs: number): number {
+    const { delayMaxMs } = this.target
+    const pauseMs = misconfigured ? delayMaxMs : Math.min(retryAfterMs ?? 0, delayMaxMs)
+    if (pauseMs > 0) this.#closedUntilMs = Math.max(this.#closedUntilMs, nowMs + pauseMs)
+    return pauseMs
   }
 
   free(nowMs: number): FreeTarget {

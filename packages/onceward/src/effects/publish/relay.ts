@@ -1,9 +1,7 @@
 import { errorText, OncewardError } from '../../errors.ts'
-import { assertUsable } from '../../stores/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
 import type { Surroundings } from '../../surroundings.ts'
-import { IdlePoll } from '../idle-poll.ts'
-import { awayDelayMs, isPassing } from '../store-away.ts'
+import { type Found, WorkLoop } from '../work-loop.ts'
 import { FailedRows } from './failed-rows.ts'
 import type { Publisher } from './publisher.ts'
 import { type OutboxRow, takeOutbox } from './take-outbox.ts'
@@ -43,21 +41,25 @@ const idleMarginMs = 5_000
 export class Relay {
   readonly #options: RelayOptions
   readonly #failed: FailedRows
-  readonly #poll: IdlePoll
-  readonly #leaving = new AbortController()
-  readonly #done = Promise.withResolvers<void>()
-  #state: 'new' | 'running' | 'draining' | 'stopped' | 'halted' = 'new'
-  #busy = false
-  #kicked = false
+  readonly #loop: WorkLoop
   #published = 0
   #failures = 0
-  #roundFailures = 0
 
   constructor(options: RelayOptions) {
     this.#options = options
     this.#failed = new FailedRows(options.world)
-    this.#poll = new IdlePoll(options.world, () => this.#pump())
-    this.#done.promise.catch(() => {})
+    this.#loop = new WorkLoop({
+      pool: options.pool,
+      world: options.world,
+      look: () => this.#round(),
+      idle: () => true,
+      leaving: 'after the look',
+      who: { broker: options.broker },
+      words: {
+        away: 'database away, the outbox waits; nothing is lost',
+        halted: 'relay halted; rows wait in the outbox',
+      },
+    })
   }
 
   get tally(): RelayTally {
@@ -65,79 +67,35 @@ export class Relay {
       published: this.#published,
       failures: this.#failures,
       failing: this.#failed.count,
-      storeAway: this.#roundFailures > 0,
+      storeAway: this.#loop.storeAway,
     }
   }
 
   /** Resolves when stopped, rejects when it had to stop by itself. */
   get finished(): Promise<void> {
-    return this.#done.promise
+    return this.#loop.finished
   }
 
-  async start(): Promise<void> {
-    await assertUsable(this.#options.pool)
-    this.#state = 'running'
-    this.#pump()
+  start(): Promise<void> {
+    return this.#loop.start()
   }
 
   /** There may be new rows: a consumer of this process has committed. Cheap, never throws. */
   kick(): void {
-    this.#kicked = true
-    this.#pump()
+    this.#loop.kick()
   }
 
   /** Finishes the round it is in, begins no other. Past the deadline it leaves at once. */
-  async drain(deadlineMs = 30_000): Promise<void> {
-    if (this.#state === 'new') this.#state = 'running'
-    if (this.#state !== 'running') return this.#state === 'draining' ? this.#done.promise : undefined
-    this.#state = 'draining'
-    const cancel = this.#options.world.timers.after(deadlineMs, () => this.leave())
-    this.#stopIfIdle()
-    await this.#done.promise.finally(cancel)
+  drain(deadlineMs?: number): Promise<void> {
+    return this.#loop.drain(deadlineMs)
   }
 
   /** Gives the rows of an open round back: what was published of them is published again under the same ids. */
   leave(): void {
-    this.#leaving.abort(new OncewardError('consumer_halted', 'told to leave at once'))
-    if (this.#state === 'new' || this.#state === 'running') this.#state = 'draining'
-    this.#stopIfIdle()
+    this.#loop.leave()
   }
 
-  #pump(): void {
-    if (this.#state !== 'running' || this.#busy) return
-    this.#busy = true
-    this.#kicked = false
-    void this.#round().finally(() => {
-      this.#busy = false
-      if (this.#kicked) this.#pump()
-      this.#stopIfIdle()
-    })
-  }
-
-  async #round(): Promise<void> {
-    const { world, broker } = this.#options
-    try {
-      const { confirmed, more } = await this.#relay()
-      this.#roundFailures = 0
-      if (more) this.#kicked = true
-      this.#poll.wait({ found: confirmed > 0 })
-    } catch (error) {
-      if (this.#leaving.signal.aborted) return
-      if (!isPassing(error)) {
-        this.#halt(error)
-        return
-      }
-      if (this.#roundFailures === 0) {
-        world.log.warn('database away, the outbox waits; nothing is lost', {
-          broker,
-          error: errorText(error),
-        })
-      }
-      this.#poll.wait({ delayMs: awayDelayMs(this.#roundFailures++, world.random()) })
-    }
-  }
-
-  async #relay(): Promise<{ confirmed: number; more: boolean }> {
+  async #round(): Promise<Found> {
     const { pool, broker, batchMax = 200, world } = this.#options
     const client = await pool.connect()
     let usable = false
@@ -151,7 +109,7 @@ export class Relay {
       for (const id of confirmed) this.#failed.remove(id)
       this.#published += confirmed.length
       if (confirmed.length > 0) world.reach('relay.deleted')
-      return { confirmed: confirmed.length, more }
+      return { found: confirmed.length > 0, more }
     } finally {
       client.release(!usable)
     }
@@ -169,7 +127,7 @@ export class Relay {
   async #publish(rows: readonly OutboxRow[]): Promise<readonly string[]> {
     const { world } = this.#options
     const answers = await this.#answers(rows)
-    this.#leaving.signal.throwIfAborted()
+    this.#loop.signal.throwIfAborted()
     world.reach('relay.published')
     const confirmed: string[] = []
     const reported = new Set<string>()
@@ -199,7 +157,7 @@ export class Relay {
     const { publisher, world, publishTimeoutMs = 15_000 } = this.#options
     const { promise, resolve } = Promise.withResolvers<readonly ('confirmed' | Error)[]>()
     const none = (error: Error) => resolve(rows.map(() => error))
-    const left = () => none(this.#leaving.signal.reason)
+    const left = () => none(this.#loop.signal.reason)
     const cancel = world.timers.after(publishTimeoutMs, () => {
       none(
         new OncewardError(
@@ -208,27 +166,12 @@ export class Relay {
         ),
       )
     })
-    this.#leaving.signal.addEventListener('abort', left, { once: true })
+    this.#loop.signal.addEventListener('abort', left, { once: true })
     publisher.publish(rows.map(row => row.message)).then(resolve, none)
     return promise.finally(() => {
       cancel()
-      this.#leaving.signal.removeEventListener('abort', left)
+      this.#loop.signal.removeEventListener('abort', left)
     })
-  }
-
-  #halt(error: unknown): void {
-    const { world, broker } = this.#options
-    world.log.error('relay halted; rows wait in the outbox', { broker, error: errorText(error) })
-    this.#state = 'halted'
-    this.#poll.cancel()
-    this.#done.reject(error)
-  }
-
-  #stopIfIdle(): void {
-    if (this.#state !== 'draining' || this.#busy) return
-    this.#state = 'stopped'
-    this.#poll.cancel()
-    this.#done.resolve()
   }
 }
 

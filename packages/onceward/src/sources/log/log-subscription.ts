@@ -6,6 +6,7 @@ import type {
   Progress,
   Subscription,
 } from '../../contracts/source.ts'
+import { FairRoom } from './fair-room.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
 /** A record as a driver read it, before it is handed over. */
@@ -42,16 +43,14 @@ const readAheadBytesMax = 1024 * 1024
 
 /**
  * The subscription every log shares. A driver owns partitions and offers records; this hands them over fairly, keeps count of what is
- * unfinished, and tells the driver how far each partition is done. A partition may hold as many unsettled records as are still free in all:
- * one that is stuck takes half, two take a third each, and no number of them stops the rest.
+ * unfinished, and tells the driver how far each partition is done.
  */
 export class LogSubscription implements Subscription {
   readonly #options: Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax' | 'log'>
   readonly #driver: LogDriver
   readonly #owned = new Map<string, Owned>()
+  readonly #room: FairRoom
   #turn = 0
-  #unsettled = 0
-  #bytes = 0
   #failure: { readonly error: unknown } | null = null
   #closed = false
   #waiting: (() => void) | null = null
@@ -59,6 +58,7 @@ export class LogSubscription implements Subscription {
   constructor(options: Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax' | 'log'>, driver: LogDriver) {
     this.#options = options
     this.#driver = driver
+    this.#room = new FairRoom(options)
   }
 
   /** From now on records of this partition may be offered. */
@@ -99,15 +99,16 @@ export class LogSubscription implements Subscription {
   stop(partition: string): void {
     const owned = this.#owned.get(partition)
     if (owned === undefined) return
+    this.#room.leave(owned.progress)
     Object.assign(owned, { stopped: true, buffer: [], head: 0, bytes: 0 })
+    this.#wake()
   }
 
   /** The partition is not ours any more: its deliveries are dead. */
   drop(partition: string): void {
     const owned = this.#owned.get(partition)
     if (owned === undefined) return
-    this.#unsettled -= owned.progress.unsettled
-    this.#bytes -= owned.progress.unsettledBytes
+    this.#room.leave(owned.progress)
     owned.progress.end()
     this.#owned.delete(partition)
     this.#wake()
@@ -142,8 +143,6 @@ export class LogSubscription implements Subscription {
         missed++
         continue
       }
-      this.#unsettled--
-      this.#bytes -= entry.bytes
       progress.confirmStored()
       if (progress.position !== before) moved.add(progress)
     }
@@ -189,6 +188,7 @@ export class LogSubscription implements Subscription {
     const deliveries: Delivery[] = []
     const owned = [...this.#owned.values()]
     const first = this.#turn++
+    this.#room.measure(owned.map(({ progress }) => progress))
     for (let step = 0; step < owned.length && deliveries.length < max; step++) {
       this.#takeFrom(owned[(first + step) % owned.length]!, max, deliveries)
     }
@@ -202,11 +202,10 @@ export class LogSubscription implements Subscription {
     while (owned.head < buffer.length && into.length < max) {
       const record = buffer[owned.head]!
       const bytes = record.body.length
-      if (!this.#fits(progress, bytes)) break
+      if (!this.#room.fits(progress, bytes)) break
       owned.head++
       owned.bytes -= bytes + recordOverhead
-      this.#unsettled++
-      this.#bytes += bytes
+      this.#room.took(progress, bytes)
       into.push(this.#deliver(record, progress))
     }
     if (owned.head === buffer.length) {
@@ -214,15 +213,6 @@ export class LogSubscription implements Subscription {
       owned.head = 0
     }
     if (!wanted && this.wants(progress.partition)) this.#driver.onRoom()
-  }
-
-  #fits(progress: PartitionProgress, bytes: number): boolean {
-    const { inFlightMax, inFlightBytesMax } = this.#options
-    if (this.#unsettled === 0) return true
-    const free = inFlightMax - this.#unsettled
-    const freeBytes = inFlightBytesMax - this.#bytes
-    if (progress.unsettled === 0) return free > 0 && bytes <= freeBytes
-    return progress.unsettled < free && progress.unsettledBytes + bytes <= freeBytes
   }
 
   #deliver(record: LogRecord, progress: PartitionProgress): Delivery {

@@ -29,6 +29,7 @@ export function createPostgresSource(
     name,
     capabilities: {
       order: { key: keyOrder, partition: false },
+      ordersByDeliveryKey: keyOrder,
       positions: false,
       deliveryCount: true,
       redelivers: true,

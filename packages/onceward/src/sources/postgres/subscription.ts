@@ -3,12 +3,11 @@ import type { Reach } from '../../crash-points.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { Log } from '../../surroundings.ts'
-import { claimMessages } from './claim-messages.ts'
+import { ClaimAhead, lookAroundMs } from './claim-ahead.ts'
+import { Debts } from './debts.ts'
 import { HintListener } from './hint-listener.ts'
-import { Holdings, type Lease, type Token } from './holdings.ts'
-import { disownLostClaim, freeExpired } from './lease.ts'
+import { Holdings, type Token } from './holdings.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
-import { settleMessages } from './settle-messages.ts'
 import { Signal } from './signal.ts'
 import { configurationTrouble } from './trouble.ts'
 
@@ -29,10 +28,6 @@ const pollMaxMs = 250
 const retryMinMs = 50
 const retryMaxMs = 2_000
 const closeTimeoutMs = 5_000
-/** Expired leases are looked for, and the queue is looked through from its start, this often. */
-const lookAroundMs = 1_000
-/** Larger claims make the first message of a burst wait for the last. */
-const claimMax = 1_000
 
 /**
  * One loop claims ahead of the consumer; a heartbeat keeps the lease; settling runs beside both.
@@ -45,6 +40,8 @@ export class PostgresSubscription implements Subscription {
   readonly #options: SubscriptionOptions
   readonly #holdings: Holdings
   readonly #keeper: LeaseKeeper
+  readonly #ahead: ClaimAhead
+  readonly #debts: Debts
   readonly #listener: HintListener
   readonly #work = new Signal()
   readonly #arrivals = new Signal()
@@ -54,17 +51,13 @@ export class PostgresSubscription implements Subscription {
   /** Null until the first attempt to reach the server ended. */
   #up: boolean | null = null
   #running: Promise<void> = Promise.resolve()
-  /** Settled, but the server did not answer: told again while the lease lives. */
-  #owed: string[] = []
-  /** A claim's answer was lost. */
-  #doubt = false
-  #cursor = '0'
-  #lookedAroundMs = Number.NEGATIVE_INFINITY
   #idleMs = pollMinMs
 
   private constructor(options: SubscriptionOptions) {
     this.#options = options
     this.#holdings = new Holdings(options.inFlightMax, options.inFlightBytesMax, options.queue)
+    this.#ahead = new ClaimAhead(options, this.#holdings)
+    this.#debts = new Debts(options.pool, this.#holdings, lease => lease === this.#keeper.current)
     this.#keeper = new LeaseKeeper(
       options.pool,
       options.leaseMs,
@@ -115,10 +108,11 @@ export class PostgresSubscription implements Subscription {
     const skipped = deliveries.length - ids.length
     if (lease === null || ids.length === 0) return { missed: skipped }
     try {
-      return { missed: skipped + (await this.#tell(lease, ids)) }
+      const gone = await this.#debts.pay(this.#queueId, lease, ids)
+      this.#work.wake()
+      return { missed: skipped + gone }
     } catch (error) {
       this.#down(error)
-      if (lease === this.#keeper.current) this.#owed.push(...ids)
       return { missed: deliveries.length }
     }
   }
@@ -167,7 +161,7 @@ export class PostgresSubscription implements Subscription {
     }
     this.#queueId = rows[0].id
     await this.#keeper.take(this.#queueId, instance)
-    this.#lookedAroundMs = Number.NEGATIVE_INFINITY
+    this.#ahead.startOver()
     this.#connected()
   }
 
@@ -192,39 +186,17 @@ export class PostgresSubscription implements Subscription {
     if (this.#up !== true) await this.#keeper.beat()
     if (this.#keeper.current === null) await this.#begin()
     const lease = this.#keeper.current!
-    if (this.#doubt && !(await this.#disown(lease))) return
+    if (!(await this.#ahead.clearDoubt(lease))) return this.#keeper.lose(lease)
     this.#connected()
-    await this.#tellOwed(lease)
-    await this.#lookAround()
+    await this.#debts.payOwed(this.#queueId, lease)
+    await this.#ahead.lookAround(this.#queueId)
     const room = this.#holdings.room
     if (room === null) return this.#work.wait(lookAroundMs)
-    if (await this.#claim(lease, room)) this.#idleMs = pollMinMs
-    else if (this.#cursor !== '0') this.#cursor = '0'
-    else await this.#idle()
-  }
-
-  async #claim(lease: Lease, room: { count: number; bytes: number }): Promise<boolean> {
-    const { pool, keyOrder, reach } = this.#options
-    const countMax = Math.min(room.count, claimMax)
-    this.#doubt = true
-    const rows = await claimMessages(pool, {
-      queueId: this.#queueId,
-      leaseId: lease.id,
-      epoch: lease.epoch,
-      keyOrder,
-      afterId: this.#cursor,
-      countMax,
-      bytesMax: Math.max(0, room.bytes),
-      oversized: this.#holdings.empty,
-    })
-    this.#doubt = false
-    if (rows.length === 0) return false
-    reach('postgres.leased')
-    this.#cursor = rows.length === countMax ? rows.at(-1)!.id : '0'
-    if (lease !== this.#keeper.current) return true
-    this.#holdings.add(lease, rows)
+    const claimed = await this.#ahead.claim(this.#queueId, lease, room, () => lease === this.#keeper.current)
+    if (claimed === 'none') await this.#idle()
+    if (claimed !== 'some') return
+    this.#idleMs = pollMinMs
     this.#arrivals.wake()
-    return true
   }
 
   async #idle(): Promise<void> {
@@ -233,47 +205,10 @@ export class PostgresSubscription implements Subscription {
     await this.#work.wait(waitMs)
   }
 
-  /** The cursor is a hint that saves reading leased rows again: messages committed late and freed ones lie behind it. */
-  async #lookAround(): Promise<void> {
-    if (performance.now() - this.#lookedAroundMs < lookAroundMs) return
-    this.#lookedAroundMs = performance.now()
-    this.#cursor = '0'
-    await freeExpired(this.#options.pool, this.#queueId)
-  }
-
-  async #disown(lease: Lease): Promise<boolean> {
-    const epoch = await disownLostClaim(this.#options.pool, lease.id, this.#holdings.ids)
-    this.#doubt = false
-    if (epoch === null) this.#keeper.lose(lease)
-    else lease.epoch = epoch
-    return epoch !== null
-  }
-
-  async #tellOwed(lease: Lease): Promise<void> {
-    const ids = this.#owed.splice(0)
-    if (ids.length === 0) return
-    try {
-      await this.#tell(lease, ids)
-    } catch (error) {
-      this.#owed.push(...ids)
-      throw error
-    }
-  }
-
-  /** Answers how many were not there any more. */
-  async #tell(lease: Lease, ids: readonly string[]): Promise<number> {
-    const deleted = await settleMessages(this.#options.pool, this.#queueId, lease.id, ids)
-    if (lease === this.#keeper.current) {
-      this.#holdings.forget(ids)
-      this.#work.wake()
-    }
-    return ids.length - deleted
-  }
-
   #lost(): void {
     this.#holdings.clear()
-    this.#owed = []
-    this.#doubt = false
+    this.#debts.clear()
+    this.#ahead.forgetDoubt()
     this.#down(
       'the lease expired before it was extended: its messages go to whoever is alive, a new lease is taken',
     )

@@ -20,6 +20,13 @@ export interface QueueDeclaration {
   readonly deliveryLimit?: number | 'unlimited'
   readonly deadLetterExchange?: string
   readonly deadLetterRoutingKey?: string
+  /**
+   * The queue that this queue's dead letters arrive in, taken from as well: only messages that the delivery limit of this queue
+   * moved there, because their consumers died around them. For queues of others that have a limit. It must have no limit itself and
+   * best holds nothing else; copies of the contract's own dead letters belong elsewhere. Quorum, so that hand-overs are
+   * counted: one that goes on killing its consumer is then left there. Default: none is read.
+   */
+  readonly deadLetterIngest?: string
   /** Further queue arguments, as the broker names them. They win over the ones derived from this declaration. */
   readonly arguments?: Readonly<Record<string, string | number | boolean>>
   readonly bind?: readonly { readonly exchange: string; readonly routingKey: string }[]
@@ -38,6 +45,7 @@ export type QueueOptions = Partial<
     | 'deliveryLimit'
     | 'deadLetterExchange'
     | 'deadLetterRoutingKey'
+    | 'deadLetterIngest'
     | 'arguments'
     | 'bind'
     | 'managementUrl'
@@ -72,12 +80,26 @@ export function assertSafe(declaration: QueueDeclaration): void {
     deadLetterExchange !== undefined || declaration.arguments?.['x-dead-letter-exchange'] !== undefined
   if (limit !== null && !hasDeadLetters && declaration.declare !== 'verify')
     throw limitWithoutDeadLetters(name, limit)
+  assertIngest(declaration)
   if (deadLetterExchange === '' && (deadLetterRoutingKey ?? name) === name) {
     throw new OncewardError(
       'topology_unsafe',
       `Queue ${name} would dead-letter to itself, and RabbitMQ drops a message that goes round such a cycle. Nothing was opened. Set deadLetterRoutingKey to another queue.`,
     )
   }
+}
+
+function assertIngest({ queue: name, deadLetterIngest, singleActiveConsumer }: QueueDeclaration): void {
+  if (deadLetterIngest === undefined) return
+  const refuse = (why: string) => {
+    throw new OncewardError('configuration', `deadLetterIngest of queue ${name} ${why} Nothing was opened.`)
+  }
+  if (typeof deadLetterIngest !== 'string' || deadLetterIngest === '') refuse('must name a queue.')
+  if (deadLetterIngest === name) refuse('names the queue itself.')
+  if (singleActiveConsumer)
+    refuse(
+      'cannot be combined with singleActiveConsumer: what comes back that way comes after later messages of its key.',
+    )
 }
 
 export function limitWithoutDeadLetters(name: string, limit: number): OncewardError {

@@ -44,6 +44,11 @@ export class InFlight {
     this.#bytes -= bytes
   }
 
+  /** Bytes held, or with a minus no longer, by what is no delivery of the consumer whose prefetch this decides. */
+  addBeside(bytes: number): void {
+    this.#bytes += bytes
+  }
+
   /** The broker took everything back. */
   clear(): void {
     this.#count = 0

@@ -1,8 +1,10 @@
-import type { Channel, ConsumeMessage, Message } from 'amqplib'
+import type { Channel, ConsumeMessage, GetMessage, Message } from 'amqplib'
 import { errorText } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
 import { type Ack, AckTracker } from './ack-tracker.ts'
+import { checkIngest } from './check-ingest.ts'
 import { type Connection, openConnection, within } from './connection.ts'
+import { DeadLetterIngest } from './dead-letter-ingest.ts'
 import type { QueueDeclaration } from './declaration.ts'
 import type { InFlight } from './in-flight.ts'
 import { prepareQueue } from './topology.ts'
@@ -13,6 +15,7 @@ export interface SessionOptions {
   readonly inFlight: InFlight
   readonly log: Log
   readonly onMessage: (message: ConsumeMessage) => void
+  readonly onDeadLetter: (message: GetMessage, routingKey: string) => void
   readonly onWarning: (reason: string) => void
 }
 
@@ -24,7 +27,8 @@ export interface SessionEnd {
 const ackLandingMs = 200
 
 /**
- * One connection, one channel, one epoch; a consumer is opened again on the same channel to change its prefetch.
+ * One connection, one channel, one epoch; a consumer is opened again on the same channel to change its prefetch. A
+ * dead-letter queue that is ingested has a second channel, and the session ends with either.
  *
  *   new ──start──▶ consuming ──cancel──▶ pausing ──cancel-ok──▶ paused ──room again──▶ resuming ──▶ consuming
  *   any ──connection or channel lost, consumer cancelled by the broker, close──▶ ended
@@ -45,6 +49,7 @@ export class Session {
   #state: 'new' | 'consuming' | 'pausing' | 'paused' | 'resuming' | 'ended' = 'new'
   #connection: Connection | null = null
   #channel: Channel | null = null
+  #ingest: DeadLetterIngest | null = null
   #consumerTag = ''
   #prefetch = 0
   #arrivals = 0
@@ -72,7 +77,9 @@ export class Session {
       await this.#failIfEnded()
       for (const warning of await prepareQueue(connection, declaration, url)) onWarning(warning)
       this.#channel = await this.#openChannel(connection)
+      this.#ingest = await this.#openIngest(connection)
       await this.#consume()
+      void this.#ingest?.run()
       await this.#failIfEnded()
     } catch (error) {
       this.#end({ kind: 'disconnected', reason: errorText(error) })
@@ -96,14 +103,29 @@ export class Session {
     return 0
   }
 
+  /** The same for the one message of the dead-letter queue. */
+  ackDeadLetter(tag: number): number {
+    if (!this.live || this.#ingest === null) return 1
+    this.#lastAckMs = performance.now()
+    try {
+      this.#ingest.ack(tag)
+    } catch {
+      return 1
+    }
+    this.#adjust()
+    return 0
+  }
+
   /** Closing the channel flushes the acks before it and hands the rest back; then the connection goes. */
   async close(timeoutMs: number): Promise<void> {
     const channel = this.#channel
     const polite = this.live && channel !== null
     this.#state = 'ended'
     this.#ended.resolve({ kind: 'disconnected', reason: 'closed by this process' })
+    this.#ingest?.stop()
     if (polite) await this.#letAcksLand(channel)
-    const answered = !polite || (await within(timeoutMs, channel.close()))
+    const answered =
+      !polite || (await within(timeoutMs, Promise.allSettled([channel.close(), this.#ingest?.close()])))
     if (answered) await this.#connection?.close(timeoutMs)
     else this.#connection?.destroy()
   }
@@ -141,6 +163,15 @@ export class Session {
       this.#end({ kind: 'disconnected', reason: refused ?? connection.trouble ?? 'the channel was closed' })
     })
     return channel
+  }
+
+  async #openIngest(connection: Connection): Promise<DeadLetterIngest | null> {
+    const { declaration, onWarning } = this.#options
+    if (declaration.deadLetterIngest === undefined) return null
+    const { warnings, handOversMax } = await checkIngest(connection, declaration, this.#options.url)
+    for (const warning of warnings) onWarning(warning)
+    const channel = await this.#openChannel(connection)
+    return new DeadLetterIngest({ ...this.#options, channel, handOversMax })
   }
 
   async #consume(): Promise<void> {
@@ -218,6 +249,7 @@ export class Session {
   #end(end: SessionEnd): void {
     if (this.#state === 'ended') return
     this.#state = 'ended'
+    this.#ingest?.stop()
     this.#ended.resolve(end)
     void this.#connection?.close(2_000)
   }

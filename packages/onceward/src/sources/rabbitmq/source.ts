@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises'
-import type { ConsumeMessage } from 'amqplib'
 import type { Delivery, QueueOpenOptions, QueueSource, Subscription } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
@@ -35,6 +34,7 @@ export function createRabbitSource(
     open: async openOptions => {
       const url = assertUrl(declaration.url ?? options.url, name)
       assertSafe(declaration)
+      assertRoom(declaration, openOptions)
       const subscription = new RabbitSubscription(declaration, url, openOptions, options.log ?? silent)
       const giveUp = () => void subscription.close()
       options.signal?.addEventListener('abort', giveUp, { once: true })
@@ -43,6 +43,14 @@ export function createRabbitSource(
       return subscription
     },
   }
+}
+
+function assertRoom({ queue, deadLetterIngest }: QueueDeclaration, { inFlightMax }: QueueOpenOptions): void {
+  if (deadLetterIngest === undefined || inFlightMax > 1) return
+  throw new OncewardError(
+    'configuration',
+    `Queue ${queue} has a deadLetterIngest, which needs one of the deliveries in flight, and batch.deliveriesMax allows only one. Nothing was opened. Allow two.`,
+  )
 }
 
 /** A session that lived this long was a good one: the next failure starts with a short delay again. */
@@ -82,7 +90,8 @@ class RabbitSubscription implements Subscription {
     this.#url = url
     this.#options = options
     this.#log = log
-    this.#inFlight = new InFlight(options.inFlightMax, options.inFlightBytesMax)
+    const forIngest = declaration.deadLetterIngest === undefined ? 0 : 1
+    this.#inFlight = new InFlight(options.inFlightMax - forIngest, options.inFlightBytesMax)
   }
 
   start(): Promise<void> {
@@ -102,12 +111,18 @@ class RabbitSubscription implements Subscription {
   async settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }> {
     const session = this.#session
     const tags: number[] = []
+    let missed = 0
     for (const delivery of deliveries) {
-      if (!this.isLive(delivery)) continue
-      tags.push((delivery.token as RabbitToken).tag)
-      this.#inFlight.settled(delivery.body.length)
+      const { tag, deadLetter } = delivery.token as RabbitToken
+      if (!this.isLive(delivery)) missed++
+      else if (deadLetter) {
+        this.#inFlight.addBeside(-delivery.body.length)
+        missed += session!.ackDeadLetter(tag)
+      } else {
+        tags.push(tag)
+        this.#inFlight.settled(delivery.body.length)
+      }
     }
-    const missed = deliveries.length - tags.length
     return { missed: tags.length === 0 ? missed : missed + session!.ack(tags) }
   }
 
@@ -157,16 +172,19 @@ class RabbitSubscription implements Subscription {
   }
 
   #createSession(epoch: number): Session {
-    const { queue } = this.#declaration
+    const { queue, deadLetterIngest } = this.#declaration
+    const arrived = (delivery: Delivery) => {
+      this.#buffer.push(delivery)
+      this.#gather()
+    }
     return new Session({
       url: this.#url,
       declaration: this.#declaration,
       inFlight: this.#inFlight,
       log: this.#log,
-      onMessage: (message: ConsumeMessage) => {
-        this.#buffer.push(toDelivery(message, queue, epoch))
-        this.#gather()
-      },
+      onMessage: message => arrived(toDelivery(message, queue, { epoch, deadLetter: false })),
+      onDeadLetter: (message, routingKey) =>
+        arrived(toDelivery(message, deadLetterIngest!, { epoch, deadLetter: true }, routingKey)),
       onWarning: reason => {
         if (this.#warned.has(reason)) return
         this.#warned.add(reason)

@@ -1,26 +1,33 @@
-import type { ConsumeMessage, MessageProperties } from 'amqplib'
+import type { ConsumeMessage, GetMessage, MessageProperties } from 'amqplib'
 import type { Delivery, DeliveryProperties } from '../../contracts/source.ts'
 
 /** A tag means something only on the channel that gave it: the epoch says which one that was. */
 export interface RabbitToken {
   readonly tag: number
   readonly epoch: number
+  /** Given by the channel that reads the dead-letter queue. */
+  readonly deadLetter: boolean
 }
 
-export function toDelivery(message: ConsumeMessage, queue: string, epoch: number): Delivery {
+export function toDelivery(
+  message: ConsumeMessage | GetMessage,
+  origin: string,
+  token: Omit<RabbitToken, 'tag'>,
+  key: string = message.fields.routingKey,
+): Delivery {
   const headers = message.properties.headers ?? {}
   return {
     body: message.content,
     headers,
     properties: toProperties(message.properties),
-    origin: queue,
+    origin,
     position: null,
     partition: '',
     place: null,
-    key: message.fields.routingKey,
+    key,
     redelivered: message.fields.redelivered,
     deliveryCount: Math.max(countOf(headers['x-delivery-count']), countOf(headers['x-acquired-count'])),
-    token: { tag: message.fields.deliveryTag, epoch } satisfies RabbitToken,
+    token: { ...token, tag: message.fields.deliveryTag } satisfies RabbitToken,
   }
 }
 

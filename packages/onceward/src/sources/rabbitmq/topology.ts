@@ -82,7 +82,7 @@ async function verifyExists(connection: Connection, queue: string): Promise<void
   )
 }
 
-async function exists(connection: Connection, queue: string): Promise<boolean> {
+export async function exists(connection: Connection, queue: string): Promise<boolean> {
   try {
     await withChannel(connection, channel => channel.checkQueue(queue))
     return true
@@ -120,14 +120,26 @@ function checkFacts(connection: Connection, declaration: QueueDeclaration, facts
       `Queue ${queue} was declared by others without x-single-active-consumer, so two consumers would take messages of one key at once. Nothing was consumed. Recreate the queue with it, or drop singleActiveConsumer and order: 'key'.`,
     )
   }
-  if (facts.type !== 'quorum' || facts.hasDeadLetterExchange) return []
-  const byDefault = Number.parseInt(connection.brokerVersion, 10) >= 4 ? 20 : null
-  const limit = facts.deliveryLimit === undefined ? byDefault : facts.deliveryLimit
+  const limit = facts.type === 'quorum' ? limitOf(connection, facts) : null
   if (limit === null) return []
+  if (facts.hasDeadLetterExchange) return warnOfAgeing(declaration, limit)
   const unsafe = limitWithoutDeadLetters(queue, limit)
   if (facts.hasDeadLetterExchange === false) throw unsafe
   return [
     `The broker does not say yet which policies apply to the queue. Unless one names a dead-letter exchange: ${unsafe.message}`,
+  ]
+}
+
+/** The finite limit in force, null for none. Brokers from 4.0 on set one by default. */
+export function limitOf({ brokerVersion }: Connection, { deliveryLimit }: QueueFacts): number | null {
+  if (deliveryLimit !== undefined) return deliveryLimit
+  return Number.parseInt(brokerVersion, 10) >= 4 ? 20 : null
+}
+
+function warnOfAgeing({ queue, declare, deadLetterIngest }: QueueDeclaration, limit: number): string[] {
+  if (declare !== 'verify' || deadLetterIngest !== undefined) return []
+  return [
+    `Queue ${queue} has delivery limit ${limit}: whenever a process dies RabbitMQ counts a hand-over for everything it had prefetched, and after ${limit + 1} of them dead-letters messages whose handler never ran. Name the dead-letter queue as deadLetterIngest to have them back, or set x-delivery-limit to -1.`,
   ]
 }
 
@@ -168,7 +180,7 @@ export function diffFromReply(said: string): string {
   return `${named[1]}: asked ${value(named[2]!)}, the queue has ${value(named[3]!)} (the broker names the first difference only)`
 }
 
-function missing(what: string, fix: string): OncewardError {
+export function missing(what: string, fix: string): OncewardError {
   return new OncewardError('configuration', `${what} Nothing was consumed. ${fix}`, {
     details: { missing: true },
   })

@@ -4,7 +4,7 @@ import { ConsumerProcess } from '../../engine/consumer.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { until } from '../until.ts'
 import type { PublishedMessage, SourceUnderTest } from './source.ts'
-import { expectRemaining } from './source-bench.ts'
+import { expectRemaining, positionOf } from './source-bench.ts'
 import type { HeldRow, StoreUnderTest } from './store.ts'
 
 /** The message of every case. */
@@ -29,6 +29,7 @@ export class DeliveryBench<Tx> {
   readonly under: StoreUnderTest<Tx>
   readonly name = `delivery_${process.pid}_${++benches}`
   readonly #processes: ConsumerProcess<Job, unknown>[] = []
+  #generation = 1
 
   constructor(queue: SourceUnderTest, under: StoreUnderTest<Tx>) {
     this.queue = queue
@@ -47,6 +48,7 @@ export class DeliveryBench<Tx> {
 
   /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. */
   async start(changes: Partial<JobContract> = {}, options: { another?: boolean; mode?: Mode } = {}) {
+    this.#generation = changes.generation ?? 1
     const one = new ConsumerProcess<Job, unknown>({
       consumer: defineConsumer(this.#contract(changes)),
       source: options.another ? this.queue.another() : this.queue.source,
@@ -121,7 +123,18 @@ export class DeliveryBench<Tx> {
   }
 
   expectRemaining(count: number): Promise<void> {
-    return expectRemaining(this.queue, count)
+    return expectRemaining(this.queue, count, partition => this.position(partition))
+  }
+
+  /** Where a log would be read on from, as seen from outside. */
+  position(partition: string): Promise<string | null> {
+    const consumer = { name: this.name, generation: this.#generation }
+    return positionOf(
+      this.queue,
+      partition,
+      consumer,
+      async () => (await this.under.position(this.name, partition, this.#generation))?.next ?? null,
+    )
   }
 
   marker(id: string) {

@@ -141,6 +141,25 @@ export const deliveryOrderCases: Cases = [
     },
   },
   {
+    name: 'a source that orders by its own key gives up messages whose order key is another, the others go on',
+    needs,
+    async run(bench) {
+      const published = (id: string, key: string | null) => ({
+        body: Buffer.from(JSON.stringify({ id, key: 'k' })),
+        key,
+      })
+      await bench.publishRaw(published('m0', 'k'), published('m1', 'other'), published('m2', 'k'))
+      await bench.start(ordered)
+      await bench.finish(3)
+      const { ordersByDeliveryKey = false } = bench.queue.source.capabilities
+      assert.deepEqual(await bench.applied(), ordersByDeliveryKey ? ['m0', 'm2'] : ['m0', 'm1', 'm2'])
+      assert.deepEqual(
+        (await bench.held()).map(({ id, state, code }) => ({ id, state, code })),
+        ordersByDeliveryKey ? [{ id: 'm1', state: 'quarantined', code: 'order_key_malformed' }] : [],
+      )
+    },
+  },
+  {
     name: 'a key with a parked message stays closed to later messages, other keys flow',
     needs,
     async run(bench) {

@@ -39,6 +39,11 @@ export function deliveryConformance<Tx>(name: string, { source, store }: Deliver
   })
 }
 
-function isStoreFeature(feature: DeliveryFeature): feature is StoreFeature {
-  return feature === 'failing statements' || feature === 'lock waits' || feature === 'concurrent transactions'
-}
+const storeFeatures: readonly DeliveryFeature[] = [
+  'failing statements',
+  'lock waits',
+  'concurrent transactions',
+  'accepted gaps',
+]
+
+const isStoreFeature = (feature: DeliveryFeature): feature is StoreFeature => storeFeatures.includes(feature)

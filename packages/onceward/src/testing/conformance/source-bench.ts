@@ -1,16 +1,30 @@
 import assert from 'node:assert/strict'
-import type { Delivery, OpenOptions, Source, SourceEvent, Subscription } from '../../contracts/source.ts'
-import { logOptions } from '../memory-checkpoints.ts'
+import type {
+  Delivery,
+  LogOptions,
+  OpenOptions,
+  Source,
+  SourceEvent,
+  Subscription,
+} from '../../contracts/source.ts'
+import { logOptions, MemoryCheckpoints } from '../memory-checkpoints.ts'
 import { until } from '../until.ts'
 import type { PublishedMessage, SourceUnderTest } from './source.ts'
+
+export type BenchOptions = Partial<Omit<OpenOptions, 'log'>> & { readonly log?: Partial<LogOptions> }
+
+/** The consumer of every case that is not about an engine. */
+export const tester = logOptions().consumer
 
 export interface OpenSubscription extends Subscription {
   readonly events: readonly SourceEvent[]
 }
 
-/** A queue with the subscriptions a case opens on it, all closed afterwards. */
+/** A queue or log with the subscriptions a case opens on it, all closed afterwards. */
 export class SourceBench {
   readonly queue: SourceUnderTest
+  /** Of every subscription that brings none of its own. */
+  readonly checkpoints = new MemoryCheckpoints()
   readonly #open = new Set<Subscription>()
 
   constructor(queue: SourceUnderTest) {
@@ -18,7 +32,7 @@ export class SourceBench {
   }
 
   async open(
-    options: Partial<OpenOptions> = {},
+    { log, ...options }: BenchOptions = {},
     source: Source = this.queue.source,
   ): Promise<OpenSubscription> {
     const events: SourceEvent[] = []
@@ -26,14 +40,14 @@ export class SourceBench {
       inFlightMax: 1_000,
       inFlightBytesMax: 64 * 1024 * 1024,
       onEvent: event => void events.push(event),
-      log: logOptions(),
       ...options,
+      log: logOptions({ checkpoints: this.checkpoints, ...log }),
     })
     this.#open.add(subscription)
     return Object.assign(bindAll(subscription), { events })
   }
 
-  openAnother(options: Partial<OpenOptions> = {}): Promise<OpenSubscription> {
+  openAnother(options: BenchOptions = {}): Promise<OpenSubscription> {
     return this.open(options, this.queue.another())
   }
 
@@ -43,8 +57,27 @@ export class SourceBench {
     )
   }
 
+  /** Every message to the partition of this index. */
+  publishTo(partition: number, ...texts: readonly string[]): Promise<void> {
+    return this.queue.publish(texts.map(text => ({ body: Buffer.from(text), partition })))
+  }
+
+  partition(index: number): string {
+    return this.queue.partitions![index]!
+  }
+
+  /** Where the next owner would begin, as seen from outside. */
+  position(partition: string): Promise<string | null> {
+    return positionOf(
+      this.queue,
+      partition,
+      tester,
+      async () => this.checkpoints.stored(partition)?.next ?? null,
+    )
+  }
+
   expectRemaining(count: number): Promise<void> {
-    return expectRemaining(this.queue, count)
+    return expectRemaining(this.queue, count, partition => this.position(partition))
   }
 
   async close(): Promise<void> {
@@ -58,6 +91,9 @@ function bindAll(subscription: Subscription): Subscription {
     receive: max => subscription.receive(max),
     settle: deliveries => subscription.settle(deliveries),
     isLive: delivery => subscription.isLive(delivery),
+    progressWith: (batch, done) => subscription.progressWith?.(batch, done) ?? [],
+    disown: partitions => subscription.disown?.(partitions),
+    lag: () => subscription.lag?.() ?? [],
     close: () => subscription.close(),
   }
 }
@@ -79,14 +115,36 @@ export const texts = (deliveries: readonly Delivery[]): string[] =>
 export const numbered = (count: number, prefix = 'm'): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`)
 
-/** Polls, because a broker may take a moment to count what came back. */
-export async function expectRemaining(queue: SourceUnderTest, count: number): Promise<void> {
+/** A log's own position where it has one, else what its store knows. */
+export async function positionOf(
+  queue: SourceUnderTest,
+  partition: string,
+  consumer: LogOptions['consumer'],
+  stored: () => Promise<string | null>,
+): Promise<string | null> {
+  return queue.committed === undefined ? stored() : queue.committed(partition, consumer)
+}
+
+/** Polls, because a broker may take a moment to count what came back. `position`: where a partition of a log stands. */
+export async function expectRemaining(
+  queue: SourceUnderTest,
+  count: number,
+  position: (partition: string) => Promise<string | null>,
+): Promise<void> {
   let last = -1
   const matches = async () => {
-    last = await queue.remaining()
+    last = queue.remaining === undefined ? await remainingInLog(queue, position) : await queue.remaining()
     return last === count
   }
   await until(`the broker holds ${count}`, matches, { deadlineMs: 20_000 }).catch(() =>
     assert.fail(`the broker holds ${last} messages, expected ${count}`),
   )
+}
+
+async function remainingInLog(
+  { partitions = [], countFrom }: SourceUnderTest,
+  position: (partition: string) => Promise<string | null>,
+): Promise<number> {
+  const counts = partitions.map(async partition => countFrom!(partition, await position(partition)))
+  return (await Promise.all(counts)).reduce((sum, n) => sum + n, 0)
 }

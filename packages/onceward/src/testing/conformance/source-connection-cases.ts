@@ -31,7 +31,7 @@ export const sourceConnectionCases: readonly ConformanceCase<SourceBench, Source
   },
   {
     name: 'after a lost connection held deliveries are not live and come back redelivered',
-    needs: ['lost connection'],
+    needs: ['lost connection', 'single settling'],
     async run(bench) {
       await bench.publish(...numbered(4))
       const subscription = await bench.open()
@@ -48,7 +48,7 @@ export const sourceConnectionCases: readonly ConformanceCase<SourceBench, Source
   },
   {
     name: 'settling a stale delivery is counted as missed and never settles its new hand-over',
-    needs: ['lost connection'],
+    needs: ['lost connection', 'single settling'],
     async run(bench) {
       await bench.publish(...numbered(4))
       const subscription = await bench.open()
@@ -75,7 +75,7 @@ export const sourceConnectionCases: readonly ConformanceCase<SourceBench, Source
   },
   {
     name: 'a lost connection leaves the bounds as they were',
-    needs: ['lost connection'],
+    needs: ['lost connection', 'single settling'],
     async run(bench) {
       await bench.publish(...numbered(12))
       const subscription = await bench.open({ inFlightMax: 4 })

@@ -1,8 +1,11 @@
-import type { DeliveryProperties, Source } from '../../contracts/source.ts'
+import type { DeliveryProperties, LogOptions, Source } from '../../contracts/source.ts'
 import { runConformance } from './conformance-case.ts'
 import { SourceBench } from './source-bench.ts'
 import { sourceConnectionCases } from './source-connection-cases.ts'
 import { sourceDeliveryCases } from './source-delivery-cases.ts'
+import { sourceLossCases } from './source-loss-cases.ts'
+import { sourceOwnershipCases } from './source-ownership-cases.ts'
+import { sourcePositionCases } from './source-position-cases.ts'
 import { sourceSettleCases } from './source-settle-cases.ts'
 
 export interface PublishedMessage {
@@ -10,19 +13,36 @@ export interface PublishedMessage {
   readonly headers?: Readonly<Record<string, unknown>>
   readonly properties?: DeliveryProperties
   readonly key?: string | null
+  /** Logs: index in `partitions`. Default: as the log chooses. */
+  readonly partition?: number
 }
 
-/** One fresh queue on a broker, seen from outside the source. */
+/** One fresh queue or log on a broker, seen from outside the source. */
 export interface SourceUnderTest {
   readonly source: Source
   /** The same queue as another process would open it; may be the same object where that makes no difference. */
   another(): Source
   /** Resolves once the broker has taken the messages for good. */
   publish(messages: readonly PublishedMessage[]): Promise<void>
-  /** Messages not settled. Asked when no subscription is open; may take a moment to become exact, so it is polled. */
-  remaining(): Promise<number>
+  /**
+   * Messages not settled. Asked when no subscription is open; may take a moment to become exact, so it is polled. Logs leave it out: there it is
+   * what `countFrom` says of the positions.
+   */
+  remaining?(): Promise<number>
   /** Cuts every connection of this queue's subscriptions, as a network would. */
   disconnect?(): Promise<void>
+  /** Logs: their names, as deliveries carry them. */
+  readonly partitions?: readonly string[]
+  /** Logs: how many records stand at or after this cursor. */
+  countFrom?(partition: string, cursor: string | null): Promise<number>
+  /** Logs: the cursor the broker was told by this consumer; null before the first. Left out by logs that keep none. */
+  committed?(partition: string, consumer: LogOptions['consumer']): Promise<string | null>
+  /** Logs: the first records of the partition are gone, as retention does; `keep` stay. */
+  loseRecords?(partition: string, keep: number): Promise<void>
+  /** Logs: the log is deleted and made again, empty. */
+  recreate?(): Promise<void>
+  /** Logs: the broker forgets what it was told. */
+  forgetPositions?(): Promise<void>
   close(): Promise<void>
 }
 
@@ -34,6 +54,19 @@ export type SourceFeature =
   | 'key order'
   | 'key order across subscriptions'
   | 'delivery count'
+  /** Bodies of any bytes, and headers and properties beside them. */
+  | 'any bytes'
+  | 'headers'
+  /** A queue forgets single messages; a log only runs of them. */
+  | 'single settling'
+  /** Logs, and what they may be able to do. */
+  | 'positions'
+  | 'several partitions'
+  | 'shared partitions'
+  | 'position on the broker'
+  | 'expiring records'
+  | 'recreation'
+  | 'forgotten positions'
 
 export interface SourceFactory {
   /** An empty queue nobody else uses; with `keyOrder`, declared so that the order of a key is kept. */
@@ -48,7 +81,14 @@ export function sourceConformance(name: string, factory: SourceFactory): void {
   runConformance({
     name: `${name} satisfies the source contract`,
     unavailable: factory.unavailable,
-    cases: [...sourceDeliveryCases, ...sourceSettleCases, ...sourceConnectionCases],
+    cases: [
+      ...sourceDeliveryCases,
+      ...sourceSettleCases,
+      ...sourceConnectionCases,
+      ...sourcePositionCases,
+      ...sourceOwnershipCases,
+      ...sourceLossCases,
+    ],
     open: async needs => new SourceBench(await factory.create({ keyOrder: needs.includes('key order') })),
     close: bench => bench.close(),
     missing: (feature, bench) => missingSourceFeature(feature, factory, bench.queue),
@@ -58,13 +98,35 @@ export function sourceConformance(name: string, factory: SourceFactory): void {
 export function missingSourceFeature(
   feature: SourceFeature,
   factory: SourceFactory,
-  { source, disconnect }: SourceUnderTest,
+  under: SourceUnderTest,
 ): string | null {
+  const { name, capabilities } = under.source
+  const { positions } = capabilities
+  if (feature === 'single settling') return positions ? `${name} is a log: it settles runs of records` : null
+  if (isOfLogs(feature) && !positions) return `${name} is a queue`
   const reason = factory.without?.[feature]
   if (reason !== undefined) return reason
-  if (feature === 'key order' && !source.capabilities.order.key) return `${source.name} keeps no key order`
-  if (feature === 'delivery count' && !source.capabilities.deliveryCount)
-    return `${source.name} counts no deliveries`
-  if (feature === 'lost connection' && disconnect === undefined) return 'the factory cannot cut a connection'
-  return null
+  if (feature === 'key order' && !capabilities.order.key) return `${name} keeps no key order`
+  if (feature === 'delivery count' && !capabilities.deliveryCount) return `${name} counts no deliveries`
+  const lacks = {
+    'lost connection': under.disconnect === undefined && 'cut a connection',
+    'several partitions': (under.partitions?.length ?? 0) < 2 && 'make several partitions',
+    'position on the broker': under.committed === undefined && 'see the position on the broker',
+    'expiring records': under.loseRecords === undefined && 'make records expire',
+    recreation: under.recreate === undefined && 'make the log anew',
+    'forgotten positions': under.forgetPositions === undefined && 'make the broker forget',
+  } as Partial<Record<SourceFeature, string | false>>
+  const lack = lacks[feature]
+  return lack ? `the factory cannot ${lack}` : null
 }
+
+const isOfLogs = (feature: SourceFeature): boolean =>
+  [
+    'positions',
+    'several partitions',
+    'shared partitions',
+    'position on the broker',
+    'expiring records',
+    'recreation',
+    'forgotten positions',
+  ].includes(feature)

@@ -1,6 +1,8 @@
+import type { Position } from '../../contracts/source.ts'
 import type { MarkerStatus, Store } from '../../contracts/store.ts'
 import { runConformance } from './conformance-case.ts'
 import { StoreBench } from './store-bench.ts'
+import { storeCheckpointCases } from './store-checkpoint-cases.ts'
 import { storeClaimCases } from './store-claim-cases.ts'
 import { storeConcludeCases } from './store-conclude-cases.ts'
 import { storeIntentCases } from './store-intent-cases.ts'
@@ -21,6 +23,11 @@ export interface StoreUnderTest<Tx> {
   held(consumer: string): Promise<readonly HeldRow[]>
   attempts(consumer: string, id: string): Promise<number>
   intents(consumer: string): Promise<readonly IntentRow[]>
+  /** Logs: where this consumer reads on in a partition. */
+  position(consumer: string, partition: string, generation?: number): Promise<Position | null>
+  gaps(consumer: string): Promise<readonly GapRow[]>
+  /** As a person who looked at a declared gap and accepted it; left out where people cannot. */
+  acceptGap?(consumer: string, partition: string): Promise<void>
   /** Sends a statement that fails because of its content. */
   fail?(tx: Tx): Promise<void>
   /** How many transactions wait for a lock just now. */
@@ -44,8 +51,15 @@ export interface IntentRow {
   readonly body: Buffer
 }
 
+export interface GapRow {
+  readonly partition: string
+  readonly from: Position
+  readonly to: Position | null
+  readonly records: number | null
+}
+
 /** What a store may lack; each lack needs a reason in `without`. */
-export type StoreFeature = 'failing statements' | 'lock waits' | 'concurrent transactions'
+export type StoreFeature = 'failing statements' | 'lock waits' | 'concurrent transactions' | 'accepted gaps'
 
 export interface StoreFactory<Tx> {
   create(): Promise<StoreUnderTest<Tx>>
@@ -59,7 +73,13 @@ export function storeConformance<Tx>(name: string, factory: StoreFactory<Tx>): v
   runConformance<StoreBench<unknown>, StoreFeature>({
     name: `${name} satisfies the store contract`,
     unavailable: factory.unavailable,
-    cases: [...storeClaimCases, ...storeConcludeCases, ...storeIntentCases, ...storeTransactionCases],
+    cases: [
+      ...storeClaimCases,
+      ...storeConcludeCases,
+      ...storeIntentCases,
+      ...storeTransactionCases,
+      ...storeCheckpointCases,
+    ],
     open: async () => StoreBench.open((await factory.create()) as StoreUnderTest<unknown>),
     close: bench => bench.under.close(),
     missing: (feature, bench) => missingStoreFeature(feature, factory, bench.under),
@@ -77,5 +97,6 @@ export function missingStoreFeature(
     return 'the factory has no failing statement'
   if (feature === 'lock waits' && under.waiting === undefined)
     return 'the factory cannot see waiting transactions'
+  if (feature === 'accepted gaps' && under.acceptGap === undefined) return 'the factory cannot accept a gap'
   return null
 }

@@ -5,7 +5,8 @@ import type { SqlClient } from '../pool.ts'
 
 /**
  * The fence of a batch. Taken last, so that the rows are locked for no longer than the commit: an owner that took over meanwhile has
- * raised the epoch and we match nothing; one that comes now waits for our commit. Sorted, so that two batches never deadlock.
+ * raised the epoch and we match nothing; one that comes now waits for our commit. All rows are locked in one order, whatever the lock: batches
+ * that held some and moved others in two passes deadlocked with whoever took both.
  */
 export async function advancePartitions(
   client: SqlClient,
@@ -15,13 +16,41 @@ export async function advancePartitions(
   const sorted = progress.toSorted((a, b) => (a.partition < b.partition ? -1 : 1))
   const still = sorted.filter(({ next }) => next === null)
   const moving = sorted.filter(({ next }) => next !== null)
-  const [held, moved] = await Promise.all([
-    still.length === 0 ? [] : holdRows(client, consumerId, still),
-    moving.length === 0 ? [] : moveRows(client, consumerId, runId, moving),
-  ])
+  const mixed = still.length > 0 && moving.length > 0
+  const held = mixed
+    ? await lockRows(client, consumerId, sorted)
+    : still.length > 0
+      ? await holdRows(client, consumerId, still)
+      : []
+  const moved = moving.length > 0 ? await moveRows(client, consumerId, runId, moving) : []
   const proven = new Set([...held, ...moved])
   const missing = sorted.filter(({ partition }) => !proven.has(partition))
   if (missing.length > 0) await explain(client, consumerId, missing)
+}
+
+/** Each row with the lock it needs, in order of the partitions. Answers with those that are ours and stay where they are. */
+async function lockRows(
+  client: SqlClient,
+  consumerId: number,
+  sorted: readonly Progress[],
+): Promise<string[]> {
+  const { rows } = await client.query(
+    `select m.partition, held.epoch from (
+       select * from unnest($2::text[], $3::boolean[]) as m (partition, moves) order by m.partition collate "C"
+     ) m
+     left join lateral (
+       select c.epoch from onceward.checkpoint c
+       where c.consumer_id = $1 and c.partition = m.partition and not m.moves for share
+     ) held on true
+     left join lateral (
+       select from onceward.checkpoint c
+       where c.consumer_id = $1 and c.partition = m.partition and m.moves for no key update
+     ) moving on true`,
+    [consumerId, sorted.map(one => one.partition), sorted.map(one => one.next !== null)],
+  )
+  const epochs = new Map(rows.map(row => [row.partition as string, row.epoch as number | null]))
+  const ours = sorted.filter(one => one.next === null && epochs.get(one.partition) === one.epoch)
+  return ours.map(one => one.partition)
 }
 
 async function holdRows(

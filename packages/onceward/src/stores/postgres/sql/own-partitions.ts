@@ -12,7 +12,7 @@ export async function takePartitions(
   const { rows } = await pool.query(
     `with taken as (
        insert into onceward.checkpoint (consumer_id, partition, epoch, run_id)
-       select $1, partition, 1, $2 from unnest($3::text[]) as p (partition) order by partition
+       select $1, partition, 1, $2 from unnest($3::text[]) as p (partition) order by partition collate "C"
        on conflict (consumer_id, partition)
          do update set epoch = onceward.checkpoint.epoch + 1, run_id = excluded.run_id, at = clock_timestamp()
        returning partition, epoch, incarnation, next

@@ -1,0 +1,110 @@
+import type { Mode } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Subscription } from '../contracts/source.ts'
+import type { Enrolment, Store } from '../contracts/store.ts'
+import type { Received } from '../message/received.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { type Desk, decideBatch } from './decide-batch.ts'
+import type { Decided } from './process-batch.ts'
+import { type Settlement, Settling, type TellingTime } from './settling.ts'
+import type { StoreWatch } from './store-watch.ts'
+import type { Tally } from './tally.ts'
+import { Turns } from './turns.ts'
+
+export interface BatchLineOptions<M, Tx> {
+  readonly consumer: Consumer<M, Tx>
+  readonly store: Store<Tx>
+  readonly enrolment: Enrolment
+  readonly subscription: Subscription
+  /** The source is a log. */
+  readonly positions: boolean
+  readonly mode: Mode
+  readonly world: Surroundings
+  readonly watch: StoreWatch<Tx>
+  readonly tally: Tally
+  readonly signal: AbortSignal
+  /** False while draining: a store that is away is then not waited for. */
+  readonly waits: () => boolean
+}
+
+/** Takes batches from their start to the telling of the source, several at once. */
+export class BatchLine<M, Tx> {
+  readonly #options: BatchLineOptions<M, Tx>
+  readonly #when: TellingTime
+  readonly #settling: Settling
+  readonly #turns = new Turns()
+  #paused = 0
+
+  constructor(options: BatchLineOptions<M, Tx>) {
+    const { consumer, positions, world, tally } = options
+    this.#options = options
+    this.#when = consumer.settle.when === 'before effect' ? 'first' : positions ? 'log' : 'queue'
+    this.#settling = new Settling(consumer.name, world, tally)
+  }
+
+  /** Nothing is on its way. */
+  get idle(): boolean {
+    return this.#settling.idle
+  }
+
+  /** Batches waiting for a lock or for the store: nobody waits for them. */
+  get paused(): number {
+    return this.#paused
+  }
+
+  /** Told first, a delivery is ours alone, whatever the broker says later. */
+  isLive({ delivery }: Received): boolean {
+    return this.#when === 'first' || this.#options.subscription.isLive(delivery)
+  }
+
+  /** Calls `onDecided` when the batch is decided, and resolves when the source is told. */
+  async run(
+    batch: readonly Received<M>[],
+    onDecided: (decided: readonly Decided<M>[]) => void,
+  ): Promise<void> {
+    const settlement = this.#settling.begin(batch, this.#when, this.#options.subscription)
+    try {
+      await settlement.before()
+      const decided = await decideBatch(batch, this.#deskFor(settlement))
+      onDecided(decided)
+      await settlement.after(decided)
+    } finally {
+      settlement.end()
+    }
+  }
+
+  /** Resolves when no batch with such a message is in a transaction. */
+  without(matches: (received: Received) => boolean): Promise<void> {
+    return this.#settling.without(matches)
+  }
+
+  #deskFor(settlement: Settlement): Desk<M, Tx> {
+    const { consumer, store, enrolment, subscription, mode, world, watch, signal, waits } = this.#options
+    return {
+      watch,
+      subscription,
+      waits,
+      isLive: received => this.isLive(received),
+      onPause: () => {
+        settlement.pass()
+        this.#paused++
+        return () => this.#paused--
+      },
+      spine: (suspicious, mayHaveCommitted) => ({
+        consumer,
+        store,
+        enrolment,
+        mode,
+        world,
+        signal,
+        turns: this.#turns,
+        suspicious,
+        log:
+          this.#when === 'log'
+            ? { mayHaveCommitted, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
+            : null,
+        onCommitted: settlement.committed,
+      }),
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import type { Mode } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { ConsumerFacts } from '../contracts/store.ts'
+
+/** What the store has to know of a consumer before it takes a message. */
+export function consumerFacts<M, Tx>(consumer: Consumer<M, Tx>, mode: Mode, instance: string): ConsumerFacts {
+  const { name, generation, owner, risk, handlerVersion, batch, failure, source } = consumer
+  return {
+    name,
+    generation,
+    owner,
+    risk,
+    mode,
+    handlerVersion,
+    instance,
+    handlerTimeoutMs: batch.handlerTimeoutMs,
+    deadLetterTo: failure.deadLetter === null ? null : { broker: source.kind, queue: failure.deadLetter },
+  }
+}

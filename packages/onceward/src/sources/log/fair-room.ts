@@ -1,0 +1,92 @@
+import type { OpenOptions } from '../../contracts/source.ts'
+import type { PartitionProgress } from './partition-progress.ts'
+
+type Limits = Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax'>
+
+/**
+ * How the room for unsettled records is shared. Half of it is guaranteed, the same share to every partition; the rest is for whoever
+ * comes. A share counts as taken even while it is empty, so however many partitions are stuck, each other one still has its own. (Letting a
+ * partition hold as much as was still free ended with none left after ten stuck ones.)
+ *
+ * A record that finds no room stands in line: until it has gone, the others keep to their shares, or stand still when it needs more than
+ * half. So a large record waits for settling, not for a quiet moment.
+ */
+export class FairRoom {
+  readonly #limits: Limits
+  #inLine: { readonly progress: PartitionProgress; readonly bytes: number } | null = null
+  #count = roomFor(0, 0)
+  #bytes = roomFor(0, 0)
+
+  constructor(limits: Limits) {
+    this.#limits = limits
+  }
+
+  /** Counts afresh; `fits` and `took` are about these partitions until the next call. */
+  measure(partitions: readonly PartitionProgress[]): void {
+    const { inFlightMax, inFlightBytesMax } = this.#limits
+    const shares = 2 * partitions.length
+    const least = partitions.length <= inFlightMax ? 1 : 0
+    this.#count = roomFor(partitions.length, Math.max(least, Math.floor(inFlightMax / shares)))
+    this.#bytes = roomFor(partitions.length, Math.floor(inFlightBytesMax / shares))
+    for (const { unsettled, unsettledBytes } of partitions) {
+      grow(this.#count, 0, unsettled)
+      grow(this.#bytes, 0, unsettledBytes)
+    }
+  }
+
+  fits(progress: PartitionProgress, bytes: number): boolean {
+    const { inFlightMax, inFlightBytesMax } = this.#limits
+    if (this.#count.used === 0) return true
+    const within =
+      this.#count.used < inFlightMax &&
+      this.#bytes.used + bytes <= inFlightBytesMax &&
+      this.#isFair(progress, bytes)
+    if (!within && progress.unsettled === 0) this.#inLine ??= { progress, bytes }
+    return within
+  }
+
+  /** The record is handed over; call before the partition counts it. */
+  took(progress: PartitionProgress, bytes: number): void {
+    grow(this.#count, progress.unsettled, 1)
+    grow(this.#bytes, progress.unsettledBytes, bytes)
+    this.leave(progress)
+  }
+
+  /** Nothing more of this partition will be handed over. */
+  leave(progress: PartitionProgress): void {
+    if (this.#inLine?.progress === progress) this.#inLine = null
+  }
+
+  #isFair(progress: PartitionProgress, bytes: number): boolean {
+    const { inFlightMax, inFlightBytesMax } = this.#limits
+    const more = beyondShare(this.#count, progress.unsettled, 1)
+    const moreBytes = beyondShare(this.#bytes, progress.unsettledBytes, bytes)
+    const needsMost = this.#inLine !== null && this.#inLine.bytes > inFlightBytesMax / 2
+    if (this.#inLine !== null && this.#inLine.progress !== progress)
+      return !needsMost && more === 0 && moreBytes === 0
+    return (
+      needsMost ||
+      ((more === 0 || this.#count.taken + more <= inFlightMax) &&
+        (moreBytes === 0 || this.#bytes.taken + moreBytes <= inFlightBytesMax))
+    )
+  }
+}
+
+interface Room {
+  /** Held just now. */
+  used: number
+  /** The same, with the empty part of every share. */
+  taken: number
+  readonly share: number
+}
+
+const roomFor = (partitions: number, share: number): Room => ({ used: 0, taken: partitions * share, share })
+
+function beyondShare({ share }: Room, held: number, more: number): number {
+  return Math.max(held + more, share) - Math.max(held, share)
+}
+
+function grow(room: Room, held: number, more: number): void {
+  room.taken += beyondShare(room, held, more)
+  room.used += more
+}

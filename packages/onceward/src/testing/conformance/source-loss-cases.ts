@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import type { Delivery, LogOptions, Subscription } from '../../contracts/source.ts'
+import type { ConformanceCase } from './conformance-case.ts'
+import type { SourceFeature } from './source.ts'
+import { numbered, receiveCount, type SourceBench, texts } from './source-bench.ts'
+
+/** Logs: records that are gone unread are declared, never skipped. */
+export const sourceLossCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
+  {
+    name: 'records that expired unread are declared, and receive rejects until somebody accepts it',
+    needs: ['positions', 'expiring records'],
+    async run(bench) {
+      const received = await settleSome(bench, 8, 2)
+      await bench.queue.loseRecords!(bench.partition(0), 3)
+      await expectLoss(await bench.openAnother())
+      // Once more: it stays declared, and once.
+      await expectLoss(await bench.openAnother())
+      const froms = new Set(bench.checkpoints.losses.map(({ from }) => from.next))
+      assert.deepEqual([...froms], [received[1]!.place!.next])
+      const loss = bench.checkpoints.losses.at(-1)!
+      assert.equal(loss.partition, bench.partition(0))
+      assert.ok(loss.records === null || loss.records === 3, `${loss.records} records declared lost`)
+      assert.ok(loss.reason.length > 0)
+      bench.checkpoints.acceptLoss(bench.partition(0))
+      const subscription = await bench.openAnother()
+      const rest = await receiveCount(subscription, 3)
+      assert.deepEqual(texts(rest), ['m5', 'm6', 'm7'])
+      await subscription.settle(rest)
+      await subscription.close()
+      await bench.expectRemaining(0)
+      await bench.publishTo(0, 'later')
+      assert.deepEqual(texts(await receiveCount(await bench.open(), 1)), ['later'])
+    },
+  },
+  {
+    name: 'records that were read expire without a word',
+    needs: ['positions', 'expiring records'],
+    async run(bench) {
+      await settleSome(bench, 8, 5)
+      await bench.queue.loseRecords!(bench.partition(0), 3)
+      assert.deepEqual(texts(await receiveCount(await bench.openAnother(), 3)), ['m5', 'm6', 'm7'])
+      assert.deepEqual(bench.checkpoints.losses, [])
+    },
+  },
+  ...(['broker', 'store'] as const).map(
+    (progress): ConformanceCase<SourceBench, SourceFeature> => ({
+      name: `a log that was made anew is not taken for the old one (progress '${progress}')`,
+      needs: ['positions', 'recreation'],
+      async run(bench) {
+        await settleSome(bench, 6, 4, progress)
+        await bench.queue.recreate!()
+        await bench.publishTo(0, ...numbered(10, 'new'))
+        await expectLoss(await bench.openAnother({ log: { progress } }))
+        bench.checkpoints.acceptLoss(bench.partition(0))
+        const rest = await receiveCount(await bench.openAnother({ log: { progress } }), 10)
+        assert.deepEqual(texts(rest), numbered(10, 'new'))
+      },
+    }),
+  ),
+  {
+    name: 'a position the log has forgotten is not taken for a beginning',
+    needs: ['positions', 'position on the broker', 'forgotten positions'],
+    async run(bench) {
+      await settleSome(bench, 6, 4)
+      await bench.queue.forgetPositions!()
+      await expectLoss(await bench.openAnother())
+      assert.equal(bench.checkpoints.losses.length, 1)
+    },
+  },
+]
+
+async function settleSome(
+  bench: SourceBench,
+  count: number,
+  settled: number,
+  progress: LogOptions['progress'] = 'broker',
+): Promise<readonly Delivery[]> {
+  await bench.publishTo(0, ...numbered(count))
+  const subscription = await bench.open({ log: { progress } })
+  const received = await receiveCount(subscription, count)
+  const done = received.slice(0, settled)
+  bench.checkpoints.advance(subscription.progressWith!(done, done))
+  await subscription.settle(done)
+  await subscription.close()
+  return received
+}
+
+async function expectLoss(subscription: Subscription): Promise<void> {
+  await assert.rejects(
+    async () => {
+      for (;;) await subscription.receive(100)
+    },
+    { code: 'records_lost' },
+  )
+  await subscription.close()
+}

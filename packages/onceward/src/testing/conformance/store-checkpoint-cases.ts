@@ -1,0 +1,315 @@
+import assert from 'node:assert/strict'
+import type { Progress } from '../../contracts/source.ts'
+import { until } from '../until.ts'
+import type { ConformanceCase } from './conformance-case.ts'
+import type { StoreFeature } from './store.ts'
+import { claimOf, factsOf, gate, type StoreBench } from './store-bench.ts'
+
+type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
+
+const at = (next: string, incarnation = 'one') => ({ incarnation, next })
+const move = (partition: string, epoch: number, from: string | null, next: string | null): Progress => ({
+  partition,
+  epoch,
+  incarnation: 'one',
+  from,
+  next,
+})
+
+/** Logs: ownership of partitions, their positions, and the fence in every transaction. */
+export const storeCheckpointCases: Cases = [
+  {
+    name: 'taking a partition raises its epoch by one, and knows the position it stands at',
+    async run(bench) {
+      const first = await take(bench, 'p1', 'p2')
+      assert.deepEqual(first, [
+        { partition: 'p1', epoch: 1, stored: null, resumeAt: null },
+        { partition: 'p2', epoch: 1, stored: null, resumeAt: null },
+      ])
+      await bench.under.store.beginPartition(bench.enrolment, 'p1', 1, at('7'))
+      assert.deepEqual(await take(bench, 'p1', 'p2'), [
+        { partition: 'p1', epoch: 2, stored: at('7'), resumeAt: null },
+        { partition: 'p2', epoch: 2, stored: null, resumeAt: null },
+      ])
+    },
+  },
+  {
+    name: 'partitions belong to one consumer and one generation',
+    async run(bench) {
+      const { store } = bench.under
+      await take(bench, 'p')
+      await store.beginPartition(bench.enrolment, 'p', 1, at('7'))
+      for (const [name, generation] of [
+        [`${bench.name}_x`, 1],
+        [bench.name, 2],
+      ] as const) {
+        const other = await store.enroll(factsOf(name, { generation }))
+        const [taken] = await store.takePartitions(other, ['p'])
+        assert.deepEqual(taken, { partition: 'p', epoch: 1, stored: null, resumeAt: null })
+      }
+      await bench.transaction(session => session.advance([move('p', 1, '7', '8')]))
+    },
+  },
+  {
+    name: 'beginning a partition needs its present epoch',
+    async run(bench) {
+      await take(bench, 'p')
+      await take(bench, 'p')
+      await assert.rejects(
+        bench.under.store.beginPartition(bench.enrolment, 'p', 1, at('7')),
+        fenced('ownership_lost', 'p'),
+      )
+      assert.equal(await bench.under.position(bench.name, 'p'), null)
+      await bench.under.store.beginPartition(bench.enrolment, 'p', 2, at('9'))
+      assert.deepEqual(await bench.under.position(bench.name, 'p'), at('9'))
+    },
+  },
+  {
+    name: 'a position moves with the effect or not at all',
+    async run(bench) {
+      await begin(bench, 'p', '0')
+      await bench.transaction(async session => {
+        await bench.apply(session, `${bench.name} kept`)
+        await session.advance([move('p', 1, '0', '5')])
+      })
+      const undone = bench.transaction(async session => {
+        await bench.apply(session, `${bench.name} undone`)
+        await session.advance([move('p', 1, '5', '9')])
+        throw new Error('undo')
+      })
+      await assert.rejects(undone, /undo/)
+      assert.deepEqual(await bench.under.position(bench.name, 'p'), at('5'))
+      assert.deepEqual(
+        [await bench.count(`${bench.name} kept`), await bench.count(`${bench.name} undone`)],
+        [1, 0],
+      )
+    },
+  },
+  {
+    name: 'an owner whose epoch is stale commits nothing, neither effect nor marker nor position',
+    async run(bench) {
+      await begin(bench, 'p', '0')
+      await begin(bench, 'other', '0')
+      await take(bench, 'p')
+      const alone = [move('p', 1, '0', '5'), move('p', 1, null, '5'), move('p', 1, null, null)]
+      const beside = alone.map(one => [one, move('other', 1, '0', '1')])
+      for (const stale of [...alone.map(one => [one]), ...beside]) {
+        const zombie = bench.transaction(async session => {
+          await session.claim([claimOf('m1')])
+          await bench.apply(session, `${bench.name} zombie`)
+          await session.advance(stale)
+        })
+        await assert.rejects(zombie, fenced('ownership_lost', 'p'))
+      }
+      assert.equal(await bench.count(`${bench.name} zombie`), 0)
+      assert.equal(await bench.marker('m1'), null)
+      assert.deepEqual(await bench.under.position(bench.name, 'p'), at('0'))
+      assert.deepEqual(await bench.under.position(bench.name, 'other'), at('0'))
+    },
+  },
+  {
+    name: 'a partition nobody ever took is nobody’s',
+    async run(bench) {
+      const never = bench.transaction(session => session.advance([move('p', 1, null, null)]))
+      await assert.rejects(never, fenced('ownership_lost', 'p'))
+    },
+  },
+  {
+    name: 'a position that is not where the owner thinks refuses the transaction, naming the partition',
+    async run(bench) {
+      await begin(bench, 'p', '0')
+      await begin(bench, 'q', '0')
+      await bench.transaction(session => session.advance([move('p', 1, '0', '3')]))
+      const again = bench.transaction(async session => {
+        await bench.apply(session, `${bench.name} again`)
+        await session.advance([move('q', 1, '0', '1'), move('p', 1, '0', '3')])
+      })
+      await assert.rejects(again, fenced('position_moved', 'p'))
+      assert.equal(await bench.count(`${bench.name} again`), 0)
+      assert.deepEqual(await bench.under.position(bench.name, 'q'), at('0'))
+    },
+  },
+  {
+    name: 'tells a transaction where its partitions stand, and nothing of those that never began',
+    async run(bench) {
+      await begin(bench, 'p', '3')
+      await take(bench, 'q')
+      const positions = await bench.transaction(session => session.positions(['p', 'q', 'unknown']))
+      assert.deepEqual([...positions], [['p', at('3')]])
+    },
+  },
+  {
+    name: 'a transaction may move some partitions and only hold others',
+    async run(bench) {
+      for (const partition of ['a', 'b', 'c']) await begin(bench, partition, '0')
+      await bench.transaction(session =>
+        session.advance([move('c', 1, '0', '1'), move('a', 1, null, null), move('b', 1, null, '2')]),
+      )
+      const now = await Promise.all(['a', 'b', 'c'].map(one => bench.under.position(bench.name, one)))
+      assert.deepEqual(now, [at('0'), at('2'), at('1')])
+    },
+  },
+  {
+    name: 'a loss is on record once, however often it is declared',
+    async run(bench) {
+      const loss = { partition: 'p', from: at('3'), to: at('9'), records: 6, reason: 'expired' }
+      await bench.under.store.declareLoss(bench.enrolment, loss)
+      await bench.under.store.declareLoss(bench.enrolment, { ...loss, to: at('12'), records: 9 })
+      const gaps = await bench.under.gaps(bench.name)
+      assert.deepEqual(
+        gaps.map(({ partition, from, to, records }) => ({ partition, from, to, records })),
+        [{ partition: 'p', from: at('3'), to: at('12'), records: 9 }],
+      )
+      await bench.under.store.declareLoss(bench.enrolment, {
+        ...loss,
+        from: at('0', 'two'),
+        to: null,
+        records: null,
+      })
+      assert.equal((await bench.under.gaps(bench.name)).length, 2)
+    },
+  },
+  {
+    name: 'an accepted loss tells the next owner where to resume, until it has begun',
+    needs: ['accepted gaps'],
+    async run(bench) {
+      await begin(bench, 'p', '3')
+      const loss = { partition: 'p', from: at('3'), to: at('9'), records: 6, reason: 'expired' }
+      await bench.under.store.declareLoss(bench.enrolment, loss)
+      assert.equal((await take(bench, 'p'))[0]!.resumeAt, null)
+      await bench.under.acceptGap!(bench.name, 'p')
+      const [taken] = await take(bench, 'p')
+      assert.deepEqual(taken!.resumeAt, at('9'))
+      await bench.under.store.beginPartition(bench.enrolment, 'p', taken!.epoch, at('9'))
+      const [later] = await take(bench, 'p')
+      assert.deepEqual([later!.stored, later!.resumeAt], [at('9'), null])
+    },
+  },
+  {
+    name: 'a take waits for a transaction that has passed its fence, and then knows its position',
+    needs: ['lock waits', 'concurrent transactions'],
+    async run(bench) {
+      await begin(bench, 'p', '0')
+      const [passed, commit] = [gate(), gate()]
+      const owner = bench.transaction(async session => {
+        await bench.apply(session, `${bench.name} in time`)
+        await session.advance([move('p', 1, '0', '5')])
+        passed.open()
+        await commit.opened
+      })
+      await passed.opened
+      const taking = bench.under.second.takePartitions(bench.enrolment, ['p'])
+      await until('the taker waits', async () => (await bench.under.waiting!()) > 0)
+      commit.open()
+      await owner
+      assert.deepEqual(await taking, [{ partition: 'p', epoch: 2, stored: at('5'), resumeAt: null }])
+      assert.equal(await bench.count(`${bench.name} in time`), 1)
+    },
+  },
+  {
+    name: 'a take waits for a transaction that only held its partition, too',
+    needs: ['lock waits', 'concurrent transactions'],
+    async run(bench) {
+      await begin(bench, 'p', '0')
+      const [passed, commit] = [gate(), gate()]
+      const owner = bench.transaction(async session => {
+        await session.advance([move('p', 1, null, null)])
+        passed.open()
+        await commit.opened
+        await bench.apply(session, `${bench.name} held`)
+      })
+      await passed.opened
+      let taken = false
+      const taking = bench.under.second.takePartitions(bench.enrolment, ['p']).then(() => {
+        taken = true
+      })
+      await until('the taker waits', async () => (await bench.under.waiting!()) > 0)
+      assert.equal(taken, false)
+      commit.open()
+      await Promise.all([owner, taking])
+    },
+  },
+  {
+    name: 'once a take has resolved, a transaction of the old epoch that was open all along commits nothing',
+    needs: ['concurrent transactions'],
+    async run(bench) {
+      await begin(bench, 'p', '0')
+      const [working, goOn] = [gate(), gate()]
+      const zombie = bench.transaction(async session => {
+        await session.claim([claimOf('m1')])
+        await bench.apply(session, `${bench.name} late`)
+        working.open()
+        await goOn.opened
+        await session.advance([move('p', 1, '0', '5')])
+      })
+      await working.opened
+      const [taken] = await bench.under.second.takePartitions(bench.enrolment, ['p'])
+      assert.equal(taken!.epoch, 2)
+      goOn.open()
+      await assert.rejects(zombie, fenced('ownership_lost', 'p'))
+      assert.equal(await bench.count(`${bench.name} late`), 0)
+      assert.equal(await bench.marker('m1'), null)
+    },
+  },
+  {
+    name: 'batches of one owner that only hold a partition do not wait for each other',
+    needs: ['concurrent transactions'],
+    async run(bench) {
+      await begin(bench, 'p', '0')
+      const both = [gate(), gate()]
+      const hold = (mine: number) =>
+        bench.transaction(async session => {
+          await session.advance([move('p', 1, null, null)])
+          both[mine]!.open()
+          await both[1 - mine]!.opened
+        })
+      await Promise.all([hold(0), hold(1)])
+    },
+  },
+  {
+    name: 'takers and owners of overlapping partitions, in any order, never deadlock',
+    needs: ['concurrent transactions'],
+    async run(bench) {
+      // Names that languages sort otherwise than bytes do.
+      const names = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? `a_${index}` : `Z-${index}`))
+      const { store, second } = bench.under
+      let refused = 0
+      const own = async (round: number) => {
+        const mine = rotated(names, round * 5).slice(0, 8)
+        const taken = await (round % 2 === 0 ? store : second).takePartitions(bench.enrolment, mine)
+        // Some partitions move, others are only held: both kinds of lock are taken in one order.
+        const moves = taken.map(({ partition, epoch }, index) =>
+          move(partition, epoch, null, (index + round) % 2 === 0 ? null : String(round)),
+        )
+        await bench
+          .transaction(
+            session => session.advance(rotated(moves, round * 3)),
+            round % 2 === 0 ? store : second,
+          )
+          .catch(error => {
+            assert.equal(error.code, 'ownership_lost', String(error))
+            refused++
+          })
+      }
+      await Promise.all(Array.from({ length: 40 }, (_, round) => own(round)))
+      assert.ok(refused < 40, 'somebody got through')
+    },
+  },
+]
+
+const take = (bench: StoreBench<unknown>, ...partitions: readonly string[]) =>
+  bench.under.store
+    .takePartitions(bench.enrolment, partitions)
+    .then(taken => [...taken].sort((a, b) => (a.partition < b.partition ? -1 : 1)))
+
+async function begin(bench: StoreBench<unknown>, partition: string, next: string): Promise<void> {
+  const [taken] = await take(bench, partition)
+  await bench.under.store.beginPartition(bench.enrolment, partition, taken!.epoch, at(next))
+}
+
+const fenced = (code: string, ...partitions: readonly string[]) => ({ code, details: { partitions } })
+
+const rotated = <T>(list: readonly T[], by: number): T[] => {
+  const first = by % list.length
+  return [...list.slice(first), ...list.slice(0, first)]
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type ConsumerContract, defineConsumer, runConsumer, type SqlTransaction } from 'onceward'
+import { createPool, migrate, postgresQueue, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
+import { Gateway } from '../effects/gateway.ts'
+import { startProxyFor } from '../proxy/tcp-proxy.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
+
+/** Apart enough that what is over in one deadline and a second is never taken for what takes two. */
+const deadlineMs = 3_000
+const bound = 2 * deadlineMs - 500
+
+describe('draining a running consumer', await skipWithout('postgres'), () => {
+  test('a database that no longer answers is not waited for past the deadline', async () => {
+    await using world = await openWorld()
+    const running = await world.run({ handle: () => world.handled() })
+    await world.publish('first')
+    await until('it is handled', () => world.count === 1)
+    world.proxy.pause()
+    const tookMs = await timed(() => running.drain(deadlineMs))
+    assert.ok(tookMs >= deadlineMs, `it waited only ${tookMs} ms`)
+    assert.ok(tookMs < bound, `it took ${tookMs} ms`)
+  })
+
+  test('the deadline is one for a handler, a call and the rest together', async () => {
+    await using world = await openWorld()
+    world.gateway.plan('k', 'hold, then charge')
+    const running = await world.run({
+      effect: { external: { gateway: { url: world.gateway.url, timeoutMs: 60_000 } } },
+      handle({ message, effects }) {
+        world.handled()
+        if (message.id !== 'first') return new Promise<undefined>(() => {})
+        effects.external('gateway', { key: 'k', body: {} })
+        return undefined
+      },
+      batch: { handlerTimeoutMs: 60_000 },
+    })
+    await world.publish('first')
+    await until('the call is in flight', () => world.gateway.callsFor('k').length === 1)
+    await world.publish('second')
+    await until('the handler hangs', () => world.count === 2)
+    const tookMs = await timed(() => running.drain(deadlineMs))
+    assert.ok(tookMs < bound, `it took ${tookMs} ms`)
+  })
+
+  test('with nothing under way it is over long before', async () => {
+    await using world = await openWorld()
+    const running = await world.run({ handle: () => world.handled() })
+    assert.ok((await timed(() => running.drain(60_000))) < 30_000)
+    await running.finished
+  })
+})
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+interface Note {
+  id: string
+}
+
+async function openWorld() {
+  const database = await createDatabase()
+  const pool = createPool(database.url, { max: 2 })
+  await migrate(pool)
+  const proxy = await startProxyFor(database.url)
+  const gateway = await new Gateway().open()
+  const world = {
+    proxy,
+    gateway,
+    count: 0,
+    handled: () => void world.count++,
+    publish: (id: string) => publish(pool, 'notes', [{ body: JSON.stringify({ id }) }]),
+    run: (changes: Partial<ConsumerContract<Note, SqlTransaction>>) =>
+      runConsumer(
+        defineConsumer<Note, SqlTransaction>({
+          name: 'notes',
+          owner: 'tests',
+          risk: 'low value',
+          source: postgresQueue('notes'),
+          identity: { id: m => m.id },
+          ...changes,
+        } as ConsumerContract<Note, SqlTransaction>),
+        { databaseUrl: proxy.through(database.url) },
+      ),
+    async [Symbol.asyncDispose]() {
+      gateway.close()
+      await proxy.close()
+      await pool.end()
+      await database.drop()
+    },
+  }
+  return world
+}
