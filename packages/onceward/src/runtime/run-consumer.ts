@@ -17,6 +17,7 @@ export interface RunOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
+  readonly kafkaBootstrap?: string | undefined
   /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
   readonly mode?: Mode
   /** Default all three. */
@@ -52,7 +53,8 @@ export async function runConsumer<M>(
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
-    const broker = await openBroker(consumer.source, { pool, rabbitmqUrl: options.rabbitmqUrl, world })
+    const { rabbitmqUrl, kafkaBootstrap } = options
+    const broker = await openBroker(consumer.source, { pool, rabbitmqUrl, kafkaBootstrap, world })
     const wanted = new Set(options.parts ?? ['consumer', 'dispatcher', 'relay'])
     if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))

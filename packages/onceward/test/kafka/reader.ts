@@ -10,7 +10,7 @@ import { createKafkaSource } from '../../src/sources/kafka/source.ts'
 import { type TopicOptions, topic } from '../../src/sources/kafka/topic.ts'
 import { logOptions, MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { until } from '../../src/testing/until.ts'
-import { randomName, type TestKafka } from './fixture.ts'
+import { openKafka, randomName, type TestKafka } from './fixture.ts'
 
 /** One member of a group inside the test's process, with everything it was told. */
 export interface Reader {
@@ -25,6 +25,17 @@ export interface Reader {
   close(): Promise<void>
 }
 
+/** A cluster whose topics outlive the readers of them: a last commit to a deleted topic would be waited for. */
+export interface Cluster extends TestKafka {
+  readonly readers: Set<Subscription>
+}
+
+export async function openCluster(t: TestContext, address?: string): Promise<Cluster> {
+  const readers = new Set<Subscription>()
+  t.after(() => Promise.all([...readers].map(reader => reader.close())))
+  return { ...(await openKafka(t, address)), readers }
+}
+
 export interface ReaderOptions extends TopicOptions {
   readonly open?: Partial<OpenOptions>
   readonly log?: Partial<LogOptions>
@@ -32,8 +43,7 @@ export interface ReaderOptions extends TopicOptions {
 }
 
 export async function openReader(
-  t: TestContext,
-  kafka: Pick<TestKafka, 'bootstrap'>,
+  kafka: Cluster,
   name: string,
   { open = {}, log = {}, checkpoints = new MemoryCheckpoints(), ...options }: ReaderOptions = {},
 ): Promise<Reader> {
@@ -51,7 +61,7 @@ export async function openReader(
     log: logOptions({ checkpoints, ...log }),
     ...open,
   })
-  t.after(() => subscription.close())
+  kafka.readers.add(subscription)
   const owned = () => {
     const held = new Set<string>()
     for (const event of events) {
@@ -79,3 +89,18 @@ export const texts = (deliveries: readonly Delivery[]) => deliveries.map(({ body
 
 export const numbered = (count: number, prefix = 'm') =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`)
+
+/** Receives and settles until closed, keeping what it saw. */
+export function consume(reader: Reader): string[] {
+  const seen: string[] = []
+  const run = async () => {
+    for (;;) {
+      const deliveries = await reader.subscription.receive(100)
+      if (deliveries.length === 0) return
+      seen.push(...deliveries.map(({ body }) => body.toString()))
+      await reader.subscription.settle(deliveries)
+    }
+  }
+  void run()
+  return seen
+}

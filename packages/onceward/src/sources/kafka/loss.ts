@@ -68,17 +68,20 @@ export function outOfRange(
   const { incarnation } = from
   const at = Number(from.next)
   const upTo = (offset: number): Position => ({ incarnation, next: String(offset) })
-  if (found.kind === 'truncated') {
-    const reason = `the log was cut back to ${found.at} (leader epoch ${found.leaderEpoch}) and written anew: records read before are no longer in it`
-    return { partition, from, to: upTo(Math.min(found.at, at)), records: null, reason }
-  }
   const { start, end } = found.bounds
+  const readsAgain = progress === 'broker' || progress === 'store'
+  if (found.kind === 'truncated') {
+    const where = found.at === null ? 'somewhere before our position' : `to ${found.at}`
+    const reason = `the log was cut back ${where} (leader epoch ${found.leaderEpoch}) and written anew: records read before are no longer in it, and others stand in their place`
+    const parts = found.at ?? (readsAgain ? start : at)
+    return { partition, from, to: upTo(Math.min(parts, at)), records: null, reason }
+  }
   if (at < start) {
     const reason = `the log begins at ${start} now: older records were deleted before they were settled`
     return { partition, from, to: upTo(start), records: start - at, reason }
   }
   if (at <= end) return null
-  const again = progress === 'only' || progress === 'first' ? end : start
+  const again = readsAgain ? start : end
   const reason = `the log ends at ${end}, before our position: it was cut back or restored from an older copy. What stands there now may never have been read; ${again === end ? 'going on at its end may skip records' : 'going on at its start reads everything again, and what has a marker is recognised'}`
   return { partition, from, to: upTo(again), records: null, reason }
 }

@@ -38,9 +38,9 @@ export interface RecordSet {
 /** A batch nobody can read: damaged on its way, or in the log. Those before it were read. */
 export class UnreadableBatch extends Error {
   override readonly name = 'UnreadableBatch'
-  /** Its first offset. */
+  /** Where reading stands before it. */
   readonly offset: number
-  /** The offset after it; null when not even its header makes sense. */
+  /** Where the log goes on after it; null when nobody can tell. */
   readonly next: number | null
   /** What stood before it. */
   readonly before: RecordSet
@@ -76,9 +76,9 @@ export function decodeRecordSet(bytes: Buffer, options: RecordSetOptions): Recor
     if (end > bytes.length && start > 0) break
     if (decodedBytes >= options.bytesMax) return sofar(true)
     const unreadable = (reason: string, after: number | null) =>
-      new UnreadableBatch(reason, Math.max(next, baseOf(bytes, start)), after, sofar(false))
+      new UnreadableBatch(reason, next, after, sofar(false))
     const problem = headerProblem(bytes, start, end)
-    if (problem !== null) throw unreadable(problem, null)
+    if (problem !== null) throw unreadable(problem, soundBaseAt(bytes, end, next))
     const base = baseOf(bytes, start)
     const last = base + bytes.readInt32BE(start + 23)
     const batch: Batch = { bytes, start, end, base, attributes: bytes.readInt16BE(start + 21) }
@@ -118,6 +118,15 @@ function headerProblem(bytes: Buffer, start: number, end: number): string | null
   if (base < 0 || !Number.isSafeInteger(base)) return `a batch at offset ${base}`
   const lastDelta = bytes.readInt32BE(start + 23)
   return lastDelta < 0 ? `a batch with a last offset delta of ${lastDelta}` : null
+}
+
+/** Where reading could go on after a batch that does not even say so: at the next one, if that is sound. */
+function soundBaseAt(bytes: Buffer, start: number, after: number): number | null {
+  if (start <= 0 || bytes.length - start < headerBytes) return null
+  const end = start + 12 + bytes.readInt32BE(start + 8)
+  if (headerProblem(bytes, start, end) !== null) return null
+  const base = baseOf(bytes, start)
+  return base > after ? base : null
 }
 
 class AbortedProducers {

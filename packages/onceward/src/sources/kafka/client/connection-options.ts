@@ -44,18 +44,20 @@ export interface BootstrapAddress {
 /** Refuses a list no broker can be behind. */
 export function parseBootstrap(bootstrap: string | undefined): readonly BootstrapAddress[] {
   const entries = (bootstrap ?? '').split(',').map(entry => entry.trim())
-  const addresses = entries.map(entry => {
+  return entries.map(entry => {
     const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/i.exec(entry) ?? []
     if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return badBootstrap(entry)
     return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
   })
-  return addresses
 }
 
 function badBootstrap(entry: string): never {
+  const shown = entry.includes('@') ? 'one' : JSON.stringify(entry.slice(0, 100))
+  const problem = entry === '' ? 'an entry is empty' : `${shown} is not host:port`
+  const advice = 'Users and passwords belong into `sasl`.'
   throw new OncewardError(
     'configuration',
-    `Kafka needs a bootstrap list like kafka-1:9092,kafka-2:9092; ${entry === '' ? 'an entry is empty' : `${JSON.stringify(entry.slice(0, 100))} is not host:port`}. Nothing was opened.`,
+    `Kafka needs a bootstrap list like kafka-1:9092,kafka-2:9092; ${problem}. Nothing was opened. ${advice}`,
   )
 }
 
@@ -89,8 +91,8 @@ export function securityOf({ tls, sasl }: KafkaConnectionOptions): ConnectionOpt
 }
 
 /**
- * A refused token is answered with error code 0 and a JSON text, and only the next request is met by a closed socket. The client takes the
- * answer for success, and its own validator for it calls back twice.
+ * A refused token is answered with error code 0 and the reason as JSON; the client takes that for success, and the next request then fails
+ * without a reason. (The client has a validator for it, which calls back twice.)
  */
 function refuseBearerError(bytes: Buffer, callback: (error: Error | null, bytes?: Buffer) => void): void {
   if (bytes.length === 0) callback(null, bytes)

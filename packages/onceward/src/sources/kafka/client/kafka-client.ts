@@ -109,8 +109,13 @@ export interface FetchEvents {
 
 export type OutOfRange =
   | { readonly kind: 'bounds'; readonly bounds: Bounds }
-  /** Another leader's log parts from ours here. */
-  | { readonly kind: 'truncated'; readonly at: number; readonly leaderEpoch: number }
+  /** The leader's log is not the one we read; the two part at `at`, null when it cannot say. */
+  | {
+      readonly kind: 'truncated'
+      readonly at: number | null
+      readonly leaderEpoch: number
+      readonly bounds: Bounds
+    }
 
 export interface Fetcher {
   /** Reads the partition from this offset on. `leaderEpoch`: of the record before it, -1 when unknown. */

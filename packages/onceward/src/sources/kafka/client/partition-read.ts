@@ -23,8 +23,8 @@ export class PartitionRead {
   bytesMax = fetchBytesMax
   /** Times the batch at `offset` could not be read. */
   unreadable = 0
-  /** False once the leader could not say whether our epoch fits: offsets alone are checked then. */
-  checksEpoch = true
+  /** Times the leader could not place the epoch of what we read last. */
+  strangeEpochs = 0
   #epochs: { epoch: number; from: number }[]
 
   constructor(
@@ -54,7 +54,10 @@ export class PartitionRead {
       if (epoch !== this.lastEpoch) this.#epochs.push({ epoch, from })
     }
     if (this.#epochs.length > epochsMax) this.#epochs = this.#epochs.slice(-epochsMax)
-    if (next > this.offset) this.unreadable = 0
+    if (next > this.offset) {
+      this.unreadable = 0
+      this.strangeEpochs = 0
+    }
     this.offset = Math.max(this.offset, next)
   }
 

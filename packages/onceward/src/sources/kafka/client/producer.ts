@@ -38,12 +38,15 @@ export class PartitionLines {
     const results: RecordResult[] = new Array(records.length)
     const parts = new Map<PartitionLine, { indexes: number[]; records: TopicRecord[] }>()
     const turn = this.#turn++
+    const topics = await this.#describe(records)
     for (const [index, record] of records.entries()) {
-      const line = await this.#lineFor(record, turn)
-      if (line instanceof OncewardError) {
-        results[index] = line
+      const topic = topics.get(record.topic)!
+      if (topic instanceof OncewardError) {
+        results[index] = topic
         continue
       }
+      const partition = record.partition ?? choosePartition(record.key, topic.partitions.length, turn)
+      const line = this.#line(record.topic, partition)
       const part = parts.get(line) ?? { indexes: [], records: [] }
       part.indexes.push(index)
       part.records.push(record)
@@ -59,24 +62,21 @@ export class PartitionLines {
     return results
   }
 
-  /** Forgets every sequence. Call only when nothing is in flight. */
-  reset(): void {
-    this.#lines.clear()
+  /** Each topic once, however many records go to it: a cluster that is away is asked, and waited for, once. */
+  async #describe(records: readonly TopicRecord[]) {
+    const names = [...new Set(records.map(({ topic }) => topic))]
+    const found = names.map(async name => {
+      const topic = await this.#options.connections.topic(name).catch(error => unsendable(name, error))
+      return [name, topic] as const
+    })
+    return new Map(await Promise.all(found))
   }
 
-  async #lineFor(record: TopicRecord, turn: number): Promise<PartitionLine | OncewardError> {
-    const { topic, key } = record
-    try {
-      const { partitions } = await this.#options.connections.topic(topic)
-      const partition = record.partition ?? choosePartition(key, partitions.length, turn)
-      const known = this.#lines.get(`${topic}/${partition}`)
-      if (known !== undefined) return known
-      const line = new PartitionLine(topic, partition, this.#options)
-      this.#lines.set(`${topic}/${partition}`, line)
-      return line
-    } catch (error) {
-      return unsendable(topic, error)
-    }
+  #line(topic: string, partition: number): PartitionLine {
+    const name = `${topic}/${partition}`
+    const line = this.#lines.get(name) ?? new PartitionLine(topic, partition, this.#options)
+    this.#lines.set(name, line)
+    return line
   }
 }
 

@@ -28,6 +28,8 @@ export interface ConsumedOffset {
   /** Where to read on. */
   readonly next: bigint
   readonly leaderEpoch: number
+  /** Kept beside the offset. */
+  readonly metadata: string
 }
 
 /**
@@ -173,7 +175,6 @@ export class TransactionalProducer {
 
   #adopt({ producerId, producerEpoch }: { producerId: bigint; producerEpoch: number }): void {
     this.#identity = { producerId, producerEpoch, transactionalId: this.#options.transactionalId }
-    this.#lines.reset()
     this.#state = 'ready'
   }
 
@@ -247,11 +248,11 @@ function byTopic(offsets: readonly ConsumedOffset[]) {
   const topics = Map.groupBy(offsets, ({ topic }) => topic)
   return [...topics].map(([name, some]) => ({
     name,
-    partitions: some.map(({ partition, next, leaderEpoch }) => ({
+    partitions: some.map(({ partition, next, leaderEpoch, metadata }) => ({
       partitionIndex: partition,
       committedOffset: next,
       committedLeaderEpoch: leaderEpoch,
-      committedMetadata: null,
+      committedMetadata: metadata,
     })),
   }))
 }

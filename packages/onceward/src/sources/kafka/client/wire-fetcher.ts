@@ -164,7 +164,7 @@ export class WireFetcher implements Fetcher {
           partition: read.partition,
           currentLeaderEpoch: partitions[read.partition]!.leaderEpoch,
           fetchOffset: BigInt(read.offset),
-          lastFetchedEpoch: read.checksEpoch ? read.lastEpoch : -1,
+          lastFetchedEpoch: read.lastEpoch,
           partitionMaxBytes: read.bytesMax,
         })),
       })
@@ -189,7 +189,8 @@ export class WireFetcher implements Fetcher {
     if (answer.diverging !== null) {
       read.stopped = true
       const { epoch, endOffset } = answer.diverging
-      const found = { kind: 'truncated', at: Number(endOffset), leaderEpoch: epoch } as const
+      const bounds = { start: Number(answer.logStartOffset), end: Number(answer.highWatermark) }
+      const found = { kind: 'truncated', at: Number(endOffset), leaderEpoch: epoch, bounds } as const
       return this.#events.onOutOfRange(read.progress, read.offset, found)
     }
     const { isolation } = this.#options.settings
@@ -240,23 +241,24 @@ export class WireFetcher implements Fetcher {
     else if (kind !== 'leader') this.#events.onWarning(`${read.progress.partition}: ${text}`)
   }
 
-  /** Within bounds after all: the leader could only not place our epoch, as when all records of it were deleted. */
+  /** Within bounds after all: then the leader does not know the epoch of what we read last, so its log is not the one we read. */
   async #compareBounds(read: PartitionRead): Promise<void> {
     read.stopped = true
     try {
       const bounds = await this.#options.boundsOf(read.partition)
       if (this.#closed || this.#reads.get(read.partition) !== read) return
       const within = bounds.start <= read.offset && read.offset <= bounds.end
-      if (within && read.checksEpoch) {
-        read.checksEpoch = false
-        read.stopped = false
-        this.#pump()
-      } else this.#events.onOutOfRange(read.progress, read.offset, { kind: 'bounds', bounds })
+      if (!within) return this.#events.onOutOfRange(read.progress, read.offset, { kind: 'bounds', bounds })
+      if (read.strangeEpochs++ > 0 && read.lastEpoch >= 0) {
+        const found = { kind: 'truncated', at: null, leaderEpoch: read.lastEpoch, bounds } as const
+        return this.#events.onOutOfRange(read.progress, read.offset, found)
+      }
     } catch {
-      read.stopped = false
-      this.#pause(read, retryDelayMs, true)
-      this.#pump()
+      // The leader is away or moves: the same question is put again.
     }
+    read.stopped = false
+    this.#pause(read, retryDelayMs, true)
+    this.#pump()
   }
 
   /** Whoever calls this pumps afterwards, which finds the earliest end of all pauses. */

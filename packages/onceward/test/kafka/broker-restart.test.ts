@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { KafkaConnections } from '../../src/sources/kafka/client/connections.ts'
+import { KafkaProducer } from '../../src/sources/kafka/client/producer.ts'
+import { TransactionalProducer } from '../../src/sources/kafka/client/transactions.ts'
+import { until } from '../../src/testing/until.ts'
+import { skipWithout } from '../services/services.ts'
+import { openKafka, randomName } from './fixture.ts'
+import { type PrivateKafka, startPrivateKafka } from './private-kafka.ts'
+
+const record = (topic: string, value: string) => ({
+  topic,
+  partition: 0,
+  key: null,
+  value: Buffer.from(value),
+  headers: [],
+  timestampMs: Date.now(),
+})
+
+describe('a broker that is killed and comes back', await skipWithout('kafka'), () => {
+  let broker: PrivateKafka
+  before(async () => {
+    // Synced at every record, because a single broker that is killed has no replica to keep its promise.
+    broker = await startPrivateKafka({ properties: { 'log.flush.interval.messages': '1' } })
+  })
+  after(() => broker.close())
+
+  test('has what was sent through its death once and in order', async t => {
+    const kafka = await openKafka(t, broker.bootstrap)
+    const topic = await kafka.createTopic()
+    const connections = new KafkaConnections({ bootstrap: broker.bootstrap })
+    t.after(() => connections.close())
+    const producer = new KafkaProducer(connections, { deliveryTimeoutMs: 90_000 })
+    const values = Array.from({ length: 60 }, (_, index) => String(index))
+    let sent = 0
+    const sending = (async () => {
+      for (const value of values) {
+        const [result] = await producer.send([record(topic, value)])
+        assert.ok(!(result instanceof Error), String(result))
+        sent++
+      }
+    })()
+    await until('some are stored', () => sent > 10)
+    await broker.kill()
+    await broker.start()
+    await sending
+    const read = await kafka.read(topic)
+    assert.deepEqual(
+      read.map(({ value }) => value),
+      values,
+    )
+  })
+
+  test('ends a transaction that was open when it died, once', async t => {
+    const kafka = await openKafka(t, broker.bootstrap)
+    const topic = await kafka.createTopic()
+    const connections = new KafkaConnections({ bootstrap: broker.bootstrap })
+    t.after(() => connections.close())
+    const producer = new TransactionalProducer(connections, {
+      transactionalId: randomName('tx'),
+      transactionTimeoutMs: 60_000,
+      deliveryTimeoutMs: 90_000,
+    })
+    await producer.start()
+    await producer.send([record(topic, 'a')])
+    await broker.kill()
+    await broker.start()
+    await producer.send([record(topic, 'b')])
+    await producer.commit()
+    await until('both are visible', async () => (await kafka.read(topic)).length === 2)
+    await producer.send([record(topic, 'c')])
+    await producer.commit()
+    await until('and the next', async () => (await kafka.read(topic)).length === 3)
+  })
+})
