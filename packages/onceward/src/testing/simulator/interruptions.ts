@@ -75,6 +75,7 @@ export class Interruptions {
     switch (kind) {
       case 'crash':
         this.#say(`${actor.name} is killed`)
+        this.#faults.killedAfter(one.reached)
         one.kill()
         return true
       case 'freeze':

@@ -2,6 +2,7 @@ import type { ConsumerContract } from '../../contract/contract.ts'
 import { defineConsumer } from '../../contract/define-consumer.ts'
 import type { Source } from '../../contracts/source.ts'
 import type { Store } from '../../contracts/store.ts'
+import type { CrashPoint } from '../../crash-points.ts'
 import type { Actor } from './actor.ts'
 import type { SimulatedBroker } from './broker.ts'
 import { SimulatedDatabase } from './database.ts'
@@ -43,6 +44,7 @@ export interface ScheduleResult {
   readonly steps: number
   readonly hash: string
   readonly fired: ReadonlyMap<FaultKind, number>
+  readonly kills: ReadonlyMap<CrashPoint, number>
   readonly broken: Broken | null
   readonly trace: readonly string[]
 }
@@ -114,6 +116,7 @@ export class Schedule {
       steps: this.#scheduler.steps,
       hash: this.#trace.hash,
       fired: this.#faults.fired,
+      kills: this.#faults.kills,
       broken,
       trace: this.#trace.lines,
     }
