@@ -105,6 +105,17 @@ describe('where a stream is begun', { timeout: 60_000, ...(await skipWithout('ra
     assert.deepEqual(text(await fresh.take(4)), numbers(0, 4))
   })
 
+  test('is known to the broker as a hint when positions are in the store, at the latest when the consumer stops', async t => {
+    const { name, send, url } = await createTestStream(t)
+    const watch = await openWatch(url)
+    t.after(() => watch.destroy('done'))
+    await send(...numbers(0, 4))
+    const { take, subscription } = await openStream(t, name, { start: 'first' }, { log: { progress: 'store' } })
+    await subscription.settle((await take(4)).slice(0, 3))
+    await subscription.close()
+    assert.equal(await positionOf(watch, 'tester', name), '3')
+  })
+
   test('goes on from 0 when the first record was not finished', async t => {
     const { name, send } = await createTestStream(t)
     const checkpoints = new MemoryCheckpoints()

@@ -139,6 +139,7 @@ export class PartitionReader {
             await this.#stepDown('another process of the group reads it now')
             return answer(null)
           }
+          await this.#stepDown('the broker makes this process the active one anew')
           await this.#take()
           if (this.#progress !== null) answer(this.#readOn)
         })
