@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildOnce, downloadFolder, runFolder } from './cache-folders.ts'
@@ -16,7 +17,7 @@ import { type Log, ports, type Runner } from './service.ts'
 const version = '4.3.0'
 const endpoints = { url: `127.0.0.1:${ports.kafka}` }
 const jars = () => downloadFolder(`kafka-${version}`)
-const classpath = () => join(jars(), 'lib', '*')
+export const classpath = () => join(jars(), 'lib', '*')
 const propertiesFile = () => join(runFolder('kafka'), 'server.properties')
 
 const dependency = ([group, artifact, wanted]: readonly [string, string, string]) =>
@@ -56,10 +57,11 @@ group.initial.rebalance.delay.ms=0
 auto.create.topics.enable=false
 `
 
-async function install(log: Log): Promise<void> {
+/** Resolves with the path of java when that and the jars are there. */
+export async function installKafka(log: Log): Promise<string> {
   const say: Log = line => log(`kafka: ${line}`)
-  await needProgram('java', ['openjdk-17-jre-headless'], say)
-  if (existsSync(jars())) return
+  const java = await needProgram('java', ['openjdk-17-jre-headless'], say)
+  if (existsSync(jars())) return java
   const maven = await needProgram('mvn', ['maven'], say)
   await timed(say, `downloading Kafka ${version} (about 54 MB of jars, once)`, () =>
     buildOnce(jars(), async partial => {
@@ -68,6 +70,14 @@ async function install(log: Log): Promise<void> {
       await mustRun(maven, ['dependency:copy-dependencies', ...flags], { cwd: partial })
     }),
   )
+  return java
+}
+
+/** Makes the folder a log's, as the properties file says. */
+export async function formatStorage(java: string, file: string, more: readonly string[] = []): Promise<void> {
+  const id = `o${randomBytes(16).toString('base64url').slice(1)}`
+  const format = ['format', '--standalone', '-t', id, '-c', file, ...more]
+  await mustRun(java, ['-cp', classpath(), 'kafka.tools.StorageTool', ...format])
 }
 
 /** Formats into a fresh folder and renames it into place, so that a half-formatted log is never served. */
@@ -78,9 +88,7 @@ async function formatOnce(java: string): Promise<void> {
     rmSync(partial, { recursive: true, force: true })
     mkdirSync(partial)
     writeFileSync(propertiesFile(), properties(partial))
-    const tool = ['-cp', classpath(), 'kafka.tools.StorageTool']
-    const id = (await mustRun(java, [...tool, 'random-uuid'])).split('\n').at(-1)!.trim()
-    await mustRun(java, [...tool, 'format', '--standalone', '-t', id, '-c', propertiesFile()])
+    await formatStorage(java, propertiesFile())
     renameSync(partial, data)
   }
   writeFileSync(propertiesFile(), properties(data))
@@ -117,7 +125,7 @@ async function start(log: Log) {
 
 export const localKafka: Runner = {
   up: async log => {
-    if (!recordedServer('kafka')) await install(log)
+    if (!recordedServer('kafka')) await installKafka(log)
     return start(log)
   },
   start,

@@ -12,6 +12,8 @@ export type ErrorCode =
   | 'topology_unsafe'
   | 'broker_unreachable'
   | 'publish_unroutable'
+  | 'publish_refused'
+  | 'producer_fenced'
   | 'publish_unconfirmed'
   | 'commit_not_confirmed'
   | 'tx_closed'

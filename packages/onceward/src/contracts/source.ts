@@ -46,6 +46,8 @@ export interface DeliveryProperties {
   readonly contentEncoding?: string
   readonly appId?: string
   readonly timestampMs?: number
+  /** Logs: the record has no value at all (a deletion in a compacted topic), which is not an empty one. Absent unless true. */
+  readonly tombstone?: true
 }
 
 /** A broker adapter: hands over deliveries, settles them. */

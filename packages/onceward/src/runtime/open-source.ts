@@ -2,6 +2,7 @@ import type { SourceDeclaration } from '../contract/contract.ts'
 import type { Source } from '../contracts/source.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
+import type { TopicDeclaration } from '../sources/kafka/index.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
 
@@ -10,6 +11,8 @@ export interface BrokerAccess {
   readonly pool: SqlPool
   /** RabbitMQ's address, when the declaration carries none. */
   readonly rabbitmqUrl?: string | undefined
+  /** Kafka's bootstrap list, when the declaration carries none. */
+  readonly kafkaBootstrap?: string | undefined
   /** The address of RabbitMQ's stream protocol, when the declaration carries none. */
   readonly rabbitmqStreamUrl?: string | undefined
   readonly world: Surroundings
@@ -29,12 +32,14 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
       return openPostgres(declaration, access)
     case 'rabbitmq':
       return openRabbit(declaration, access)
+    case 'kafka':
+      return openKafka(declaration as TopicDeclaration, access)
     case 'rabbitmq-stream':
       return openRabbitStream(declaration, access)
     default:
       throw new OncewardError(
         'configuration',
-        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq and rabbitmq-stream. Nothing was started.`,
+        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream and kafka. Nothing was started.`,
       )
   }
 }
@@ -66,6 +71,33 @@ async function openRabbit(
     source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
     openPublisher: async () => rabbit.createRabbitPublisher({ url }),
+  }
+}
+
+async function openKafka(
+  declaration: TopicDeclaration,
+  { kafkaBootstrap, world }: BrokerAccess,
+): Promise<Broker> {
+  const bootstrap = declaration.bootstrap ?? kafkaBootstrap
+  if (bootstrap === undefined) {
+    throw new OncewardError(
+      'configuration',
+      'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was started.',
+    )
+  }
+  const kafka = await import('../sources/kafka/index.ts').catch(cause => {
+    throw new OncewardError(
+      'configuration',
+      'The contract reads from Kafka, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka@2.12.1".',
+      { cause },
+    )
+  })
+  const { tls, sasl } = declaration
+  const access = { bootstrap, ...(tls !== undefined && { tls }), ...(sasl !== undefined && { sasl }) }
+  return {
+    source: kafka.createKafkaSource(declaration, { bootstrap, log: world.log }),
+    ensureQueue: name => kafka.ensureTopic(access, name),
+    openPublisher: async () => kafka.createKafkaPublisher(access),
   }
 }
 

@@ -17,6 +17,7 @@ export interface RunOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
+  readonly kafkaBootstrap?: string | undefined
   /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
   readonly rabbitmqStreamUrl?: string | undefined
   /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
@@ -54,8 +55,9 @@ export async function runConsumer<M>(
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
-    const { rabbitmqUrl, rabbitmqStreamUrl } = options
-    const broker = await openBroker(consumer.source, { pool, rabbitmqUrl, rabbitmqStreamUrl, world })
+    const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
+    const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
+    const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'dispatcher', 'relay'])
     if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))

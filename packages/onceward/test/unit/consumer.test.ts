@@ -305,6 +305,26 @@ describe('counting', () => {
   })
 })
 
+test('a message that failed is not set aside before an earlier one of its key that fails after it', async () => {
+  const rig = new ConsumerRig()
+  rig.publish({ id: 'a', key: 'k' }, { id: 'b', key: 'k' })
+  let calls = 0
+  const one = await rig.start({
+    order: 'key',
+    identity: { id: note => note.id, orderKey: note => note.key },
+    failure: { delayMs: 1 },
+    handle: ({ message, tx }) => {
+      rig.apply(tx, message.id)
+      if (message.id === 'b') throw Object.assign(new Error('refused'), { code: '23505' })
+      if (++calls === 2) throw new Error('only in the round without b')
+    },
+  })
+  await rig.world.advance(1_000)
+  assert.deepEqual(rig.applied, { a: 1 })
+  assert.deepEqual(one.tally.outcomes, { retry: 2, applied: 1, parked: 1 })
+  assert.equal(rig.queue.unsettled, 0)
+})
+
 test('a lane of slow handlers is cut by elapsed time: the rest waits for the next batch, uncounted and in order', async () => {
   const rig = new ConsumerRig()
   const order: string[] = []

@@ -6,6 +6,7 @@ import type {
   Progress,
   Subscription,
 } from '../../contracts/source.ts'
+import { OncewardError } from '../../errors.ts'
 import { FairRoom } from './fair-room.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
@@ -33,6 +34,8 @@ export interface LogDriver {
   onRoom(): void
   /** Records in the log after the position; null while unknown. */
   behind(progress: PartitionProgress): number | null
+  /** Called before records are handed over or said to be live: a driver that finds its ownership expired, as after a freeze, drops it here. */
+  refresh?(): void
   close(): Promise<void>
 }
 
@@ -150,6 +153,7 @@ export class LogSubscription implements Subscription {
   }
 
   isLive({ token }: Delivery): boolean {
+    this.#driver.refresh?.()
     const { progress, settled } = token as Entry
     return progress.live && !settled && this.#owned.get(progress.partition)?.stopped === false
   }
@@ -157,6 +161,8 @@ export class LogSubscription implements Subscription {
   progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[] {
     const finished = new Set(done.map(({ token }) => token as Entry))
     const touched = new Set(batch.map(({ token }) => (token as Entry).progress))
+    const gone = [...touched].filter(({ live }) => !live).map(({ partition }) => partition)
+    if (gone.length > 0) throw notOurs(gone)
     return [...touched].map(progress => progress.proposal(finished, this.#options.log.progress))
   }
 
@@ -181,6 +187,7 @@ export class LogSubscription implements Subscription {
 
   /** From partition to partition, starting behind the one that was served last. */
   #take(max: number): Delivery[] {
+    this.#driver.refresh?.()
     const deliveries: Delivery[] = []
     const owned = [...this.#owned.values()]
     const first = this.#turn++
@@ -234,6 +241,17 @@ export class LogSubscription implements Subscription {
     this.#waiting = null
     waiting?.()
   }
+}
+
+/** Nobody may have raised the epoch yet, so the store could not tell; and a dropped partition knows no position to move to. */
+function notOurs(partitions: readonly string[]): OncewardError {
+  return new OncewardError(
+    'ownership_lost',
+    `${partitions.join(', ')}: not ours any more. Nothing was committed.`,
+    {
+      details: { partitions },
+    },
+  )
 }
 
 interface Owned {

@@ -1,11 +1,12 @@
 import type { LogOptions, Position, Progress } from '../../contracts/source.ts'
-import { OncewardError } from '../../errors.ts'
 
 /** One record that was handed over: the private token of its delivery. */
 export interface Entry {
   readonly progress: PartitionProgress
-  /** Where to read on after it; grows when the log goes on with records nobody is shown. */
-  next: string
+  /** Where to read on after it, as it was handed over. */
+  readonly next: string
+  /** The same; grows when the log goes on with records nobody is shown. */
+  readOn: string
   readonly bytes: number
   readonly timestampMs: number | null
   settled: boolean
@@ -64,7 +65,7 @@ export class PartitionProgress {
   }
 
   hand(next: string, bytes: number, timestampMs: number | null): Entry {
-    const entry = { progress: this, next, bytes, timestampMs, settled: false }
+    const entry = { progress: this, next, readOn: next, bytes, timestampMs, settled: false }
     this.#entries.push(entry)
     this.#unsettled++
     this.#bytes += bytes
@@ -75,7 +76,7 @@ export class PartitionProgress {
   pass(next: string): void {
     const last = this.#entries.at(-1)
     if (last === undefined) this.#position = next
-    else last.next = next
+    else last.readOn = next
   }
 
   /** True when it counts: a dead partition's entries and settled ones do not. */
@@ -89,17 +90,11 @@ export class PartitionProgress {
   }
 
   /**
-   * What a transaction that decides `done` has to write; throws `ownership_lost` once the partition is gone: always the proof that the partition is ours; the position if the store keeps it and
+   * What a transaction that decides `done` has to write: always the proof that the partition is ours; the position if the store keeps it and
    * this transaction moves it. Only the batch with the lowest unfinished record moves it, so two in flight never move it back.
    */
   proposal(done: ReadonlySet<Entry>, keeper: LogOptions['progress']): Progress {
     const { partition, epoch, incarnation } = this
-    // The fence would let it pass until the next owner has taken it, and the effect would commit without its position.
-    if (!this.#live) {
-      throw new OncewardError('ownership_lost', `${partition} was given away. Nothing was committed.`, {
-        details: { partitions: [partition] },
-      })
-    }
     const kept = keeper === 'store' || keeper === 'only'
     const next = kept ? this.#positionWith(done) : this.#position
     if (next === (keeper === 'only' ? this.#stored : this.#position)) {
@@ -128,6 +123,10 @@ export class PartitionProgress {
     this.#bytes = 0
   }
 
+  /**
+   * Ends on the cursor a record was handed over with, though the log may go on further: when the answer to COMMIT is lost, that is how the
+   * engine recognises its record.
+   */
   #positionWith(done: ReadonlySet<Entry>): string {
     let position = this.#position
     for (let index = this.#head; index < this.#entries.length; index++) {
@@ -140,7 +139,7 @@ export class PartitionProgress {
 
   #advance(): void {
     while (this.#head < this.#entries.length && this.#entries[this.#head]!.settled) {
-      this.#position = this.#entries[this.#head++]!.next
+      this.#position = this.#entries[this.#head++]!.readOn
     }
     if (this.#head > 1_024 && this.#head * 2 > this.#entries.length) {
       this.#entries = this.#entries.slice(this.#head)

@@ -88,6 +88,7 @@ function provenance({ facts }: Enrolment, held: HeldRecord, heldId: string): Rec
     'onceward-code': held.code,
     'onceward-reason': held.reason.slice(0, 500),
     'onceward-origin': held.origin,
+    ...(held.position === null ? {} : { 'onceward-position': held.position }),
     'onceward-attempts': String(held.attempts),
   }
 }

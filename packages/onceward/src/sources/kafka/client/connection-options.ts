@@ -1,0 +1,100 @@
+import type { ConnectionOptions } from '@platformatic/kafka'
+import { OncewardError } from '../../../errors.ts'
+
+/** Where a Kafka cluster is, and who we are to it. */
+export interface KafkaConnectionOptions {
+  /** One or more `host:port`, separated by commas. Any broker will do: it names the others. */
+  readonly bootstrap: string
+  /** For the broker's logs and quotas. Default `onceward`. */
+  readonly clientId?: string
+  /** Encrypts; `true` trusts what Node trusts. */
+  readonly tls?: boolean | KafkaTls
+  readonly sasl?: KafkaSasl
+}
+
+export interface KafkaTls {
+  /** PEM of the authorities to trust instead of Node's. */
+  readonly ca?: string | Buffer
+  /** PEM of our own certificate and key, where brokers ask for one. */
+  readonly cert?: string | Buffer
+  readonly key?: string | Buffer
+  readonly passphrase?: string
+  /** The name in the broker's certificate, where it is not the host we connect to. */
+  readonly servername?: string
+}
+
+/** Functions are asked at every connection and re-authentication, so that what they give may expire. */
+export type KafkaSasl =
+  | {
+      readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
+      readonly username: string
+      readonly password: string | (() => string | Promise<string>)
+    }
+  | {
+      readonly mechanism: 'OAUTHBEARER'
+      readonly token: () => string | Promise<string>
+      readonly extensions?: Readonly<Record<string, string>>
+    }
+
+export interface BootstrapAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Refuses a list no broker can be behind. */
+export function parseBootstrap(bootstrap: string | undefined): readonly BootstrapAddress[] {
+  const entries = (bootstrap ?? '').split(',').map(entry => entry.trim())
+  return entries.map(entry => {
+    const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/i.exec(entry) ?? []
+    if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return badBootstrap(entry)
+    return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+  })
+}
+
+function badBootstrap(entry: string): never {
+  const shown = entry.includes('@') ? 'one' : JSON.stringify(entry.slice(0, 100))
+  const problem = entry === '' ? 'an entry is empty' : `${shown} is not host:port`
+  const advice = 'Users and passwords belong into `sasl`.'
+  throw new OncewardError(
+    'configuration',
+    `Kafka needs a bootstrap list like kafka-1:9092,kafka-2:9092; ${problem}. Nothing was opened. ${advice}`,
+  )
+}
+
+const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']
+
+/** The client's own form of who we are. */
+export function securityOf({ tls, sasl }: KafkaConnectionOptions): ConnectionOptions {
+  const options: ConnectionOptions = {}
+  if (tls !== undefined && tls !== false) {
+    const { servername, ...material } = tls === true ? ({} as KafkaTls) : tls
+    options.tls = material
+    if (servername !== undefined) options.tlsServerName = servername
+  }
+  if (sasl === undefined) return options
+  if (!mechanisms.includes(sasl.mechanism)) {
+    throw new OncewardError(
+      'configuration',
+      `Kafka's SASL mechanism must be one of ${mechanisms.join(', ')}, not ${JSON.stringify(sasl.mechanism)}. Nothing was opened.`,
+    )
+  }
+  if (sasl.mechanism === 'OAUTHBEARER') {
+    const { token, extensions = {} } = sasl
+    options.sasl = {
+      mechanism: sasl.mechanism,
+      token,
+      oauthBearerExtensions: { ...extensions },
+      authBytesValidator: refuseBearerError,
+    }
+  } else options.sasl = { ...sasl }
+  return options
+}
+
+/**
+ * A refused token is answered with error code 0 and the reason as JSON; the client takes that for success, and the next request then fails
+ * without a reason. (The client has a validator for it, which calls back twice.)
+ */
+function refuseBearerError(bytes: Buffer, callback: (error: Error | null, bytes?: Buffer) => void): void {
+  if (bytes.length === 0) callback(null, bytes)
+  else callback(new Error(`the token was refused: ${bytes.toString('utf8').slice(0, 300)}`))
+}

@@ -1,0 +1,85 @@
+import { type Connection, ConnectionPool } from '@platformatic/kafka'
+import { type KafkaConnectionOptions, securityOf } from './connection-options.ts'
+
+/**
+ * Every purpose has connections of its own: a broker answers one connection's requests in order, so a commit behind a long poll takes as
+ * long as the poll, and a heartbeat behind a join as long as the rebalance.
+ */
+export type Purpose = 'join' | 'heartbeat' | 'commit' | 'fetch' | 'poll' | 'produce' | 'meta'
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** A join is answered when the whole group has joined, so its time-out must exceed the rebalance time-out. */
+export const requestTimeoutsMs: Readonly<Record<Purpose, number>> = {
+  join: 75_000,
+  heartbeat: 10_000,
+  commit: 10_000,
+  fetch: 15_000,
+  poll: 15_000,
+  produce: 15_000,
+  meta: 10_000,
+}
+
+const connectTimeoutMs = 5_000
+const closeTimeoutMs = 1_000
+
+export class ConnectionPools {
+  readonly #options: KafkaConnectionOptions
+  readonly #timeouts: Readonly<Record<Purpose, number>>
+  readonly #pools = new Map<Purpose, ConnectionPool>()
+  readonly #connections = new Set<Connection>()
+  #closed = false
+
+  constructor(options: KafkaConnectionOptions, timeoutsMs: Partial<Record<Purpose, number>> = {}) {
+    this.#options = options
+    this.#timeouts = { ...requestTimeoutsMs, ...timeoutsMs }
+    securityOf(options)
+  }
+
+  /** An open connection; the same one for the same purpose and address, until it breaks. */
+  connect(purpose: Purpose, { host, port }: Address): Promise<Connection> {
+    return this.#pool(purpose).get({ host, port })
+  }
+
+  /** Lets nothing outlive it: a broker that does not answer cannot hold the sockets open. */
+  async close(): Promise<void> {
+    this.#closed = true
+    const pools = [...this.#pools.values()].map(pool => pool.close().catch(() => {}))
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, closeTimeoutMs)
+    })
+    await Promise.race([Promise.all(pools), late]).finally(() => clearTimeout(timer))
+    for (const { socket } of this.#connections) socket?.destroy()
+  }
+
+  #pool(purpose: Purpose): ConnectionPool {
+    const known = this.#pools.get(purpose)
+    if (known !== undefined) return known
+    const pool = new ConnectionPool(this.#options.clientId ?? 'onceward', {
+      ...securityOf(this.#options),
+      connectTimeout: connectTimeoutMs,
+      requestTimeout: this.#timeouts[purpose],
+    })
+    pool.on('connecting', ({ connection }) => this.#watch(connection))
+    this.#pools.set(purpose, pool)
+    return pool
+  }
+
+  /**
+   * The client listens for one error only, and a socket that was refused at the handshake may break once more: without a listener that
+   * would end the process. It also leaves the refused socket half open.
+   */
+  #watch(connection: Connection): void {
+    this.#connections.add(connection)
+    connection.on('error', () => {
+      this.#connections.delete(connection)
+      connection.socket?.destroy()
+    })
+    connection.on('close', () => this.#connections.delete(connection))
+    if (this.#closed) setImmediate(() => connection.socket?.destroy())
+  }
+}

@@ -1,0 +1,219 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Connection, findCoordinatorV6, metadataV12 } from '@platformatic/kafka'
+import { OncewardError } from '../../../errors.ts'
+import { type BrokerFeatures, checkBroker } from './broker-version.ts'
+import { type KafkaConnectionOptions, parseBootstrap } from './connection-options.ts'
+import { type Address, ConnectionPools, type Purpose } from './connection-pools.ts'
+import { answerOf, KafkaError, toOncewardError, troubleOf, troubleOfCode } from './kafka-error.ts'
+
+export interface KafkaNode extends Address {
+  readonly id: number
+}
+
+export interface TopicDescription {
+  readonly name: string
+  /** Another after the topic was deleted and made again. */
+  readonly id: string
+  /** By number, from 0 without gaps. */
+  readonly partitions: readonly PartitionDescription[]
+}
+
+export interface PartitionDescription {
+  readonly partition: number
+  /** The leader's node id; -1 while there is none. */
+  readonly leader: number
+  readonly leaderEpoch: number
+}
+
+export type CoordinatorKind = 'group' | 'transaction'
+
+/** Longest wait for a coordinator that moves or loads: elections take seconds. */
+const coordinatorWaitMs = 10_000
+
+/**
+ * A cluster, as far as everybody on the wire needs it: connections by purpose, brokers, topics, coordinators. What it remembers is dropped
+ * by whoever is told otherwise by a broker (`forgetTopic`, `forgetCoordinator`), and asked for again at the next use. Its errors are
+ * OncewardErrors only for the bootstrap list, the version and unknown topics; the rest is the client's, for `troubleOf`.
+ */
+export class KafkaConnections {
+  readonly #bootstrap: readonly Address[]
+  readonly #pools: ConnectionPools
+  readonly #nodes = new Map<number, KafkaNode>()
+  readonly #topics = new Map<string, TopicDescription>()
+  readonly #coordinators = new Map<string, KafkaNode>()
+  #features: BrokerFeatures | null = null
+  #turn = 0
+
+  constructor(options: KafkaConnectionOptions, timeoutsMs: Partial<Record<Purpose, number>> = {}) {
+    this.#bootstrap = parseBootstrap(options.bootstrap)
+    this.#pools = new ConnectionPools(options, timeoutsMs)
+  }
+
+  /** Resolves when one broker has answered and speaks what we need. Rejects with an OncewardError. */
+  async check(): Promise<BrokerFeatures> {
+    try {
+      await this.brokers()
+      return this.#features!
+    } catch (error) {
+      throw toOncewardError(error, 'Connecting to Kafka', 'Nothing was read, written or committed.')
+    }
+  }
+
+  /** Asks anew. */
+  async brokers(): Promise<readonly KafkaNode[]> {
+    await this.#metadata([])
+    return [...this.#nodes.values()]
+  }
+
+  async connect(purpose: Purpose, to: number | Address): Promise<Connection> {
+    if (typeof to !== 'number') return this.#pools.connect(purpose, to)
+    if (!this.#nodes.has(to)) await this.#metadata([])
+    const node = this.#nodes.get(to)
+    if (node === undefined) throw new KafkaError(troubleOfCode(8), `broker ${to} is not part of the cluster`)
+    return this.#pools.connect(purpose, node)
+  }
+
+  /** Asks anew; null when there is no such topic. */
+  async findTopic(name: string): Promise<TopicDescription | null> {
+    const { topics } = await this.#metadata([name])
+    const found = topics.find(topic => topic.name === name)
+    if (found === undefined || troubleOfCode(found.errorCode).name === 'UNKNOWN_TOPIC_OR_PARTITION') {
+      this.#topics.delete(name)
+      return null
+    }
+    if (found.errorCode !== 0) throw new KafkaError(troubleOfCode(found.errorCode), `topic ${name}`)
+    const partitions = found.partitions
+      .map(({ partitionIndex, leaderId, leaderEpoch }) => ({
+        partition: partitionIndex,
+        leader: leaderId,
+        leaderEpoch,
+      }))
+      .sort((a, b) => a.partition - b.partition)
+    const topic = { name, id: found.topicId, partitions }
+    this.#topics.set(name, topic)
+    return topic
+  }
+
+  /** Asks anew; a topic that is not there is a `configuration` error. */
+  async describeTopic(name: string): Promise<TopicDescription> {
+    const topic = await this.findTopic(name)
+    if (topic !== null) return topic
+    throw new OncewardError(
+      'configuration',
+      `There is no topic ${name} on this cluster, or this user may not see it. Nothing was read, written or committed. Create the topic, or correct its name.`,
+      { details: { kafka: 'UNKNOWN_TOPIC_OR_PARTITION', topic: name } },
+    )
+  }
+
+  /** As last described. */
+  async topic(name: string): Promise<TopicDescription> {
+    return this.#topics.get(name) ?? this.describeTopic(name)
+  }
+
+  /** The partition with its leader, as last described. A partition without one is asked for anew, and may still have none (-1). */
+  async leaderOf(topic: string, partition: number): Promise<PartitionDescription> {
+    const known = (await this.topic(topic)).partitions[partition]
+    if (known !== undefined && known.leader >= 0) return known
+    const fresh = (await this.describeTopic(topic)).partitions[partition]
+    if (fresh !== undefined) return fresh
+    throw new KafkaError(troubleOfCode(3), `topic ${topic} has no partition ${partition}`)
+  }
+
+  /** What we know of this topic has proved wrong. */
+  forgetTopic(name: string): void {
+    this.#topics.delete(name)
+  }
+
+  /** As last found. Waits while there is none, for ten seconds at most. */
+  async coordinator(kind: CoordinatorKind, key: string): Promise<KafkaNode> {
+    const known = this.#coordinators.get(`${kind} ${key}`)
+    if (known !== undefined) return known
+    return retryWhile(isCoordinatorTrouble, async () => {
+      const { coordinators } = await this.#askAny(connection =>
+        findCoordinatorV6.api.async(connection, kind === 'group' ? 0 : 1, [key]),
+      )
+      const { nodeId, host, port, errorCode, errorMessage } = coordinators[0]!
+      if (errorCode !== 0)
+        throw new KafkaError(troubleOfCode(errorCode, errorMessage), `coordinator of ${kind} ${key}`)
+      const node = { id: nodeId, host, port }
+      this.#coordinators.set(`${kind} ${key}`, node)
+      return node
+    })
+  }
+
+  forgetCoordinator(kind: CoordinatorKind, key: string): void {
+    this.#coordinators.delete(`${kind} ${key}`)
+  }
+
+  /**
+   * Sends a request to the coordinator; when that is another by now, or is still loading, finds it again and repeats: the request was not
+   * looked at. After a broken connection it may have been: that error is the caller's, and the next call looks for the coordinator again.
+   */
+  async atCoordinator<T>(
+    kind: CoordinatorKind,
+    key: string,
+    purpose: Purpose,
+    request: (connection: Connection) => Promise<T>,
+  ): Promise<T> {
+    return retryWhile(isCoordinatorTrouble, async () => {
+      try {
+        return await request(await this.connect(purpose, await this.coordinator(kind, key)))
+      } catch (error) {
+        const trouble = troubleOf(error).kind
+        if (trouble === 'coordinator' || trouble === 'network') this.forgetCoordinator(kind, key)
+        throw error
+      }
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#pools.close()
+  }
+
+  async #metadata(topics: readonly string[]) {
+    const answer = await this.#askAny(connection => metadataV12.api.async(connection, [...topics], false))
+    this.#nodes.clear()
+    for (const { nodeId, host, port } of answer.brokers) this.#nodes.set(nodeId, { id: nodeId, host, port })
+    return answer
+  }
+
+  /** Those we know first: bootstrap addresses may be long gone. A broker that does not answer is not the first one asked the next time. */
+  async #askAny<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
+    const known = [...this.#nodes.values()]
+    const first = known.length === 0 ? 0 : this.#turn % known.length
+    let last: unknown
+    for (const address of [...known.slice(first), ...known.slice(0, first), ...this.#bootstrap]) {
+      try {
+        const connection = await this.#pools.connect('meta', address)
+        this.#features ??= await checkBroker(connection)
+        return await answerOf(request(connection))
+      } catch (error) {
+        if (error instanceof OncewardError) throw error
+        this.#turn++
+        last = preferred(last, error)
+      }
+    }
+    throw last
+  }
+}
+
+/** Of two brokers' refusals the one a person has to act on. */
+function preferred(first: unknown, second: unknown): unknown {
+  return first !== undefined && !troubleOf(first).retriable ? first : second
+}
+
+function isCoordinatorTrouble(error: unknown): boolean {
+  return troubleOf(error).kind === 'coordinator'
+}
+
+async function retryWhile<T>(passes: (error: unknown) => boolean, attempt: () => Promise<T>): Promise<T> {
+  const end = performance.now() + coordinatorWaitMs
+  for (let pauseMs = 20; ; pauseMs = Math.min(500, pauseMs * 2)) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!passes(error) || performance.now() + pauseMs > end) throw error
+      await sleep(pauseMs)
+    }
+  }
+}

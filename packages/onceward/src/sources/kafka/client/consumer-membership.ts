@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
+import type { OncewardError } from '../../../errors.ts'
+import type { TopicSettings } from '../topic.ts'
+import { fencedInstance, unjoinable } from './classic-membership.ts'
+import type { KafkaConnections } from './connections.ts'
+import { GroupMember, now } from './group-member.ts'
+import type { Membership, MembershipEvents } from './kafka-client.ts'
+import { type KafkaTrouble, troubleOf } from './kafka-error.ts'
+
+/** Brokers ask for one in five seconds; others wait that long to hear of a change. */
+const heartbeatMaxMs = 1_000
+const retryDelayMs = 300
+type HeartbeatAnswer = ReturnType<typeof consumerGroupHeartbeatV1.parseResponse>
+
+const [joinEpoch, leaveEpoch, leaveStaticEpoch] = [0, -1, -2]
+
+/**
+ * Membership by the consumer protocol (KIP-848): the broker decides and heartbeats carry everything. We say what we hold, it says what we
+ * should; what it takes back stays in our list until it is finished and committed, and only then goes to another.
+ *
+ *   joining ──epoch──▶ steady ◀──▶ draining
+ *   any ──fenced or unknown member, session over──▶ lost: everything dropped ──▶ joining
+ */
+export class ConsumerMembership implements Membership {
+  readonly #connections: KafkaConnections
+  readonly #settings: TopicSettings
+  readonly #events: MembershipEvents
+  readonly #memberId = randomUUID()
+  readonly #owned = new Set<number>()
+  readonly #closed = new AbortController()
+  readonly #ticker: NodeJS.Timeout
+  #member: GroupMember | null = null
+  #topicId = ''
+  #target: ReadonlySet<number> | null = null
+  #draining = false
+  #wake: () => void = () => {}
+
+  constructor(connections: KafkaConnections, settings: TopicSettings, events: MembershipEvents) {
+    this.#connections = connections
+    this.#settings = settings
+    this.#events = events
+    this.#ticker = setInterval(() => this.refresh(), heartbeatMaxMs)
+    void this.#stay()
+  }
+
+  refresh(): void {
+    const member = this.#member
+    if (member !== null && !member.ended && member.isOverdue) {
+      this.#lose(`no answer to a heartbeat for ${this.#settings.sessionTimeoutMs} ms`)
+    }
+  }
+
+  /** The broker hands everything out again to a member that begins anew. */
+  rejoin(reason: string): void {
+    this.#lose(reason)
+    this.#wake()
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#ticker)
+    this.#closed.abort()
+    this.#wake()
+    if (this.#member === null) return
+    this.#member.end()
+    const epoch = this.#settings.instance === null ? leaveEpoch : leaveStaticEpoch
+    await this.#send(epoch, []).catch(() => {})
+  }
+
+  async #stay(): Promise<void> {
+    while (!this.#closed.signal.aborted) {
+      let delayMs = retryDelayMs
+      try {
+        delayMs = Math.min(heartbeatMaxMs, await this.#beat())
+      } catch (error) {
+        if (this.#closed.signal.aborted) return
+        if (!this.#recover(troubleOf(error), error)) return
+      }
+      await this.#wait(delayMs)
+    }
+  }
+
+  async #wait(delayMs: number): Promise<void> {
+    const woken = new Promise<void>(resolve => {
+      this.#wake = resolve
+    })
+    const early = new AbortController()
+    await Promise.race([woken, pause(delayMs, undefined, { signal: early.signal }).catch(() => {})])
+    early.abort()
+  }
+
+  /** Says after how many milliseconds the next one is due. */
+  async #beat(): Promise<number> {
+    if (this.#member === null)
+      this.#topicId = (await this.#connections.describeTopic(this.#settings.topic)).id
+    const member = this.#member
+    const sent = now()
+    const answer = await this.#send(member?.epoch ?? joinEpoch, [...this.#owned])
+    if (this.#member !== member || this.#closed.signal.aborted) return 0
+    if (member === null) {
+      const { sessionTimeoutMs } = this.#settings
+      this.#member = new GroupMember(this.#memberId, answer.memberEpoch, sessionTimeoutMs)
+      this.#events.onConnected()
+    } else {
+      member.epoch = answer.memberEpoch
+      member.good(sent)
+    }
+    if (answer.assignment !== null) await this.#retarget(answer.assignment.topicPartitions)
+    return this.#reconcile() ? 0 : answer.heartbeatIntervalMs
+  }
+
+  #send(epoch: number, owned: readonly number[]): Promise<HeartbeatAnswer> {
+    const { group, instance, rebalanceTimeoutMs, topic } = this.#settings
+    const leaves = epoch < joinEpoch
+    const held = owned.length === 0 ? [] : [{ topicId: this.#topicId, partitions: [...owned] }]
+    return this.#connections.atCoordinator('group', group, 'heartbeat', connection =>
+      consumerGroupHeartbeatV1.api.async(
+        connection,
+        group,
+        this.#memberId,
+        epoch,
+        instance,
+        null,
+        rebalanceTimeoutMs,
+        leaves ? null : [topic],
+        null,
+        null,
+        held,
+      ),
+    )
+  }
+
+  /** A topic that was made again comes with another id; what we held is of one that is gone. */
+  async #retarget(assigned: readonly { topicId: string; partitions: number[] }[]): Promise<void> {
+    if (assigned.some(({ topicId }) => topicId !== this.#topicId)) {
+      const { id } = await this.#connections.describeTopic(this.#settings.topic)
+      if (id !== this.#topicId) {
+        const lost = [...this.#owned]
+        this.#owned.clear()
+        this.#topicId = id
+        if (lost.length > 0) this.#events.onLost(lost, 'the topic was deleted and made again')
+      }
+    }
+    const ours = assigned.filter(({ topicId }) => topicId === this.#topicId)
+    this.#target = new Set(ours.flatMap(({ partitions }) => partitions))
+  }
+
+  /** True when the broker should hear of it now. */
+  #reconcile(): boolean {
+    const [member, target] = [this.#member, this.#target]
+    if (member === null || target === null || this.#draining) return false
+    const revoked = [...this.#owned].filter(partition => !target.has(partition))
+    const added = [...target].filter(partition => !this.#owned.has(partition))
+    for (const partition of added) this.#owned.add(partition)
+    if (added.length > 0) this.#events.onAssigned(added, member)
+    if (revoked.length > 0) void this.#drain(revoked, member)
+    return added.length > 0
+  }
+
+  async #drain(revoked: readonly number[], member: GroupMember): Promise<void> {
+    this.#draining = true
+    await this.#events.onRevoked(revoked)
+    if (this.#member !== member) return
+    for (const partition of revoked) this.#owned.delete(partition)
+    this.#draining = false
+    this.#wake()
+  }
+
+  /** False when there is nothing more to try. */
+  #recover(trouble: KafkaTrouble, error: unknown): boolean {
+    if (trouble.name === 'FENCED_INSTANCE_ID') return this.#refuse(fencedInstance(this.#settings))
+    if (trouble.kind === 'credentials' || trouble.kind === 'version' || trouble.name.startsWith('INVALID_')) {
+      return this.#refuse(unjoinable(error, this.#settings))
+    }
+    if (trouble.name === 'GROUP_ID_NOT_FOUND') return this.#refuse(unjoinable(error, this.#settings))
+    if (trouble.name === 'UNRELEASED_INSTANCE_ID') {
+      this.#events.onWarning(
+        `instance ${this.#settings.instance} is still a member: it is ours again when it leaves or its session ends`,
+      )
+    } else if (trouble.name === 'FENCED_MEMBER_EPOCH' || trouble.name === 'UNKNOWN_MEMBER_ID')
+      this.#lose(trouble.text)
+    else this.#events.onDisconnected(trouble.text)
+    return true
+  }
+
+  #refuse(error: OncewardError): false {
+    this.#lose(error.message)
+    clearInterval(this.#ticker)
+    this.#closed.abort()
+    this.#events.onRefused(error)
+    return false
+  }
+
+  #lose(reason: string): void {
+    this.#member?.end()
+    this.#member = null
+    this.#target = null
+    this.#draining = false
+    const lost = [...this.#owned]
+    this.#owned.clear()
+    if (lost.length > 0) this.#events.onLost(lost, reason)
+  }
+}

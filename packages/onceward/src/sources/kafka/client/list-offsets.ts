@@ -1,0 +1,65 @@
+import { listOffsetsV9 } from '@platformatic/kafka'
+import type { KafkaConnections } from './connections.ts'
+import { answerOf, KafkaError, type KafkaTrouble, troubleOfCode } from './kafka-error.ts'
+
+/** A place in a partition: its first record, its end, or the first record not older than a time. */
+export type OffsetAt = 'earliest' | 'latest' | { readonly timestampMs: number }
+
+export interface FoundOffset {
+  readonly partition: number
+  /** For a time past the last record: null. */
+  readonly offset: bigint | null
+  readonly leaderEpoch: number
+}
+
+export interface ListOffsetsOptions {
+  /** `committed`: the end is the last stable offset, before the first open transaction. */
+  readonly isolation: 'committed' | 'uncommitted'
+}
+
+/** Asks each partition's leader. Rejects when one partition has no answer; its topic is then described anew at the next try. */
+export async function listOffsets(
+  connections: KafkaConnections,
+  topic: string,
+  partitions: readonly number[],
+  at: OffsetAt,
+  { isolation }: ListOffsetsOptions,
+): Promise<readonly FoundOffset[]> {
+  const byLeader = new Map<number, number[]>()
+  for (const partition of partitions) {
+    const { leader } = await connections.leaderOf(topic, partition)
+    if (leader < 0) throw new KafkaError(troubleOfCode(5), `${topic}/${partition}`)
+    byLeader.set(leader, [...(byLeader.get(leader) ?? []), partition])
+  }
+  try {
+    const found = await Promise.all(
+      [...byLeader].map(([leader, some]) => askLeader(connections, leader, topic, some, at, isolation)),
+    )
+    return found.flat().sort((a, b) => a.partition - b.partition)
+  } catch (error) {
+    connections.forgetTopic(topic)
+    throw error
+  }
+}
+
+async function askLeader(
+  connections: KafkaConnections,
+  leader: number,
+  topic: string,
+  partitions: readonly number[],
+  at: OffsetAt,
+  isolation: ListOffsetsOptions['isolation'],
+): Promise<FoundOffset[]> {
+  const timestamp = at === 'latest' ? -1n : at === 'earliest' ? -2n : BigInt(at.timestampMs)
+  const wanted = partitions.map(partitionIndex => ({ partitionIndex, currentLeaderEpoch: -1, timestamp }))
+  const connection = await connections.connect('meta', leader)
+  const asked = listOffsetsV9.api.async(connection, -1, isolation === 'committed' ? 1 : 0, [
+    { name: topic, partitions: wanted },
+  ])
+  const answers = (await answerOf(asked)).topics.flatMap(one => one.partitions)
+  return answers.map(({ partitionIndex, errorCode, offset, leaderEpoch }) => {
+    const trouble: KafkaTrouble | null = errorCode === 0 ? null : troubleOfCode(errorCode)
+    if (trouble !== null) throw new KafkaError(trouble, `${topic}/${partitionIndex}`)
+    return { partition: partitionIndex, offset: offset < 0n ? null : offset, leaderEpoch }
+  })
+}

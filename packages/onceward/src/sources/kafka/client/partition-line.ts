@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OncewardError } from '../../../errors.ts'
+import type { KafkaConnections } from './connections.ts'
+import { answerOf, KafkaError, type KafkaTrouble, troubleOf, troubleOfCode } from './kafka-error.ts'
+import { produceV12 } from './produce-request.ts'
+import { type Compression, encodeRecordBatch, type OutgoingRecord, recordBytes } from './record-batch.ts'
+
+/** Who produces. A broker refuses a batch whose sequence does not follow the last one of the same producer id and epoch. */
+export interface ProducerIdentity {
+  readonly producerId: bigint
+  readonly producerEpoch: number
+  readonly transactionalId: string | null
+}
+
+/** Where a line gets its identity from, and whom it tells that the identity is of no use any more. */
+export interface ProducerSession {
+  current(): Promise<ProducerIdentity>
+  giveUp(identity: ProducerIdentity, trouble: KafkaTrouble): void
+}
+
+export interface LineOptions {
+  readonly connections: KafkaConnections
+  readonly session: ProducerSession
+  readonly compression: Compression
+  /** From the call of `send` to its last answer. */
+  readonly deliveryTimeoutMs: number
+  readonly closed: AbortSignal
+}
+
+/** Null when the broker only knows that it has the record already. */
+export interface RecordPlace {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: bigint | null
+}
+
+export type RecordResult = RecordPlace | OncewardError
+
+/** Well below the broker's default of 1 MiB for a batch. */
+const batchBytesMax = 512 * 1024
+const brokerTimeoutMs = 10_000
+
+/**
+ * What one producer sends to one partition: one batch at a time, in order. A batch whose answer is missing is sent again byte for byte, with
+ * the same sequence, so that the broker stores it once; when that has no end, the line takes a new identity, because nobody knows
+ * which sequence comes next.
+ */
+export class PartitionLine {
+  readonly #topic: string
+  readonly #partition: number
+  readonly #options: LineOptions
+  #tail: Promise<unknown> = Promise.resolve()
+  #identity: ProducerIdentity | null = null
+  #sequence = 0
+
+  constructor(topic: string, partition: number, options: LineOptions) {
+    this.#topic = topic
+    this.#partition = partition
+    this.#options = options
+  }
+
+  /** Results are in the order of the records. Never rejects. */
+  send(records: readonly OutgoingRecord[]): Promise<readonly RecordResult[]> {
+    const endMs = performance.now() + this.#options.deliveryTimeoutMs
+    const sending = this.#tail.then(async () => {
+      const results: RecordResult[] = []
+      for (const batch of cut(records)) results.push(...(await this.#sendBatch(batch, endMs)))
+      return results
+    })
+    this.#tail = sending
+    return sending
+  }
+
+  async #sendBatch(records: readonly OutgoingRecord[], endMs: number): Promise<readonly RecordResult[]> {
+    const { session, compression } = this.#options
+    let sent = false
+    try {
+      const identity = await this.#retry(endMs, () => session.current())
+      if (identity !== this.#identity) this.#sequence = 0
+      this.#identity = identity
+      const { producerId, producerEpoch } = identity
+      const transactional = identity.transactionalId !== null
+      const about = { producerId, producerEpoch, sequence: this.#sequence, transactional }
+      const batch = encodeRecordBatch(records, about, compression)
+      sent = true
+      const offset = await this.#retry(endMs, () => this.#ask(identity, batch))
+      this.#sequence = (this.#sequence + records.length) & 0x7fffffff
+      return records.map((_, index) => this.#place(offset === null ? null : offset + BigInt(index)))
+    } catch (error) {
+      const trouble = troubleOf(error)
+      if (trouble.kind === 'record' && records.length > 1) return this.#sendHalves(records, endMs)
+      if (sent && !isRefusal(trouble)) session.giveUp(this.#identity!, trouble)
+      const failure = this.#failure(error, trouble, sent)
+      return records.map(() => failure)
+    }
+  }
+
+  /** A refused batch was not stored, so its sequence is still free; one record may be why the others were refused. */
+  async #sendHalves(records: readonly OutgoingRecord[], endMs: number): Promise<readonly RecordResult[]> {
+    const half = Math.ceil(records.length / 2)
+    const first = await this.#sendBatch(records.slice(0, half), endMs)
+    return [...first, ...(await this.#sendBatch(records.slice(half), endMs))]
+  }
+
+  /** While asking again may help and there is time. */
+  async #retry<T>(endMs: number, attempt: () => Promise<T>): Promise<T> {
+    const { connections, closed } = this.#options
+    for (let pauseMs = 10; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
+      try {
+        return await attempt()
+      } catch (error) {
+        const { kind, retriable } = troubleOf(error)
+        if (error instanceof OncewardError || !retriable || kind === 'record') throw error
+        if (closed.aborted || performance.now() + pauseMs > endMs) throw error
+        connections.forgetTopic(this.#topic)
+        await sleep(pauseMs, undefined, { signal: closed }).catch(() => {})
+      }
+    }
+  }
+
+  /** The offset of the first record; null when the broker has the batch already and does not say where. */
+  async #ask(identity: ProducerIdentity, batch: Buffer): Promise<bigint | null> {
+    const { connections } = this.#options
+    const [topic, partition] = [this.#topic, this.#partition]
+    const { leader } = await connections.leaderOf(topic, partition)
+    if (leader < 0) throw new KafkaError(troubleOfCode(5), `${topic}/${partition}`)
+    const connection = await connections.connect('produce', leader)
+    const asked = produceV12.async(connection, identity.transactionalId, brokerTimeoutMs, {
+      topic,
+      partition,
+      batch,
+    })
+    const answer = (await answerOf(asked)).responses[0]?.partitionResponses[0]
+    if (answer === undefined) throw new KafkaError(troubleOfCode(-1), `no answer for ${topic}/${partition}`)
+    if (answer.errorCode === 0) return answer.baseOffset
+    const trouble = troubleOfCode(answer.errorCode, answer.errorMessage)
+    if (trouble.name === 'DUPLICATE_SEQUENCE_NUMBER') return null
+    throw new KafkaError(trouble, `${topic}/${partition}`)
+  }
+
+  #place(offset: bigint | null): RecordPlace {
+    return { topic: this.#topic, partition: this.#partition, offset }
+  }
+
+  #failure(error: unknown, trouble: KafkaTrouble, sent: boolean): OncewardError {
+    const where = `topic ${this.#topic}, partition ${this.#partition}`
+    const details = { topic: this.#topic, partition: this.#partition, kafka: trouble.name }
+    const options = { cause: error, details }
+    if (error instanceof OncewardError) return error
+    if (trouble.kind === 'record') {
+      const advice = 'It was not stored. Make it smaller, or raise max.message.bytes of the topic.'
+      return new OncewardError(
+        'publish_refused',
+        `Kafka refused the record for ${where}: ${trouble.text}. ${advice}`,
+        options,
+      )
+    }
+    if (trouble.kind === 'credentials') {
+      return new OncewardError(
+        'configuration',
+        `This user may not write to ${where}: ${trouble.text}. Nothing was stored. Check \`sasl\`, \`tls\` and the ACLs of the topic.`,
+        options,
+      )
+    }
+    const fate = sent ? 'They may or may not be stored.' : 'Nothing was sent.'
+    return new OncewardError(
+      'publish_unconfirmed',
+      `Kafka did not confirm the records for ${where}: ${trouble.text}. ${fate} Publish them again under the same ids.`,
+      options,
+    )
+  }
+}
+
+/** The broker has looked at the batch and stored nothing; the same sequence is still the next one. */
+function isRefusal({ kind }: KafkaTrouble): boolean {
+  return kind === 'record' || kind === 'credentials'
+}
+
+function cut(records: readonly OutgoingRecord[]): (readonly OutgoingRecord[])[] {
+  const batches: OutgoingRecord[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const record of records) {
+    const size = recordBytes(record)
+    if (bytes + size > batchBytesMax) {
+      batches.push([])
+      bytes = 0
+    }
+    batches.at(-1)!.push(record)
+    bytes += size
+  }
+  return batches
+}

@@ -1,0 +1,33 @@
+import { type API, createAPI, endTxnV4, ResponseError, txnOffsetCommitV4 } from '@platformatic/kafka'
+
+type Arguments<Request extends (...values: never[]) => unknown> = Parameters<Request>
+
+/** Version 5 looks like 4 on the wire and takes the group into the transaction by itself. */
+export const txnOffsetCommitV5: API<
+  Arguments<typeof txnOffsetCommitV4.createRequest>,
+  txnOffsetCommitV4.TxnOffsetCommitResponse
+> = createAPI(28, 5, txnOffsetCommitV4.createRequest, txnOffsetCommitV4.parseResponse)
+
+export interface EndedTransaction {
+  readonly errorCode: number
+  /** To go on with: every end raises the epoch, so that nothing late of the ended transaction is taken for the next one. */
+  readonly producerId: bigint
+  readonly producerEpoch: number
+}
+
+export const endTxnV5: API<Arguments<typeof endTxnV4.createRequest>, EndedTransaction> = createAPI(
+  26,
+  5,
+  endTxnV4.createRequest,
+  (_correlationId, apiKey, apiVersion, reader): EndedTransaction => {
+    reader.readInt32()
+    const ended = {
+      errorCode: reader.readInt16(),
+      producerId: reader.readInt64(),
+      producerEpoch: reader.readInt16(),
+    }
+    if (ended.errorCode !== 0)
+      throw new ResponseError(apiKey, apiVersion, { '/': [ended.errorCode, null] }, ended)
+    return ended
+  },
+)

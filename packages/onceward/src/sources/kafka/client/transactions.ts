@@ -1,0 +1,258 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Connection, initProducerIdV5 } from '@platformatic/kafka'
+import { OncewardError } from '../../../errors.ts'
+import type { KafkaConnections } from './connections.ts'
+import { answerOf, KafkaError, toOncewardError, troubleOf, troubleOfCode } from './kafka-error.ts'
+import type { ProducerIdentity, RecordPlace } from './partition-line.ts'
+import { PartitionLines, type ProducerOptions, type TopicRecord } from './producer.ts'
+import { endTxnV5, txnOffsetCommitV5 } from './transaction-requests.ts'
+
+export interface TransactionalOptions extends ProducerOptions {
+  /** Whoever starts last with it is the only one who can commit; transactions its predecessors left open are aborted. */
+  readonly transactionalId: string
+  /** The broker aborts a transaction that stays open longer. Readers of committed records wait behind an open one. Default 10 s. */
+  readonly transactionTimeoutMs?: number
+}
+
+/** Who reads. Without generation and member the broker would take the offsets of anybody, so all of it is needed. */
+export interface GroupMember {
+  readonly groupId: string
+  readonly generation: number
+  readonly memberId: string
+  readonly instanceId: string | null
+}
+
+export interface ConsumedOffset {
+  readonly topic: string
+  readonly partition: number
+  /** Where to read on. */
+  readonly next: bigint
+  readonly leaderEpoch: number
+  /** Kept beside the offset. */
+  readonly metadata: string
+}
+
+/**
+ *   new ──start──▶ ready ──send, sendOffsets──▶ open ──commit, abort──▶ ready
+ *                                                └──one was refused──▶ broken ──abort──▶ ready
+ *   any ──fenced, or the answer to an end never came──▶ lost: only a new producer finds out what is true
+ */
+type State = 'new' | 'ready' | 'open' | 'broken' | 'lost'
+
+/**
+ * Kafka's transactions, version 2: no partition or group is announced, and every end raises the epoch. One transaction at a time; records
+ * and offsets of it become visible together at its commit, or never.
+ */
+export class TransactionalProducer {
+  readonly #connections: KafkaConnections
+  readonly #options: TransactionalOptions
+  readonly #lines: PartitionLines
+  readonly #closed = new AbortController()
+  #state: State = 'new'
+  #identity: ProducerIdentity = { producerId: -1n, producerEpoch: -1, transactionalId: null }
+
+  constructor(connections: KafkaConnections, options: TransactionalOptions) {
+    this.#connections = connections
+    this.#options = options
+    this.#lines = new PartitionLines({
+      connections,
+      session: { current: async () => this.#identity, giveUp: () => {} },
+      compression: options.compression ?? 'none',
+      deliveryTimeoutMs: this.#waitMs,
+      closed: this.#closed.signal,
+    })
+  }
+
+  get state(): State {
+    return this.#state
+  }
+
+  /** Fences everybody who started earlier with the same id. Again after `lost`: who was fenced takes its place back. */
+  async start(): Promise<void> {
+    const { transactionalId, transactionTimeoutMs = 10_000 } = this.#options
+    const { transactionVersion } = await this.#connections.check()
+    if (transactionVersion < 2) {
+      throw new OncewardError(
+        'configuration',
+        `The cluster runs transactions of version ${transactionVersion}; 2 is needed. Nothing was read or written. Raise it with: kafka-features.sh upgrade --feature transaction.version=2`,
+      )
+    }
+    const started = await this.#atCoordinator('Starting transactions', connection =>
+      initProducerIdV5.api.async(connection, transactionalId, transactionTimeoutMs),
+    )
+    this.#adopt(started)
+  }
+
+  /** Rejects when one record was not stored: the transaction can then only be aborted. */
+  async send(records: readonly TopicRecord[]): Promise<readonly RecordPlace[]> {
+    this.#enter()
+    const results = await this.#lines.send(records)
+    const failed = results.find(result => result instanceof OncewardError)
+    if (failed instanceof OncewardError) throw this.#broken(failed)
+    return results as readonly RecordPlace[]
+  }
+
+  /** Rejects when the group has moved on: the transaction can then only be aborted. */
+  async sendOffsets(member: GroupMember, offsets: readonly ConsumedOffset[]): Promise<void> {
+    this.#enter()
+    try {
+      await this.#retry(() =>
+        this.#connections.atCoordinator('group', member.groupId, 'commit', async connection => {
+          const { producerId, producerEpoch } = this.#identity
+          const { groupId, generation, memberId, instanceId } = member
+          const { transactionalId } = this.#options
+          const asked = txnOffsetCommitV5.async(
+            connection,
+            transactionalId,
+            groupId,
+            producerId,
+            producerEpoch,
+            generation,
+            memberId,
+            instanceId,
+            byTopic(offsets),
+          )
+          for (const { name, partitions } of (await answerOf(asked)).topics) {
+            for (const { errorCode, partitionIndex } of partitions) {
+              if (errorCode !== 0)
+                throw new KafkaError(troubleOfCode(errorCode), `offset of ${name}/${partitionIndex}`)
+            }
+          }
+        }),
+      )
+    } catch (error) {
+      throw this.#broken(error)
+    }
+  }
+
+  /** Rejects with `commit_not_confirmed` when the answer never came: committed or not, nobody here knows. */
+  async commit(): Promise<void> {
+    if (this.#state === 'ready') return
+    if (this.#state !== 'open') throw this.#unusable()
+    await this.#end(true)
+  }
+
+  async abort(): Promise<void> {
+    if (this.#state === 'ready') return
+    if (this.#state !== 'open' && this.#state !== 'broken') throw this.#unusable()
+    await this.#end(false)
+  }
+
+  /** Leaves an open transaction to its time-out, or to whoever starts with the same id. */
+  close(): void {
+    this.#state = 'lost'
+    this.#closed.abort()
+  }
+
+  get #waitMs(): number {
+    return this.#options.deliveryTimeoutMs ?? 30_000
+  }
+
+  #enter(): void {
+    if (this.#state !== 'ready' && this.#state !== 'open') throw this.#unusable()
+    this.#state = 'open'
+  }
+
+  async #end(commit: boolean): Promise<void> {
+    const { transactionalId } = this.#options
+    const { producerId, producerEpoch } = this.#identity
+    try {
+      const ended = await this.#atCoordinator(commit ? 'Committing' : 'Aborting', connection =>
+        endTxnV5.async(connection, transactionalId, producerId, producerEpoch, commit),
+      )
+      this.#adopt(ended)
+    } catch (error) {
+      this.#state = 'lost'
+      const trouble = troubleOf((error as Error).cause ?? error)
+      if (trouble.kind === 'fenced') throw fenced(transactionalId, error)
+      throw new OncewardError(
+        'commit_not_confirmed',
+        `Kafka did not answer the ${commit ? 'commit' : 'abort'} of a transaction of ${transactionalId}: ${trouble.text}. It may or may not have happened, whole or not at all. Start a new producer with the same id and read the group's offsets: they tell.`,
+        { cause: error },
+      )
+    }
+  }
+
+  #adopt({ producerId, producerEpoch }: { producerId: bigint; producerEpoch: number }): void {
+    this.#identity = { producerId, producerEpoch, transactionalId: this.#options.transactionalId }
+    this.#state = 'ready'
+  }
+
+  #broken(error: unknown): OncewardError {
+    const { transactionalId } = this.#options
+    const trouble =
+      error instanceof OncewardError && error.cause !== undefined ? troubleOf(error.cause) : troubleOf(error)
+    if (trouble.kind === 'fenced' && trouble.name !== 'FENCED_INSTANCE_ID') {
+      this.#state = 'lost'
+      return fenced(transactionalId, error)
+    }
+    this.#state = 'broken'
+    if (trouble.kind === 'member' || trouble.name === 'FENCED_INSTANCE_ID') {
+      return new OncewardError(
+        'ownership_lost',
+        `The group has moved on without this member: ${trouble.text}. Nothing of this transaction is visible; abort it. The new owner reads the same records.`,
+        { cause: error, details: { kafka: trouble.name } },
+      )
+    }
+    return toOncewardError(
+      error,
+      `Writing in a transaction of ${transactionalId}`,
+      'Nothing of this transaction is visible; abort it.',
+    )
+  }
+
+  #unusable(): OncewardError {
+    const why = { new: 'was not started', ready: 'has no transaction', open: 'has one open already' }
+    const state = this.#state === 'broken' ? 'can only abort now' : 'is lost: start it again'
+    return new OncewardError(
+      'tx_closed',
+      `The transactional producer ${this.#options.transactionalId} ${why[this.#state as 'new'] ?? state}. Nothing was sent.`,
+    )
+  }
+
+  async #atCoordinator<T>(doing: string, request: (connection: Connection) => Promise<T>): Promise<T> {
+    const { transactionalId } = this.#options
+    try {
+      return await this.#retry(() =>
+        this.#connections.atCoordinator('transaction', transactionalId, 'produce', request),
+      )
+    } catch (error) {
+      throw toOncewardError(error, `${doing} as ${transactionalId}`, 'Nothing else was sent.')
+    }
+  }
+
+  /** A request with the same epoch asks for the same thing, so it may be repeated even when the first one may have arrived. */
+  async #retry<T>(attempt: () => Promise<T>): Promise<T> {
+    const endMs = performance.now() + this.#waitMs
+    for (let pauseMs = 5; ; pauseMs = Math.min(500, pauseMs * 2)) {
+      try {
+        return await attempt()
+      } catch (error) {
+        if (!troubleOf(error).retriable || this.#closed.signal.aborted) throw error
+        if (performance.now() + pauseMs > endMs) throw error
+        await sleep(pauseMs, undefined, { signal: this.#closed.signal }).catch(() => {})
+      }
+    }
+  }
+}
+
+function fenced(transactionalId: string, cause: unknown): OncewardError {
+  return new OncewardError(
+    'producer_fenced',
+    `Another producer has started as ${transactionalId}, or the broker timed the transaction out. Nothing of this transaction is or will be visible. Stop, or start again if the place is ours.`,
+    { cause },
+  )
+}
+
+function byTopic(offsets: readonly ConsumedOffset[]) {
+  const topics = Map.groupBy(offsets, ({ topic }) => topic)
+  return [...topics].map(([name, some]) => ({
+    name,
+    partitions: some.map(({ partition, next, leaderEpoch, metadata }) => ({
+      partitionIndex: partition,
+      committedOffset: next,
+      committedLeaderEpoch: leaderEpoch,
+      committedMetadata: metadata,
+    })),
+  }))
+}

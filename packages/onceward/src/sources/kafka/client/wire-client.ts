@@ -1,0 +1,171 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { offsetCommitV9, offsetFetchV9 } from '@platformatic/kafka'
+import type { TopicSettings } from '../topic.ts'
+import { ClassicMembership } from './classic-membership.ts'
+import type { KafkaConnectionOptions } from './connection-options.ts'
+import { KafkaConnections } from './connections.ts'
+import { ConsumerMembership } from './consumer-membership.ts'
+import type {
+  Bounds,
+  CommitAnswer,
+  CommittedOffset,
+  FetchEvents,
+  Fetcher,
+  KafkaClient,
+  Member,
+  Membership,
+  MembershipEvents,
+  OffsetToCommit,
+  TopicFacts,
+} from './kafka-client.ts'
+import { answerOf, KafkaError, type KafkaTrouble, troubleOf, troubleOfCode } from './kafka-error.ts'
+import { listOffsets, type OffsetAt } from './list-offsets.ts'
+import { WireFetcher } from './wire-fetcher.ts'
+
+const unstableDelayMs = 50
+
+/** The client that speaks the wire itself. */
+export class WireClient implements KafkaClient {
+  readonly #connections: KafkaConnections
+  readonly #settings: TopicSettings
+
+  constructor(options: KafkaConnectionOptions, settings: TopicSettings) {
+    this.#settings = settings
+    this.#connections = new KafkaConnections(options, { join: settings.rebalanceTimeoutMs + 15_000 })
+  }
+
+  async check(): Promise<void> {
+    await this.#connections.check()
+  }
+
+  async describe(): Promise<TopicFacts | null> {
+    const found = await this.#connections.findTopic(this.#settings.topic)
+    return found === null ? null : { id: found.id, partitions: found.partitions.length }
+  }
+
+  async bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, Bounds>> {
+    const [starts, ends] = await Promise.all([
+      this.#offsets(partitions, 'earliest'),
+      this.#offsets(partitions, 'latest'),
+    ])
+    return new Map(
+      partitions.map(partition => [
+        partition,
+        { start: starts.get(partition) ?? 0, end: ends.get(partition) ?? 0 },
+      ]),
+    )
+  }
+
+  async offsetsSince(
+    partitions: readonly number[],
+    timestampMs: number,
+  ): Promise<ReadonlyMap<number, number>> {
+    const found = await this.#offsets(partitions, { timestampMs })
+    const ends = await this.#offsets(partitions, 'latest')
+    return new Map(partitions.map(partition => [partition, found.get(partition) ?? ends.get(partition) ?? 0]))
+  }
+
+  async committed(
+    partitions: readonly number[],
+    member: Member,
+    options?: { readonly pending: 'ignored' },
+  ): Promise<ReadonlyMap<number, CommittedOffset>> {
+    for (;;) {
+      try {
+        return await this.#askCommitted(partitions, member, options === undefined)
+      } catch (error) {
+        const { name } = troubleOf(error)
+        const passes = name === 'UNSTABLE_OFFSET_COMMIT' || name === 'STALE_MEMBER_EPOCH'
+        if (!passes || !member.live) throw error
+        await pause(unstableDelayMs)
+      }
+    }
+  }
+
+  async commit(offsets: readonly OffsetToCommit[], member: Member): Promise<CommitAnswer> {
+    const { group, instance, topic } = this.#settings
+    const partitions = offsets.map(({ partition, offset, leaderEpoch, metadata }) => ({
+      partitionIndex: partition,
+      committedOffset: BigInt(offset),
+      committedLeaderEpoch: leaderEpoch,
+      committedMetadata: metadata,
+    }))
+    try {
+      const answer = await this.#connections.atCoordinator('group', group, 'commit', async connection => {
+        const asked = offsetCommitV9.api.async(connection, group, member.epoch, member.id, instance, [
+          { name: topic, partitions },
+        ])
+        const { topics } = await answerOf(asked)
+        const bad = topics.flatMap(one => one.partitions).find(({ errorCode }) => errorCode !== 0)
+        if (bad !== undefined)
+          throw new KafkaError(troubleOfCode(bad.errorCode), `${topic}/${bad.partitionIndex}`)
+        return topics
+      })
+      return answer.length === 0 ? { kind: 'later', reason: 'an empty answer' } : { kind: 'told' }
+    } catch (error) {
+      return answerTo(troubleOf(error))
+    }
+  }
+
+  join(events: MembershipEvents): Membership {
+    const Protocol = this.#settings.protocol === 'classic' ? ClassicMembership : ConsumerMembership
+    return new Protocol(this.#connections, this.#settings, events)
+  }
+
+  fetcher(events: FetchEvents): Fetcher {
+    return new WireFetcher({
+      connections: this.#connections,
+      settings: this.#settings,
+      boundsOf: async partition => (await this.bounds([partition])).get(partition)!,
+      events,
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close()
+  }
+
+  async #offsets(partitions: readonly number[], at: OffsetAt): Promise<Map<number, number>> {
+    const { topic } = this.#settings
+    const found = await listOffsets(this.#connections, topic, partitions, at, { isolation: 'uncommitted' })
+    return new Map(
+      found.flatMap(({ partition, offset }) => (offset === null ? [] : [[partition, Number(offset)]])),
+    )
+  }
+
+  async #askCommitted(
+    partitions: readonly number[],
+    member: Member,
+    requireStable: boolean,
+  ): Promise<ReadonlyMap<number, CommittedOffset>> {
+    const { group, topic, protocol } = this.#settings
+    const asMember =
+      protocol === 'classic'
+        ? { memberId: null, memberEpoch: -1 }
+        : { memberId: member.id, memberEpoch: member.epoch }
+    const topics = [{ name: topic, partitionIndexes: [...partitions] }]
+    const { groups } = await this.#connections.atCoordinator('group', group, 'commit', connection =>
+      offsetFetchV9.api.async(connection, [{ groupId: group, ...asMember, topics }], requireStable),
+    )
+    const found = groups[0]?.topics.flatMap(one => one.partitions) ?? []
+    return new Map(
+      found
+        .filter(({ committedOffset }) => committedOffset >= 0n)
+        .map(one => [
+          one.partitionIndex,
+          {
+            offset: Number(one.committedOffset),
+            leaderEpoch: one.committedLeaderEpoch,
+            metadata: one.metadata ?? '',
+          },
+        ]),
+    )
+  }
+}
+
+function answerTo({ name, kind, retriable, text }: KafkaTrouble): CommitAnswer {
+  if (name === 'UNKNOWN_MEMBER_ID' || name === 'FENCED_MEMBER_EPOCH' || kind === 'fenced')
+    return { kind: 'fenced', reason: text }
+  if (kind === 'member' || kind === 'topic' || retriable) return { kind: 'later', reason: text }
+  return { kind: 'refused', reason: text }
+}

@@ -1,0 +1,298 @@
+import { errorText } from '../../../errors.ts'
+import type { PartitionProgress } from '../../log/partition-progress.ts'
+import { type FetchedPartition, fetchRecords } from '../fetch-response.ts'
+import { decodeRecordSet, type RecordSet, UnreadableBatch } from '../record-set.ts'
+import { toLogRecord } from '../to-log-record.ts'
+import type { TopicSettings } from '../topic.ts'
+import type { KafkaConnections, TopicDescription } from './connections.ts'
+import type { Bounds, FetchEvents, Fetcher } from './kafka-client.ts'
+import { troubleOf, troubleOfCode } from './kafka-error.ts'
+import { PartitionRead } from './partition-read.ts'
+
+/**
+ * Two fetches may be under way to each leader. The first waits for news; the second is for partitions that have room again or caught up
+ * while it waits, so it waits only shortly: with one alone, a partition that was full for a moment stood still for the rest of the wait.
+ */
+const lanes = [
+  { purpose: 'poll', maxWaitMs: 500 },
+  { purpose: 'fetch', maxWaitMs: 20 },
+] as const
+
+const answerBytesMax = 16 * 1024 * 1024
+/** Decoded bytes of one partition in one answer. */
+const decodedBytesMax = 4 * 1024 * 1024
+const retryDelayMs = 100
+const goneDelayMs = 500
+const unreadableDelayMs = 200
+const unreadableTriesMax = 3
+
+export interface WireFetcherOptions {
+  readonly connections: KafkaConnections
+  readonly settings: Pick<TopicSettings, 'topic' | 'isolation'>
+  readonly boundsOf: (partition: number) => Promise<Bounds>
+  readonly events: FetchEvents
+}
+
+/** Reads partitions from their leaders, each from one place at a time, and only while its records are wanted. */
+export class WireFetcher implements Fetcher {
+  readonly #options: WireFetcherOptions
+  readonly #events: FetchEvents
+  readonly #reads = new Map<number, PartitionRead>()
+  readonly #seenTo = new Map<string, number>()
+  readonly #busy = new Set<string>()
+  #topic: TopicDescription | null = null
+  #describing = false
+  /** Answers to questions of an earlier life are ignored. */
+  #life = 0
+  #turn = 0
+  #closed = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: WireFetcherOptions) {
+    this.#options = options
+    this.#events = options.events
+  }
+
+  add(partition: number, progress: PartitionProgress, offset: number, leaderEpoch: number): void {
+    const seenTo = this.#seenTo.get(seenKey(progress)) ?? 0
+    this.#reads.set(partition, new PartitionRead(partition, progress, { offset, leaderEpoch, seenTo }))
+    this.#pump()
+  }
+
+  remove(partition: number): void {
+    const read = this.#reads.get(partition)
+    if (read === undefined) return
+    this.#seenTo.set(seenKey(read.progress), Math.max(read.offset, read.seenTo))
+    this.#reads.delete(partition)
+  }
+
+  wake(): void {
+    this.#pump()
+  }
+
+  endOf(partition: number): number | null {
+    return this.#reads.get(partition)?.end ?? null
+  }
+
+  leaderEpochAt(partition: number, offset: number): number {
+    return this.#reads.get(partition)?.epochBefore(offset) ?? -1
+  }
+
+  positionOf(partition: number): number | null {
+    return this.#reads.get(partition)?.offset ?? null
+  }
+
+  silentMs(partition: number): number {
+    const read = this.#reads.get(partition)
+    return read === undefined ? 0 : performance.now() - read.answeredMs
+  }
+
+  restart(): void {
+    this.#life++
+    this.#busy.clear()
+    this.#topic = null
+    for (const read of this.#reads.values()) read.inFlight = false
+    this.#pump()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#life++
+    clearTimeout(this.#timer)
+  }
+
+  /** Asks every leader that can be asked for everything that is wanted and not under way. */
+  #pump(): void {
+    if (this.#closed || this.#reads.size === 0) return
+    const topic = this.#topic
+    if (topic === null) return this.#describe()
+    const byLeader = new Map<number, PartitionRead[]>()
+    const nowMs = performance.now()
+    let earliestMs = Number.POSITIVE_INFINITY
+    for (const read of this.#inTurn()) {
+      if (read.inFlight || read.stopped || !this.#events.wants(read.progress)) continue
+      if (read.pausedUntilMs > nowMs) {
+        earliestMs = Math.min(earliestMs, read.pausedUntilMs)
+        continue
+      }
+      const leader = topic.partitions[read.partition]?.leader ?? -1
+      const isOther = read.progress.incarnation !== topic.id
+      if (leader >= 0 && !isOther) {
+        const others = byLeader.get(leader)
+        if (others === undefined) byLeader.set(leader, [read])
+        else others.push(read)
+        continue
+      }
+      this.#pause(read, isOther ? goneDelayMs : retryDelayMs, true)
+      earliestMs = Math.min(earliestMs, read.pausedUntilMs)
+      if (isOther) this.#events.onTopicGone()
+    }
+    if (earliestMs < Number.POSITIVE_INFINITY) this.#pumpAfter(earliestMs - nowMs)
+    for (const [leader, reads] of byLeader) {
+      const lane = lanes.find(({ purpose }) => !this.#busy.has(`${leader} ${purpose}`))
+      if (lane !== undefined) void this.#fetch(topic, leader, lane, reads)
+    }
+  }
+
+  /** Another partition comes first each time: an answer is cut where it becomes too long. */
+  #inTurn(): PartitionRead[] {
+    const reads = [...this.#reads.values()]
+    const first = this.#turn++ % reads.length
+    return [...reads.slice(first), ...reads.slice(0, first)]
+  }
+
+  async #fetch(
+    { id, partitions }: TopicDescription,
+    leader: number,
+    lane: (typeof lanes)[number],
+    reads: readonly PartitionRead[],
+  ): Promise<void> {
+    const life = this.#life
+    const key = `${leader} ${lane.purpose}`
+    this.#busy.add(key)
+    for (const read of reads) read.inFlight = true
+    const { connections, settings } = this.#options
+    let answers: readonly FetchedPartition[] = []
+    try {
+      const connection = await connections.connect(lane.purpose, leader)
+      const answer = await fetchRecords(connection, {
+        maxWaitMs: lane.maxWaitMs,
+        bytesMax: answerBytesMax,
+        isolation: settings.isolation,
+        topicId: id,
+        partitions: reads.map(read => ({
+          partition: read.partition,
+          currentLeaderEpoch: partitions[read.partition]!.leaderEpoch,
+          fetchOffset: BigInt(read.offset),
+          lastFetchedEpoch: read.lastEpoch,
+          partitionMaxBytes: read.bytesMax,
+        })),
+      })
+      answers = answer.partitions
+    } catch (error) {
+      if (life === this.#life) for (const read of reads) this.#pause(read, retryDelayMs, true)
+      if (troubleOf(error).kind === 'other') this.#events.onWarning(`fetching: ${errorText(error, 300)}`)
+    }
+    if (life !== this.#life) return
+    this.#busy.delete(key)
+    for (const read of reads) read.inFlight = false
+    for (const answer of answers) {
+      const read = reads.find(({ partition }) => partition === answer.partition)
+      if (read !== undefined && this.#reads.get(read.partition) === read) this.#take(read, answer)
+    }
+    this.#pump()
+  }
+
+  #take(read: PartitionRead, answer: FetchedPartition): void {
+    read.answeredMs = performance.now()
+    if (answer.errorCode !== 0) return this.#onError(read, answer.errorCode)
+    if (answer.diverging !== null) {
+      read.stopped = true
+      const { epoch, endOffset } = answer.diverging
+      const bounds = { start: Number(answer.logStartOffset), end: Number(answer.highWatermark) }
+      const found = { kind: 'truncated', at: Number(endOffset), leaderEpoch: epoch, bounds } as const
+      return this.#events.onOutOfRange(read.progress, read.offset, found)
+    }
+    const { isolation } = this.#options.settings
+    read.end = Number(isolation === 'committed' ? answer.lastStableOffset : answer.highWatermark)
+    try {
+      const { aborted, records } = answer
+      const set = decodeRecordSet(records, {
+        from: read.offset,
+        isolation,
+        aborted,
+        bytesMax: decodedBytesMax,
+      })
+      read.resize(set.cut)
+      this.#offer(read, set)
+    } catch (error) {
+      if (!(error instanceof UnreadableBatch)) throw error
+      this.#offer(read, error.before)
+      this.#onUnreadable(read, error)
+    }
+  }
+
+  #offer(read: PartitionRead, { records, next, epochs }: RecordSet): void {
+    if (next <= read.offset) return
+    const { progress, seenTo } = read
+    read.advance(next, epochs)
+    this.#events.onRecords(
+      progress,
+      records.map(record => toLogRecord(record, progress.partition, record.offset < seenTo)),
+      next,
+    )
+  }
+
+  #onUnreadable(read: PartitionRead, { message, offset, next }: UnreadableBatch): void {
+    read.unreadable++
+    if (read.unreadable >= unreadableTriesMax) {
+      read.stopped = true
+      return this.#events.onUnreadable(read.progress, Math.max(offset, read.offset), next, message)
+    }
+    this.#events.onWarning(`${read.progress.partition}@${offset}: ${message}; it is fetched again`)
+    this.#pause(read, unreadableDelayMs * 2 ** read.unreadable, false)
+  }
+
+  #onError(read: PartitionRead, code: number): void {
+    const { name, kind, text } = troubleOfCode(code)
+    if (name === 'OFFSET_OUT_OF_RANGE') return void this.#compareBounds(read)
+    this.#pause(read, kind === 'topic' ? goneDelayMs : retryDelayMs, true)
+    if (kind === 'topic') this.#events.onTopicGone()
+    else if (kind !== 'leader') this.#events.onWarning(`${read.progress.partition}: ${text}`)
+  }
+
+  /** Within bounds after all: then the leader does not know the epoch of what we read last, so its log is not the one we read. */
+  async #compareBounds(read: PartitionRead): Promise<void> {
+    read.stopped = true
+    try {
+      const bounds = await this.#options.boundsOf(read.partition)
+      if (this.#closed || this.#reads.get(read.partition) !== read) return
+      const within = bounds.start <= read.offset && read.offset <= bounds.end
+      if (!within) return this.#events.onOutOfRange(read.progress, read.offset, { kind: 'bounds', bounds })
+      if (read.strangeEpochs++ > 0 && read.lastEpoch >= 0) {
+        const found = { kind: 'truncated', at: null, leaderEpoch: read.lastEpoch, bounds } as const
+        return this.#events.onOutOfRange(read.progress, read.offset, found)
+      }
+    } catch {
+      // The leader is away or moves: the same question is put again.
+    }
+    read.stopped = false
+    this.#pause(read, retryDelayMs, true)
+    this.#pump()
+  }
+
+  /** Whoever calls this pumps afterwards, which finds the earliest end of all pauses. */
+  #pause(read: PartitionRead, delayMs: number, describeAnew: boolean): void {
+    if (describeAnew) this.#topic = null
+    read.pausedUntilMs = performance.now() + delayMs
+  }
+
+  #pumpAfter(delayMs: number): void {
+    clearTimeout(this.#timer)
+    if (!this.#closed) this.#timer = setTimeout(() => this.#pump(), Math.max(1, delayMs))
+  }
+
+  #describe(): void {
+    if (this.#describing) return
+    this.#describing = true
+    const { connections, settings } = this.#options
+    connections
+      .findTopic(settings.topic)
+      .then(
+        topic => {
+          this.#topic = topic
+          if (topic === null) this.#events.onTopicGone()
+        },
+        () => {},
+      )
+      .finally(() => {
+        this.#describing = false
+        if (this.#topic === null) this.#pumpAfter(goneDelayMs)
+        else this.#pump()
+      })
+  }
+}
+
+function seenKey({ partition, incarnation }: PartitionProgress): string {
+  return `${incarnation} ${partition}`
+}

@@ -1,0 +1,148 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { PartitionProgress } from '../log/partition-progress.ts'
+import type { CommitAnswer, Member, OffsetToCommit } from './client/kafka-client.ts'
+
+/** The right to commit for one partition: it ends with the membership or the ownership it was given under. */
+export interface Lease {
+  readonly partition: number
+  readonly progress: PartitionProgress
+  readonly member: Member
+  /** Kept as it was found: it says how many partitions there were at the beginning. */
+  readonly metadata: string
+  /** The position the broker is known to have. */
+  told: string
+}
+
+export interface CommitterOptions {
+  readonly send: (offsets: readonly OffsetToCommit[], member: Member) => Promise<CommitAnswer>
+  readonly leaderEpochAt: (partition: number, offset: number) => number
+  /** Rest after a commit before the next; the first goes out at once. */
+  readonly restMs: number
+  readonly onTrouble: (reason: string) => void
+}
+
+const retryDelayMs = 100
+
+/** Somebody who waits until these are told. */
+interface Wait {
+  readonly leases: Set<Lease>
+  readonly done: (missed: number) => void
+  missed: number
+}
+
+/**
+ * Tells the broker positions: one commit in flight, whatever moves meanwhile joins the next. What is refused is repeated only while the
+ * lease is valid, because the broker takes a live member's commit for a partition that is another's by now.
+ */
+export class Committer {
+  readonly #options: CommitterOptions
+  readonly #moved = new Set<Lease>()
+  #waiting: Wait[] = []
+  #running = false
+  #hurry = Promise.withResolvers<void>()
+  #closed = false
+
+  constructor(options: CommitterOptions) {
+    this.#options = options
+  }
+
+  /** To be told soon. */
+  note(lease: Lease): void {
+    this.#moved.add(lease)
+    if (!this.#running) void this.#run()
+  }
+
+  /** Resolves when the present positions of these are told, with the number of leases that ended before. */
+  tell(leases: readonly Lease[]): Promise<number> {
+    const untold = leases.filter(({ progress, told }) => progress.position !== told)
+    if (untold.length === 0) return Promise.resolve(0)
+    const { promise, resolve } = Promise.withResolvers<number>()
+    this.#waiting.push({ leases: new Set(untold), done: resolve, missed: 0 })
+    for (const lease of untold) this.#moved.add(lease)
+    this.#hurry.resolve()
+    if (!this.#running) void this.#run()
+    return promise
+  }
+
+  /** Ends every wait. */
+  close(): void {
+    this.#closed = true
+    this.#hurry.resolve()
+    for (const { leases, done, missed } of this.#waiting) done(missed + leases.size)
+    this.#waiting = []
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true
+    try {
+      // Whatever moves in the same turn joins the first commit.
+      await Promise.resolve()
+      while (this.#moved.size > 0 && !this.#closed) {
+        const round = [...this.#moved]
+        this.#moved.clear()
+        const waiting = [...this.#waiting]
+        const delayMs = await this.#send(round, waiting)
+        if (this.#closed) return
+        await this.#rest(delayMs)
+      }
+    } finally {
+      this.#running = false
+    }
+  }
+
+  /** Says how long to rest. */
+  async #send(round: readonly Lease[], waiting: readonly Wait[]): Promise<number> {
+    const gone = round.filter(lease => !isValid(lease))
+    this.#conclude(gone, waiting, true)
+    const valid = round.filter(isValid)
+    let delayMs = this.#options.restMs
+    for (const [member, leases] of Map.groupBy(valid, lease => lease.member)) {
+      const positions = leases.map(({ progress }) => progress.position)
+      const offsets = leases.map(lease => this.#offsetOf(lease))
+      const answer = await this.#options.send(offsets, member)
+      if (answer.kind === 'told') {
+        leases.forEach((lease, index) => {
+          lease.told = positions[index]!
+        })
+        this.#conclude(leases, waiting, false)
+        continue
+      }
+      if (answer.kind === 'refused') this.#options.onTrouble(answer.reason)
+      if (answer.kind === 'fenced') this.#conclude(leases, waiting, true)
+      else for (const lease of leases) this.#moved.add(lease)
+      delayMs = retryDelayMs
+    }
+    return delayMs
+  }
+
+  #offsetOf({ partition, progress, metadata }: Lease): OffsetToCommit {
+    const offset = Number(progress.position)
+    return { partition, offset, leaderEpoch: this.#options.leaderEpochAt(partition, offset), metadata }
+  }
+
+  #conclude(leases: readonly Lease[], waiting: readonly Wait[], isMissed: boolean): void {
+    for (const wait of waiting) {
+      for (const lease of leases) {
+        if (wait.leases.delete(lease) && isMissed) wait.missed++
+      }
+      if (wait.leases.size > 0) continue
+      this.#waiting = this.#waiting.filter(one => one !== wait)
+      wait.done(wait.missed)
+    }
+  }
+
+  async #rest(delayMs: number): Promise<void> {
+    if (this.#waiting.length > 0 && delayMs === this.#options.restMs) return
+    this.#hurry = Promise.withResolvers()
+    const early = new AbortController()
+    await Promise.race([
+      this.#hurry.promise,
+      pause(delayMs, undefined, { signal: early.signal }).catch(() => {}),
+    ])
+    early.abort()
+  }
+}
+
+function isValid({ progress, member }: Lease): boolean {
+  return progress.live && member.live
+}

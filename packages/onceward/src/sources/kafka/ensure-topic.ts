@@ -1,0 +1,61 @@
+import { createTopicsV7 } from '@platformatic/kafka'
+import { OncewardError } from '../../errors.ts'
+import type { KafkaConnectionOptions } from './client/connection-options.ts'
+import { KafkaConnections } from './client/connections.ts'
+import { answerOf, KafkaError, toOncewardError, troubleOfCode } from './client/kafka-error.ts'
+
+export interface CreateTopicOptions {
+  readonly partitions: number
+  /** Default: what the cluster has for new topics. */
+  readonly replicationFactor?: number
+  readonly configs?: Readonly<Record<string, string>>
+}
+
+/**
+ * Makes sure that a topic is there, so that dead letters can leave. It is created only when `create` says how: partitions and replicas decide
+ * how much a topic can carry and whether it survives a broker, and neither is ours to guess. An existing topic is left as it is.
+ */
+export async function ensureTopic(
+  options: KafkaConnectionOptions,
+  name: string,
+  create?: CreateTopicOptions,
+): Promise<void> {
+  const connections = new KafkaConnections(options)
+  try {
+    if ((await connections.findTopic(name)) !== null) return
+    if (create === undefined) throw missing(name)
+    await createTopic(connections, name, create)
+  } catch (error) {
+    throw toOncewardError(error, `Looking for topic ${name}`, 'Nothing was created, read or written.')
+  } finally {
+    await connections.close()
+  }
+}
+
+async function createTopic(
+  connections: KafkaConnections,
+  name: string,
+  { partitions, replicationFactor = -1, configs = {} }: CreateTopicOptions,
+): Promise<void> {
+  const [broker] = await connections.brokers()
+  const connection = await connections.connect('meta', broker!)
+  const topic = {
+    name,
+    numPartitions: partitions,
+    replicationFactor,
+    assignments: [],
+    configs: Object.entries(configs).map(([key, value]) => ({ name: key, value })),
+  }
+  const [made] = (await answerOf(createTopicsV7.api.async(connection, [topic], 10_000, false))).topics
+  const trouble = troubleOfCode(made!.errorCode, made!.errorMessage)
+  if (made!.errorCode === 0 || trouble.name === 'TOPIC_ALREADY_EXISTS') return
+  throw new KafkaError(trouble, `topic ${name}`)
+}
+
+function missing(name: string): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `There is no topic ${name}, or this user may not see it. Nothing was started. Create it: kafka-topics.sh --create --topic ${name} --partitions … --replication-factor …`,
+    { details: { kafka: 'UNKNOWN_TOPIC_OR_PARTITION', topic: name } },
+  )
+}

@@ -1,0 +1,136 @@
+import { type Connection, fetchV17, type Reader } from '@platformatic/kafka'
+
+/** What a leader answered about one partition, its record set still bytes. */
+export interface FetchedPartition {
+  readonly topicId: string
+  readonly partition: number
+  readonly errorCode: number
+  readonly highWatermark: bigint
+  /** Records from here on belong to transactions that are still open. */
+  readonly lastStableOffset: bigint
+  readonly logStartOffset: bigint
+  readonly aborted: readonly AbortedTransaction[]
+  /** Where this leader's log parts from the one we read, when it does. */
+  readonly diverging: { readonly epoch: number; readonly endOffset: bigint } | null
+  readonly records: Buffer
+}
+
+export interface AbortedTransaction {
+  readonly producerId: bigint
+  readonly firstOffset: bigint
+}
+
+export interface FetchAnswer {
+  readonly errorCode: number
+  readonly partitions: readonly FetchedPartition[]
+}
+
+export interface FetchRequest {
+  readonly maxWaitMs: number
+  readonly bytesMax: number
+  readonly isolation: 'committed' | 'uncommitted'
+  readonly topicId: string
+  readonly partitions: readonly {
+    readonly partition: number
+    readonly currentLeaderEpoch: number
+    readonly fetchOffset: bigint
+    readonly lastFetchedEpoch: number
+    readonly partitionMaxBytes: number
+  }[]
+}
+
+/**
+ * One fetch without a session: two concurrent fetches of one session break it. The client's own parser throws all partitions away when one
+ * has an error, checks no CRC and leaks records of aborted transactions, hence this one.
+ */
+export function fetchRecords(connection: Connection, request: FetchRequest): Promise<FetchAnswer> {
+  const { maxWaitMs, bytesMax, isolation, topicId, partitions } = request
+  const create = () =>
+    fetchV17.createRequest(
+      maxWaitMs,
+      1,
+      bytesMax,
+      isolation === 'committed' ? 1 : 0,
+      0,
+      -1,
+      [{ topicId, partitions: [...partitions] }],
+      [],
+      '',
+    )
+  const { promise, resolve, reject } = Promise.withResolvers<FetchAnswer>()
+  connection.send(
+    1,
+    17,
+    create,
+    (_id, _key, _version, reader) => parseFetch(reader),
+    true,
+    true,
+    (error, answer) => (error === null || error === undefined ? resolve(answer!) : reject(error)),
+  )
+  return promise
+}
+
+/** Fetch response, version 17. Throws a RangeError on lengths that point outside. */
+export function parseFetch(reader: Reader): FetchAnswer {
+  reader.readInt32() // throttle time
+  const errorCode = reader.readInt16()
+  reader.readInt32() // session
+  const partitions: FetchedPartition[] = []
+  reader.readArray(topicReader => {
+    const topicId = topicReader.readUUID()
+    topicReader.readArray(one => void partitions.push(parsePartition(one, topicId)), true, false)
+  })
+  return { errorCode, partitions }
+}
+
+function parsePartition(reader: Reader, topicId: string): FetchedPartition {
+  const partition = reader.readInt32()
+  const errorCode = reader.readInt16()
+  const highWatermark = reader.readInt64()
+  const lastStableOffset = reader.readInt64()
+  const logStartOffset = reader.readInt64()
+  const aborted = reader.readNullableArray(one => ({
+    producerId: one.readInt64(),
+    firstOffset: one.readInt64(),
+  }))
+  reader.readInt32() // preferred read replica: we give no rack
+  const records = readRecords(reader)
+  let diverging: FetchedPartition['diverging'] = null
+  readTags(reader, tag => {
+    if (tag === 0) diverging = { epoch: reader.readInt32(), endOffset: reader.readInt64() }
+  })
+  return {
+    topicId,
+    partition,
+    errorCode,
+    highWatermark,
+    lastStableOffset,
+    logStartOffset,
+    aborted: aborted ?? [],
+    diverging,
+    records,
+  }
+}
+
+const noBytes = Buffer.alloc(0)
+
+function readRecords(reader: Reader): Buffer {
+  const length = reader.readUnsignedVarInt() - 1
+  if (length <= 0) return noBytes
+  if (length > reader.remaining) throw new RangeError(`record set of ${length} bytes in ${reader.remaining}`)
+  const records = reader.buffer.slice(reader.position, reader.position + length)
+  reader.skip(length)
+  return records
+}
+
+/** Each tag is skipped by its own length, whatever was read of it. */
+function readTags(reader: Reader, read: (tag: number) => void): void {
+  for (let count = reader.readUnsignedVarInt(); count > 0; count--) {
+    const tag = reader.readUnsignedVarInt()
+    const length = reader.readUnsignedVarInt()
+    if (length > reader.remaining) throw new RangeError(`tag of ${length} bytes in ${reader.remaining}`)
+    const end = reader.position + length
+    read(tag)
+    reader.skip(end - reader.position)
+  }
+}

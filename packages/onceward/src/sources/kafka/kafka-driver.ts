@@ -1,0 +1,363 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Loss, OpenOptions, Position } from '../../contracts/source.ts'
+import { errorText, OncewardError } from '../../errors.ts'
+import type { Log } from '../../surroundings.ts'
+import { type LogDriver, type LogRecord, LogSubscription } from '../log/log-subscription.ts'
+import { PartitionProgress } from '../log/partition-progress.ts'
+import type {
+  FetchEvents,
+  Fetcher,
+  KafkaClient,
+  Member,
+  Membership,
+  MembershipEvents,
+  OutOfRange,
+} from './client/kafka-client.ts'
+import { Committer, type Lease } from './committer.ts'
+import { lossError, madeAgain, outOfRange, unreadable } from './loss.ts'
+import {
+  beginPartition,
+  partitionName,
+  type TakenPartition,
+  type TakeOptions,
+  takePartitions,
+  unstarted,
+} from './take-partitions.ts'
+import type { TopicSettings } from './topic.ts'
+import { Watchdog } from './watchdog.ts'
+
+export interface DriverOptions {
+  readonly client: KafkaClient
+  readonly settings: TopicSettings
+  readonly open: OpenOptions
+  readonly log: Log
+  /** Partitions the topic had when it was opened. */
+  readonly partitions: number
+}
+
+const takeRetryMs = 300
+const lastCommitMs = 3_000
+/** Rest between commits. The broker's position is only a hint where the store keeps it. */
+const restMs = { broker: 100, first: 0, store: 1_000, only: 1_000 } as const
+
+/**
+ * Reads one topic as a member of its group and feeds a subscription.
+ *
+ *   assigned ─▶ taken (offsets, store, position decided) ─▶ owned, fetched ─▶ revoked: stopped, drained, committed ─▶ dropped
+ *                     └─ position does not fit the log: loss declared, receive rejects      └─ or lost: dropped, nothing committed
+ */
+export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
+  readonly origin: string
+  readonly subscription: LogSubscription
+  readonly #options: DriverOptions
+  readonly #settings: TopicSettings
+  readonly #take: TakeOptions
+  readonly #leases = new Map<number, Lease>()
+  /** What the group gave us, and the taking that is under way for it. */
+  readonly #claims = new Map<number, Claim>()
+  readonly #committer: Committer
+  readonly #fetcher: Fetcher
+  readonly #membership: Membership
+  readonly #watchdog: Watchdog
+  readonly #warned = new Set<string>()
+  #connected = false
+  #lookingForTopic = false
+  #closing: Promise<void> | null = null
+
+  constructor(options: DriverOptions) {
+    const { client, settings, open } = options
+    this.#options = options
+    this.#settings = settings
+    this.origin = settings.topic
+    this.#take = { client, settings, log: open.log }
+    this.subscription = new LogSubscription(open, this)
+    this.#fetcher = client.fetcher(this)
+    this.#committer = new Committer({
+      send: (offsets, member) => client.commit(offsets, member),
+      leaderEpochAt: (partition, offset) => this.#fetcher.leaderEpochAt(partition, offset),
+      restMs: restMs[open.log.progress],
+      onTrouble: reason => this.onWarning(`committing offsets of ${settings.group}: ${reason}`),
+    })
+    this.#membership = client.join(this)
+    this.#watchdog = new Watchdog({
+      client,
+      partitions: options.partitions,
+      fetcher: this.#fetcher,
+      leases: () => [...this.#leases.values()].filter(({ progress }) => this.wants(progress)),
+      unread: () => this.#unread(),
+      onStall: (reason, isWorse) => this.#rebuild(reason, isWorse),
+      onPartitions: (before, after) => this.#onPartitions(before, after),
+    })
+  }
+
+  // ── as a log driver ──
+
+  async tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+    const leases = moved.flatMap(progress => this.#leaseOf(progress) ?? [])
+    if (this.#options.open.log.progress === 'first') {
+      return { missed: moved.length - leases.length + (await this.#committer.tell(leases)) }
+    }
+    for (const lease of leases) this.#committer.note(lease)
+    return { missed: 0 }
+  }
+
+  onRoom(): void {
+    this.#fetcher.wake()
+  }
+
+  behind({ partition, position }: PartitionProgress): number | null {
+    const end = this.#fetcher.endOf(numberOf(partition))
+    return end === null ? null : Math.max(0, end - Number(position))
+  }
+
+  refresh(): void {
+    this.#membership.refresh()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  // ── what the group says ──
+
+  onAssigned(partitions: readonly number[], member: Member): void {
+    const claim = { member, isTaking: true }
+    for (const partition of partitions) this.#claims.set(partition, claim)
+    void this.#own(partitions, claim)
+  }
+
+  async onRevoked(partitions: readonly number[]): Promise<void> {
+    const names = partitions.map(partition => partitionName(this.#settings, partition))
+    for (const name of names) this.subscription.stop(name)
+    const { rebalanceTimeoutMs } = this.#settings
+    await within(rebalanceTimeoutMs / 2, this.#options.open.log.onRevoke(names))
+    const leases = partitions.flatMap(partition => this.#leases.get(partition) ?? [])
+    await within(Math.min(lastCommitMs, rebalanceTimeoutMs / 4), this.#committer.tell(leases))
+    this.#drop(partitions, 'they go to another member of the group')
+  }
+
+  onLost(partitions: readonly number[], reason: string): void {
+    this.#drop(partitions, `lost: ${reason}`)
+  }
+
+  onConnected(): void {
+    if (!this.#connected) this.#options.open.onEvent({ kind: 'connected' })
+    this.#connected = true
+    this.#warned.clear()
+  }
+
+  onDisconnected(reason: string): void {
+    if (this.#connected) this.#options.open.onEvent({ kind: 'disconnected', reason })
+    this.#connected = false
+  }
+
+  onWarning(reason: string): void {
+    if (this.#warned.has(reason)) return
+    this.#warned.add(reason)
+    this.#options.open.onEvent({ kind: 'warning', reason })
+  }
+
+  onRefused(error: OncewardError): void {
+    this.#halt(error)
+  }
+
+  // ── what the log says ──
+
+  wants(progress: PartitionProgress): boolean {
+    const { partition } = progress
+    return this.subscription.progressOf(partition) === progress && this.subscription.wants(partition)
+  }
+
+  onRecords(progress: PartitionProgress, records: readonly LogRecord[], readOn: number): void {
+    const before = progress.position
+    this.subscription.offer(progress, records, String(readOn))
+    if (progress.position === before) return
+    const lease = this.#leaseOf(progress)
+    if (lease !== null) this.#committer.note(lease)
+  }
+
+  onOutOfRange(progress: PartitionProgress, at: number, found: OutOfRange): void {
+    const { log } = this.#options.open
+    const settled = standing(progress)
+    const loss =
+      outOfRange(progress.partition, settled, found, log.progress) ??
+      outOfRange(progress.partition, { ...settled, next: String(at) }, found, log.progress)
+    if (loss !== null) void this.#declare([loss])
+  }
+
+  onUnreadable(progress: PartitionProgress, at: number, next: number | null, reason: string): void {
+    void this.#declare([unreadable(progress.partition, standing(progress), at, next, reason)])
+  }
+
+  /** Brokers may only be late to hear of a topic, so it is looked at closely first. */
+  onTopicGone(): void {
+    if (this.#lookingForTopic) return
+    this.#lookingForTopic = true
+    void this.#lookForTopic()
+      .catch(() => {})
+      .finally(() => {
+        this.#lookingForTopic = false
+      })
+  }
+
+  async #lookForTopic(): Promise<void> {
+    const { client } = this.#options
+    const facts = await client.describe()
+    if (facts === null) {
+      const reason = `topic ${this.#settings.topic} does not exist any more`
+      if (this.#warned.has(reason)) return
+      this.#warned.add(reason)
+      return this.#options.open.onEvent({ kind: 'cancelled', reason })
+    }
+    const orphans = [...this.#leases.values()].filter(({ progress }) => progress.incarnation !== facts.id)
+    if (orphans.length === 0) return
+    const bounds = await client.bounds([0])
+    await this.#declare(
+      orphans.map(({ progress }) =>
+        madeAgain(progress.partition, standing(progress), facts.id, bounds.get(0)!),
+      ),
+    )
+  }
+
+  async #own(partitions: readonly number[], claim: Claim): Promise<void> {
+    claim.isTaking = true
+    await this.#takeAndPlace(partitions, claim)
+    claim.isTaking = false
+  }
+
+  async #takeAndPlace(partitions: readonly number[], claim: Claim): Promise<void> {
+    const ours = () => partitions.filter(partition => this.#claims.get(partition) === claim)
+    const { member } = claim
+    while (ours().length > 0 && member.live && this.#closing === null) {
+      try {
+        const taken = await takePartitions(this.#take, ours(), member)
+        return await this.#place(taken, claim)
+      } catch (error) {
+        if (error instanceof OncewardError && error.code === 'configuration') return this.#halt(error)
+        this.#options.log.warn('partitions not taken yet', { reason: errorText(error, 300) })
+        await sleep(takeRetryMs)
+      }
+    }
+  }
+
+  async #place(taken: readonly TakenPartition[], claim: Claim): Promise<void> {
+    const losses = taken.flatMap(({ decision }) => (decision.kind === 'lost' ? [decision.loss] : []))
+    if (losses.length > 0) return this.#declare(losses)
+    if (taken.some(({ decision }) => decision.kind === 'unstarted')) throw unstarted(this.#settings)
+    const names: string[] = []
+    for (const one of taken) {
+      const { decision, incarnation, partition, name } = one
+      if (decision.kind !== 'read') continue
+      const position = { incarnation, next: String(decision.offset) }
+      if (decision.isNew) await beginPartition(this.#take, one, position, claim.member)
+      if (this.#claims.get(partition) !== claim || this.#closing !== null) continue
+      this.#start(one, position, decision.leaderEpoch, claim.member)
+      names.push(name)
+    }
+    if (names.length > 0)
+      this.#options.open.onEvent({ kind: 'assigned', partitions: names, reason: 'by the group' })
+  }
+
+  #start(
+    { partition, name, epoch, metadata }: TakenPartition,
+    position: Position,
+    leaderEpoch: number,
+    member: Member,
+  ): void {
+    const progress = new PartitionProgress(name, epoch, position)
+    this.#leases.set(partition, { partition, progress, member, metadata, told: position.next })
+    this.subscription.own(progress)
+    this.#fetcher.add(partition, progress, Number(position.next), leaderEpoch)
+  }
+
+  #drop(partitions: readonly number[], reason: string): void {
+    const names: string[] = []
+    for (const partition of partitions) {
+      this.#claims.delete(partition)
+      this.#fetcher.remove(partition)
+      if (!this.#leases.delete(partition)) continue
+      const name = partitionName(this.#settings, partition)
+      this.subscription.drop(name)
+      names.push(name)
+    }
+    if (names.length > 0) this.#options.open.onEvent({ kind: 'revoked', partitions: names, reason })
+  }
+
+  #leaseOf(progress: PartitionProgress): Lease | null {
+    const lease = this.#leases.get(numberOf(progress.partition))
+    return lease?.progress === progress ? lease : null
+  }
+
+  async #declare(losses: readonly Loss[]): Promise<void> {
+    try {
+      for (const loss of losses) await this.#options.open.log.checkpoints.declareLoss(loss)
+    } catch (error) {
+      this.#options.log.error('a loss could not be written down', { reason: errorText(error, 300) })
+    }
+    this.#halt(lossError(losses))
+  }
+
+  #halt(error: OncewardError): void {
+    this.#watchdog.close()
+    this.subscription.fail(error)
+  }
+
+  /** Ours by the group, and nobody reads it here: it is still being taken, or the store said that it is another's. */
+  #unread(): number[] {
+    return [...this.#claims.keys()].filter(partition => this.#leases.get(partition)?.progress.live !== true)
+  }
+
+  #rebuild(reason: string, isWorse: boolean): void {
+    this.#warned.delete(reason)
+    this.onWarning(reason)
+    for (const partition of this.#unread()) {
+      const claim = this.#claims.get(partition)!
+      if (claim.isTaking) continue
+      this.#fetcher.remove(partition)
+      this.#leases.delete(partition)
+      void this.#own([partition], claim)
+    }
+    this.#fetcher.restart()
+    if (isWorse) this.#membership.rejoin(reason)
+  }
+
+  #onPartitions(before: number, after: number): void {
+    this.onWarning(
+      `topic ${this.#settings.topic} has ${after} partitions instead of ${before}: new records of a key may go to another partition than its earlier ones, and the order of a key does not hold across the change`,
+    )
+    this.#membership.rejoin('partitions were added')
+  }
+
+  async #close(): Promise<void> {
+    this.#watchdog.close()
+    this.#fetcher.close()
+    await within(lastCommitMs, this.#committer.tell([...this.#leases.values()]))
+    this.#committer.close()
+    await within(lastCommitMs, this.#membership.leave())
+    await this.#options.client.close()
+  }
+}
+
+/** A partition the group gave us. */
+interface Claim {
+  readonly member: Member
+  /** Its position is being found out. */
+  isTaking: boolean
+}
+
+function standing({ incarnation, position }: PartitionProgress): Position {
+  return { incarnation, next: position }
+}
+
+function numberOf(partition: string): number {
+  return Number(partition.slice(partition.lastIndexOf('/') + 1))
+}
+
+/** Waits for it, but no longer than that, and whatever becomes of it. */
+async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+  const early = new AbortController()
+  const late = sleep(timeoutMs, undefined, { signal: early.signal }).catch(() => {})
+  await Promise.race([work.catch(() => {}), late])
+  early.abort()
+}

@@ -1,0 +1,71 @@
+import { isUtf8 } from 'node:buffer'
+import type { DeliveryProperties } from '../../contracts/source.ts'
+import type { LogRecord } from '../log/log-subscription.ts'
+import type { RawHeader, RawRecord } from './record-set.ts'
+
+const noBody = Buffer.alloc(0)
+const noHeaders: Readonly<Record<string, unknown>> = Object.freeze({})
+
+/** A record in the words of the contract. `partition` is its full name, as `case-events/3`. */
+export function toLogRecord(record: RawRecord, partition: string, redelivered: boolean): LogRecord {
+  const { offset, value, key } = record
+  const at = String(offset)
+  return {
+    body: value ?? noBody,
+    headers: record.headers.length === 0 ? noHeaders : headersOf(record.headers),
+    properties: propertiesOf(record),
+    key: key === null ? null : keyText(key),
+    at,
+    next: String(offset + 1),
+    position: `${partition}@${at}`,
+    redelivered,
+  }
+}
+
+/** Values stay bytes, as Kafka has them. Of a repeated name the last one counts, as Kafka's own `lastHeader` has it. */
+function headersOf(list: readonly RawHeader[]): Record<string, unknown> {
+  const headers: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of list) headers[name] = value
+  return headers
+}
+
+const marked = 'base64:'
+
+/** A key that is no text is marked, and so is a text that begins like the mark: no two keys become one. */
+export function keyText(key: Buffer): string {
+  const text = isUtf8(key) ? key.toString('utf8') : null
+  return text === null || text.startsWith(marked) ? marked + key.toString('base64') : text
+}
+
+type Told = 'messageId' | 'correlationId' | 'type' | 'contentType' | 'contentEncoding' | 'appId'
+
+/** Header names that mean a property: our own publisher's, CloudEvents', and common spellings. */
+const meanings: Readonly<Record<string, Told>> = {
+  'message-id': 'messageId',
+  messageId: 'messageId',
+  message_id: 'messageId',
+  ce_id: 'messageId',
+  'correlation-id': 'correlationId',
+  correlationId: 'correlationId',
+  correlation_id: 'correlationId',
+  type: 'type',
+  'message-type': 'type',
+  ce_type: 'type',
+  'content-type': 'contentType',
+  contentType: 'contentType',
+  'content-encoding': 'contentEncoding',
+  contentEncoding: 'contentEncoding',
+  'app-id': 'appId',
+  ce_source: 'appId',
+}
+
+function propertiesOf({ headers, timestampMs, value }: RawRecord): DeliveryProperties {
+  const properties: { -readonly [Name in keyof DeliveryProperties]: DeliveryProperties[Name] } = {}
+  if (timestampMs >= 0) properties.timestampMs = timestampMs
+  if (value === null) properties.tombstone = true
+  for (const [name, bytes] of headers) {
+    const meaning = Object.hasOwn(meanings, name) ? meanings[name] : undefined
+    if (meaning !== undefined && bytes !== null) properties[meaning] = bytes.toString('utf8')
+  }
+  return properties
+}

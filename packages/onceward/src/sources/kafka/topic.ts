@@ -1,0 +1,126 @@
+import { OncewardError } from '../../errors.ts'
+import type { KafkaSasl, KafkaTls } from './client/connection-options.ts'
+
+/** A Kafka topic as a contract names it: plain data, made by `topic(...)`. */
+export interface TopicDeclaration {
+  readonly kind: 'kafka'
+  readonly topic: string
+  /** `host:port`, several separated by commas; where absent the process that runs the consumer gives it. */
+  readonly bootstrap?: string
+  /** Name of the consumer group on the broker. Default `<consumer name>.<generation>`, so that a rebuild reads on its own. */
+  readonly group?: string
+  /**
+   * Static membership: a lasting name of this process in its group, another in every process. A restart within the session time-out then
+   * takes its partitions back without a rebalance; nobody else gets them before the session ends.
+   */
+  readonly instance?: string
+  /** How the group agrees. Default `classic` (cooperative-sticky); `consumer` is KIP-848, whose session time-out the broker sets. */
+  readonly protocol?: 'classic' | 'consumer'
+  /**
+   * Where a group that has never been here begins: it is asked once, and never again, so it can never skip records because a position
+   * went missing. There is no default. Partitions that are added later are read from their first record whatever it says.
+   */
+  readonly start?: TopicStart
+  /** Records of open or aborted transactions are not handed over. `uncommitted` hands over all of them. Default `committed`. */
+  readonly isolation?: 'committed' | 'uncommitted'
+  /** Silence after which the broker gives our partitions to others. Default 10 s, or 45 s with `consumer`, as brokers have it. */
+  readonly sessionTimeoutMs?: number
+  /** Longest time a member may take to finish what it holds of a partition that goes to another. Default 60 s. */
+  readonly rebalanceTimeoutMs?: number
+  readonly tls?: boolean | KafkaTls
+  readonly sasl?: KafkaSasl
+  readonly [option: string]: unknown
+}
+
+export type TopicStart = 'earliest' | 'latest' | { readonly timestampMs: number }
+
+export type TopicOptions = Partial<
+  Pick<
+    TopicDeclaration,
+    | 'bootstrap'
+    | 'group'
+    | 'instance'
+    | 'protocol'
+    | 'start'
+    | 'isolation'
+    | 'sessionTimeoutMs'
+    | 'rebalanceTimeoutMs'
+    | 'tls'
+    | 'sasl'
+  >
+>
+
+/** Names the topic a consumer reads. Nothing is opened. */
+export function topic(name: string, options: TopicOptions = {}): TopicDeclaration {
+  return { kind: 'kafka', topic: name, ...options }
+}
+
+/** The declaration with its defaults, for one consumer. */
+export interface TopicSettings {
+  readonly topic: string
+  readonly group: string
+  readonly instance: string | null
+  readonly protocol: 'classic' | 'consumer'
+  readonly start: TopicStart | null
+  readonly isolation: 'committed' | 'uncommitted'
+  readonly sessionTimeoutMs: number
+  readonly rebalanceTimeoutMs: number
+}
+
+const options: readonly string[] = [
+  'kind',
+  'topic',
+  'bootstrap',
+  'group',
+  'instance',
+  'protocol',
+  'start',
+  'isolation',
+  'sessionTimeoutMs',
+  'rebalanceTimeoutMs',
+  'tls',
+  'sasl',
+]
+
+/** Refuses what cannot be right, before any broker is asked. */
+export function settingsOf(
+  declaration: TopicDeclaration,
+  consumer: { readonly name: string; readonly generation: number },
+): TopicSettings {
+  const { topic: name, protocol = 'classic', isolation = 'committed', start = null } = declaration
+  const refuse = (problem: string): never => {
+    throw new OncewardError('configuration', `Kafka topic ${String(name)}: ${problem}. Nothing was opened.`)
+  }
+  if (typeof name !== 'string' || !/^[\w.-]{1,249}$/.test(name) || name === '.' || name === '..') {
+    refuse('a topic is named by 1 to 249 letters, digits, dots, underscores and hyphens')
+  }
+  const unknown = Object.keys(declaration).find(key => !options.includes(key))
+  if (unknown !== undefined)
+    refuse(`there is no option "${unknown}"; there are ${options.slice(2).join(', ')}`)
+  if (!['classic', 'consumer'].includes(protocol)) refuse('protocol is "classic" or "consumer"')
+  if (!['committed', 'uncommitted'].includes(isolation)) refuse('isolation is "committed" or "uncommitted"')
+  if (!isStart(start)) refuse('start is "earliest", "latest" or { timestampMs }')
+  const defaultSessionMs = protocol === 'consumer' ? 45_000 : 10_000
+  const { sessionTimeoutMs = defaultSessionMs, rebalanceTimeoutMs = 60_000 } = declaration
+  if (!isDuration(sessionTimeoutMs, 1_000)) refuse('sessionTimeoutMs is a whole number from 1000 to 3600000')
+  if (!isDuration(rebalanceTimeoutMs, 1_000))
+    refuse('rebalanceTimeoutMs is a whole number from 1000 to 3600000')
+  const { group = `${consumer.name}.${consumer.generation}`, instance = null } = declaration
+  if (!isName(group)) refuse('group is a text of 1 to 249 characters')
+  if (instance !== null && !isName(instance)) refuse('instance is a text of 1 to 249 characters')
+  return { topic: name, group, instance, protocol, start, isolation, sessionTimeoutMs, rebalanceTimeoutMs }
+}
+
+function isStart(start: unknown): boolean {
+  if (start === null || start === 'earliest' || start === 'latest') return true
+  const { timestampMs } = Object(start) as { timestampMs?: unknown }
+  return Number.isSafeInteger(timestampMs) && (timestampMs as number) >= 0
+}
+
+function isDuration(value: unknown, leastMs: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= leastMs && (value as number) <= 3_600_000
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value.length > 0 && value.length <= 249 && value.isWellFormed()
+}

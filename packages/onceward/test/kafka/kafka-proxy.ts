@@ -1,0 +1,57 @@
+import type { TestContext } from 'node:test'
+import { type Filter, startTcpProxy, type TcpProxy } from '../proxy/tcp-proxy.ts'
+
+/** A proxy that clients do not leave: the address brokers advertise is replaced by the proxy's in every answer. */
+export interface KafkaProxy extends TcpProxy {
+  readonly bootstrap: string
+  /** Loses what the broker says from now on, while it still hears everything, until `listen` or a cut. */
+  deafen(): void
+  listen(): void
+  /** Calls back with the API key of every request that passes. */
+  onRequest(see: ((apiKey: number) => void) | null): void
+}
+
+export async function startKafkaProxy(t: TestContext, bootstrap: string): Promise<KafkaProxy> {
+  const [host, port] = bootstrap.split(':')
+  const proxy = await startTcpProxy({ host: host!, port: Number(port) })
+  t.after(() => proxy.close())
+  const rename = renaming(addressBytes(host!, Number(port)), addressBytes(host!, proxy.port))
+  proxy.toClient(rename)
+  return {
+    ...proxy,
+    bootstrap: `${host}:${proxy.port}`,
+    get connections() {
+      return proxy.connections
+    },
+    get bytesFromServer() {
+      return proxy.bytesFromServer
+    },
+    deafen: () => proxy.toClient(() => null),
+    listen: () => proxy.toClient(rename),
+    onRequest: see =>
+      proxy.toServer(
+        see === null
+          ? null
+          : bytes => {
+              for (let at = 0; at + 8 <= bytes.length; at += bytes.readInt32BE(at) + 4)
+                see(bytes.readInt16BE(at + 4))
+              return bytes
+            },
+      ),
+  }
+}
+
+/** As in answers that name brokers: the host's text, then the port. */
+function addressBytes(host: string, port: number): Buffer {
+  const bytes = Buffer.alloc(host.length + 4)
+  bytes.write(host)
+  bytes.writeInt32BE(port, host.length)
+  return bytes
+}
+
+function renaming(from: Buffer, to: Buffer): Filter {
+  return bytes => {
+    for (let at = bytes.indexOf(from); at >= 0; at = bytes.indexOf(from, at + 1)) to.copy(bytes, at)
+    return bytes
+  }
+}
