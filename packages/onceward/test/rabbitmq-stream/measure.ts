@@ -104,7 +104,9 @@ for (let round = 0; round < Number(values.rounds); round++) {
 }
 const median = (all: number[]) => all.sort((one, other) => one - other)[all.length >> 1]
 for (const [one, { clock, processor }] of rates)
-  console.log(`${one}: ${median(clock)}/s by the clock, ${median(processor)}/s of processor time (${processor.join(' ')})`)
+  console.log(
+    `${one}: ${median(clock)}/s by the clock, ${median(processor)}/s of processor time (${processor.join(' ')})`,
+  )
 await outside.deletePublisher(publisher.extendedId)
 await outside.deleteStream({ stream: name })
 await outside.close()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { crc32, gzipSync } from 'node:zlib'
+import { Credit } from '../../src/sources/rabbitmq-stream/credit.ts'
 import { readAmqpMessage } from '../../src/sources/rabbitmq-stream/wire/amqp-message.ts'
 import { eachRecord, readChunk } from '../../src/sources/rabbitmq-stream/wire/chunk.ts'
 import { FrameSplitter } from '../../src/sources/rabbitmq-stream/wire/frame-splitter.ts'
@@ -36,14 +37,24 @@ function chunkOf(firstOffset: number, records: number, entries: readonly Buffer[
 }
 
 describe('a chunk', () => {
-  const mixed = chunkOf(100, 8, [sized('a'), packed(0, 'b', 'c'), sized('d'), packed(1, 'e', 'f', 'g'), sized('h')])
+  const mixed = chunkOf(100, 8, [
+    sized('a'),
+    packed(0, 'b', 'c'),
+    sized('d'),
+    packed(1, 'e', 'f', 'g'),
+    sized('h'),
+  ])
 
   test('may mix records and sub-batches; every record has its own offset', () => {
     for (const from of [0, 100, 101, 102, 103, 105, 107, 108]) {
       const read: string[] = []
       eachRecord(readChunk(mixed, 0)!, from, (offset, bytes) => read.push(`${offset}${bytes}`))
       const all = ['100a', '101b', '102c', '103d', '104e', '105f', '106g', '107h']
-      assert.deepEqual(read, all.filter(one => Number.parseInt(one, 10) >= from), `from ${from}`)
+      assert.deepEqual(
+        read,
+        all.filter(one => Number.parseInt(one, 10) >= from),
+        `from ${from}`,
+      )
     }
   })
 
@@ -75,7 +86,15 @@ describe('a record', () => {
   })
 
   test('that is no AMQP message is a body from end to end', () => {
-    for (const hex of ['7b7d', '', '00', '00 53 75', '00 53 75 a0 05 6869', '00 53 99 40', '00 53 74 c1 03 02 a1']) {
+    for (const hex of [
+      '7b7d',
+      '',
+      '00',
+      '00 53 75',
+      '00 53 75 a0 05 6869',
+      '00 53 99 40',
+      '00 53 74 c1 03 02 a1',
+    ]) {
       const { body, headers } = read(hex)
       assert.equal(body.toString('hex'), hex.replaceAll(' ', ''))
       assert.deepEqual(headers, {})
@@ -106,13 +125,42 @@ describe('a record', () => {
 
   test('that claims four thousand million values without width costs nothing', () => {
     const hostile = '00 53 74 d1 0000001a 00000002 a1 01 61 f0 00000005 ffffffff 40'
-    assert.equal(read(hostile, data).body.length, Buffer.from((hostile + data).replaceAll(' ', ''), 'hex').length)
+    assert.equal(
+      read(hostile, data).body.length,
+      Buffer.from((hostile + data).replaceAll(' ', ''), 'hex').length,
+    )
   })
 
   test("named like a prototype's field does no harm", () => {
     const { headers } = read('00 53 74 c1 0e 02 a1 09 5f5f70726f746f5f5f a1 00', data)
     assert.deepEqual(Object.keys(headers), ['__proto__'])
     assert.equal(Object.getPrototypeOf(headers), Object.prototype)
+  })
+})
+
+describe('credit', () => {
+  const grant = (credit: Credit, bytes: number) => {
+    credit.arrived(bytes)
+    return credit.more()
+  }
+
+  test('opens slowly, and not beyond eight small chunks', () => {
+    const credit = new Credit()
+    let most = 0
+    for (let chunk = 0; chunk < 100; chunk++) {
+      grant(credit, 100)
+      most = Math.max(most, credit.given)
+      if (chunk === 0) assert.equal(credit.given, 2)
+    }
+    assert.equal(most, 8)
+  })
+
+  test('is one chunk at a time when chunks are large, also after a small one', () => {
+    const credit = new Credit()
+    for (let chunk = 0; chunk < 20; chunk++) {
+      grant(credit, chunk === 10 ? 100 : 2_000_000)
+      assert.equal(credit.given, 1)
+    }
   })
 })
 
@@ -130,6 +178,9 @@ describe('frames', () => {
   })
 
   test('of a size no frame has are not waited for', () => {
-    assert.throws(() => new FrameSplitter().add(Buffer.from('HTTP/1.1 400'), () => {}), /not RabbitMQ's stream protocol/)
+    assert.throws(
+      () => new FrameSplitter().add(Buffer.from('HTTP/1.1 400'), () => {}),
+      /not RabbitMQ's stream protocol/,
+    )
   })
 })
