@@ -2,9 +2,9 @@ import type { SourceDeclaration } from '../contract/contract.ts'
 import type { Source } from '../contracts/source.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
-import type { TopicDeclaration } from '../sources/kafka/index.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { openKafka } from './open-kafka.ts'
 
 /** What a broker kind needs to be opened. */
 export interface BrokerAccess {
@@ -33,13 +33,15 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
     case 'rabbitmq':
       return openRabbit(declaration, access)
     case 'kafka':
-      return openKafka(declaration as TopicDeclaration, access)
+      return openKafka(declaration, access)
     case 'rabbitmq-stream':
       return openRabbitStream(declaration, access)
+    case 'file':
+      return openFile(declaration, access)
     default:
       throw new OncewardError(
         'configuration',
-        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream and kafka. Nothing was started.`,
+        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream, kafka and file. Nothing was started.`,
       )
   }
 }
@@ -71,33 +73,6 @@ async function openRabbit(
     source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
     openPublisher: async () => rabbit.createRabbitPublisher({ url }),
-  }
-}
-
-async function openKafka(
-  declaration: TopicDeclaration,
-  { kafkaBootstrap, world }: BrokerAccess,
-): Promise<Broker> {
-  const bootstrap = declaration.bootstrap ?? kafkaBootstrap
-  if (bootstrap === undefined) {
-    throw new OncewardError(
-      'configuration',
-      'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was started.',
-    )
-  }
-  const kafka = await import('../sources/kafka/index.ts').catch(cause => {
-    throw new OncewardError(
-      'configuration',
-      'The contract reads from Kafka, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka@2.12.1".',
-      { cause },
-    )
-  })
-  const { tls, sasl } = declaration
-  const access = { bootstrap, ...(tls !== undefined && { tls }), ...(sasl !== undefined && { sasl }) }
-  return {
-    source: kafka.createKafkaSource(declaration, { bootstrap, log: world.log }),
-    ensureQueue: name => kafka.ensureTopic(access, name),
-    openPublisher: async () => kafka.createKafkaPublisher(access),
   }
 }
 
@@ -136,4 +111,20 @@ function importRabbit() {
       { cause },
     )
   })
+}
+
+async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess): Promise<Broker> {
+  const { createFileSource } = await import('../sources/file/index.ts')
+  const refuse = () =>
+    Promise.reject(
+      new OncewardError(
+        'configuration',
+        'A file cannot take dead letters: they stay in the store. Take failure.deadLetter out of the contract. Nothing was started.',
+      ),
+    )
+  return {
+    source: createFileSource(declaration as never, { world }),
+    ensureQueue: refuse,
+    openPublisher: refuse,
+  }
 }

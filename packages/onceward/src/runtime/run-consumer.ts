@@ -199,5 +199,10 @@ function running(
       for (const cancel of cancels) cancel()
     })
   }
+  // A source that was declared to end ends the consumer; the others have nothing to wait for then.
+  consumer?.finished.then(
+    () => void drain(),
+    () => {},
+  )
   return { consumer, leave, finished, drain }
 }

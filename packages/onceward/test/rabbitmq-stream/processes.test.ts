@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { createBroker } from '../crash/brokers.ts'
+import { createBroker, urlsFor } from '../crash/brokers.ts'
 import { startGateway } from '../crash/gateway.ts'
 import { killWorker, spawnWorker, type Worker } from '../crash/worker.ts'
 import { tables } from '../crash/workload.ts'
-import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
 
 const charge = (n: number) => ({
   id: `charge-${n}`,
@@ -55,7 +55,7 @@ async function openWorld() {
   const pool = createPool(database.url, { max: 2 })
   await migrate(pool)
   await pool.query(tables)
-  const urls = { postgres: database.url, rabbitmq: await rabbitmqUrl() }
+  const urls = await urlsFor('rabbitmq-stream', database.url)
   const broker = await createBroker('rabbitmq-stream', urls)
   const gateway = await startGateway()
   const spawned: Worker[] = []
@@ -68,7 +68,7 @@ async function openWorld() {
         spawnWorker({
           task: 'consume',
           databaseUrl: database.url,
-          rabbitmqUrl: urls.rabbitmq,
+          urls,
           gatewayUrl: gateway.url,
           declaration: broker.declaration,
           deadLetter: broker.deadLetter,

@@ -45,7 +45,7 @@ const mutants: Record<string, Mutant> = {
   },
   'duplicate in a batch': {
     bug: duplicateInBatch,
-    scenario: 'queue',
+    scenario: 'queue batch',
     within: 200,
     breaks: 'one effect per message',
   },

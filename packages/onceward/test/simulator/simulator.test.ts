@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { once } from 'node:events'
+import { after, describe, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import {
   faultKinds,
   runSimulation,
@@ -10,14 +12,20 @@ import {
 } from 'onceward/testing'
 import { readable } from './readable.ts'
 
-const schedules = 250
+const schedules = 200
 const names = Object.keys(simulationScenarios) as ScenarioName[]
 
 describe('the shipped engine keeps its promises in every schedule', () => {
   const reports: SimulationReport[] = []
+  const worker = new Worker(new URL('./worker.ts', import.meta.url))
+  after(() => worker.terminate())
   for (const scenario of names) {
     test(`${schedules} of ${scenario}`, async () => {
-      const report = await runSimulation({ schedules, scenario })
+      worker.postMessage({ schedules, scenario })
+      const [{ report, error }] = (await once(worker, 'message')) as [
+        { report: SimulationReport; error?: string },
+      ]
+      assert.equal(error, undefined)
       reports.push(report)
       assert.equal(report.failure, undefined, readable(report))
     })

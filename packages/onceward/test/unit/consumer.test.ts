@@ -142,6 +142,18 @@ describe('a store that is away', () => {
     rig.expectLogged('warn', /waiting for a lock/)
   })
 
+  test('a lock somebody holds for long is not blamed on bytes that nobody can read', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'lock wait'
+    rig.queue.publish({ body: '{ no json' })
+    const one = await rig.start()
+    await rig.world.advance(60_000)
+    assert.equal(one.state, 'running')
+    rig.store.trouble = null
+    await rig.world.advance(10_000)
+    assert.deepEqual(one.tally.outcomes, { quarantined: 1 })
+  })
+
   test('contention is tried again at once and is no attempt of the message', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'contention'

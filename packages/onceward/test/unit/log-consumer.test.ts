@@ -121,6 +121,51 @@ describe('the position as the only memory', () => {
     await one.drain()
   })
 
+  test('nor is one that moved past what was set aside before it', async () => {
+    const rig = logRig({ 'p/0': { 10: 'a10', 11: 'unnamed' } })
+    let calls = 0
+    const one = await rig.start({
+      ...contract,
+      identity: { id: record => (record.id === 'unnamed' ? undefined : record.id) },
+      handle: ({ message, tx }) => {
+        if (++calls === 1) return retryAfter(10)
+        rig.store.loseNextAnswer = calls === 2
+        rig.apply(tx, message.id)
+      },
+    })
+    await until('all is told', async () => {
+      await rig.world.advance(1_000)
+      return rig.log.told.get('p/0') === '12'
+    })
+    assert.equal(calls, 2)
+    assert.deepEqual(rig.applied(), ['a10'])
+    await one.drain()
+  })
+
+  test('nor is one that took as a whole and is then taken apart', async () => {
+    const rig = logRig({ 'p/0': { 10: 'a10', 11: 'a11', 12: 'a12' } })
+    const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
+    const one = await rig.start({
+      ...contract,
+      handle: async ({ message, tx }) => {
+        await frozen
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.world.turn()
+    // More often than a batch is given the benefit of the doubt.
+    rig.store.refuseCommits = 5
+    rig.store.loseNextAnswer = true
+    wake()
+    await until('all is told', async () => {
+      await rig.world.advance(1_000)
+      return rig.log.told.get('p/0') === '13'
+    })
+    assert.deepEqual(rig.applied(), ['a10', 'a11', 'a12'])
+    assert.equal(rig.store.committed.checkpoints.get('reader/1\0p/0')?.stored?.next, '13')
+    await one.drain()
+  })
+
   test('a batch taken apart moves the position part by part', async () => {
     const rig = logRig({ 'p/0': { 0: 'a', 1: 'b', 2: 'c', 3: 'd' } })
     const one = await rig.start({

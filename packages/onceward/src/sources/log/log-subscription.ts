@@ -81,6 +81,12 @@ export class LogSubscription implements Subscription {
     return owned !== undefined && !owned.stopped && owned.bytes < readAheadBytesMax
   }
 
+  /** Records read ahead and not handed over. */
+  readAhead(partition: string): number {
+    const owned = this.#owned.get(partition)
+    return owned === undefined ? 0 : owned.buffer.length - owned.head
+  }
+
   /** Records in order of the log, then where reading goes on, which may be past them. Ignored for a partition that is not ours. */
   offer(progress: PartitionProgress, records: readonly LogRecord[], readOn: string): void {
     const owned = this.#owned.get(progress.partition)

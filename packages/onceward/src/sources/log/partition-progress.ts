@@ -3,10 +3,8 @@ import type { LogOptions, Position, Progress } from '../../contracts/source.ts'
 /** One record that was handed over: the private token of its delivery. */
 export interface Entry {
   readonly progress: PartitionProgress
-  /** Where to read on after it, as it was handed over. */
-  readonly next: string
-  /** The same; grows when the log goes on with records nobody is shown. */
-  readOn: string
+  /** Where to read on after it; grows when the log goes on with records nobody is shown. */
+  next: string
   readonly bytes: number
   readonly timestampMs: number | null
   settled: boolean
@@ -65,7 +63,7 @@ export class PartitionProgress {
   }
 
   hand(next: string, bytes: number, timestampMs: number | null): Entry {
-    const entry = { progress: this, next, readOn: next, bytes, timestampMs, settled: false }
+    const entry = { progress: this, next, bytes, timestampMs, settled: false }
     this.#entries.push(entry)
     this.#unsettled++
     this.#bytes += bytes
@@ -76,7 +74,7 @@ export class PartitionProgress {
   pass(next: string): void {
     const last = this.#entries.at(-1)
     if (last === undefined) this.#position = next
-    else last.readOn = next
+    else last.next = next
   }
 
   /** True when it counts: a dead partition's entries and settled ones do not. */
@@ -123,10 +121,6 @@ export class PartitionProgress {
     this.#bytes = 0
   }
 
-  /**
-   * Ends on the cursor a record was handed over with, though the log may go on further: when the answer to COMMIT is lost, that is how the
-   * engine recognises its record.
-   */
   #positionWith(done: ReadonlySet<Entry>): string {
     let position = this.#position
     for (let index = this.#head; index < this.#entries.length; index++) {
@@ -139,7 +133,7 @@ export class PartitionProgress {
 
   #advance(): void {
     while (this.#head < this.#entries.length && this.#entries[this.#head]!.settled) {
-      this.#position = this.#entries[this.#head++]!.readOn
+      this.#position = this.#entries[this.#head++]!.next
     }
     if (this.#head > 1_024 && this.#head * 2 > this.#entries.length) {
       this.#entries = this.#entries.slice(this.#head)

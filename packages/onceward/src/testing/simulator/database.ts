@@ -74,7 +74,7 @@ export class SimulatedDatabase {
   crash(): void {
     this.#down = true
     for (const transaction of [...this.#open]) {
-      if (transaction.committing && this.scheduler.draws.chance(0.5)) this.apply(transaction)
+      if (transaction.couldCommit && this.scheduler.draws.chance(0.5)) this.apply(transaction)
       transaction.end()
       transaction.cut()
     }

@@ -12,6 +12,8 @@ export const faultKinds = [
   'store outage',
   'connection cut',
   'commit reply lost',
+  /** The client gives up on COMMIT before the server executes it. */
+  'commit late',
   'contention',
   'lock wait',
   /** Time passes at once until the next timer, as in a process that got no CPU. */

@@ -16,9 +16,13 @@ export function handlersOf(workload: Workload) {
     await tx.record({ id: message.id, version: message.version, position: envelope.position })
     if (message.plan === 'refused') await tx.refused('23505')
     if (message.plan === 'swallow') await tx.refused('23505').catch(() => {})
+    if (message.plan === 'refused late') await tx.refusedLate('23503')
+    if (message.plan === 'careless') void tx.touch('account').catch(() => {})
+    if (message.plan === 'fatal') await tx.fatal()
     const fails = message.plan === 'fail late' || message.plan === 'poison'
     if (fails && workload.failsNow(message.id)) throw new Error('too late')
     if (message.plan === 'external') effects.external('gateway', { key: message.id, body: message.id })
+    if (message.plan === 'clash') effects.external('gateway', { key: 'same for all', body: message.id })
   }
   return {
     each: ({ tx, ...item }: HandlerContext<Job, SimulatedTx>) => apply(tx, item),

@@ -5,6 +5,8 @@ export type Plan =
   | 'touch'
   /** Also asks for an external effect. */
   | 'external'
+  /** Asks for an external effect under a key that others use for other bytes. */
+  | 'clash'
   /** Throws, before or after its first statement, as often as `times` says; then applies. */
   | 'fail early'
   | 'fail late'
@@ -16,6 +18,12 @@ export type Plan =
   /** Sends a statement that breaks a constraint, and lets the error through or hides it. */
   | 'refused'
   | 'swallow'
+  /** Breaks a constraint that is checked at COMMIT, where nobody is named. */
+  | 'refused late'
+  /** Returns before its statement is answered. */
+  | 'careless'
+  /** Sends a statement that ends the connection, every time. */
+  | 'fatal'
   | 'ignore'
   | 'park'
   | 'reject'
@@ -31,11 +39,12 @@ export interface Job {
   readonly version: string
 }
 
-/** How a message of each plan may end when nothing else is in its way. */
+/** How a message of each plan ends when nothing else is in its way. */
 export const endOf: Record<Plan, 'applied' | 'parked' | 'ignored' | 'dead'> = {
   apply: 'applied',
   touch: 'applied',
   external: 'applied',
+  clash: 'applied',
   'fail early': 'applied',
   'fail late': 'applied',
   again: 'applied',
@@ -43,6 +52,9 @@ export const endOf: Record<Plan, 'applied' | 'parked' | 'ignored' | 'dead'> = {
   poison: 'parked',
   refused: 'parked',
   swallow: 'parked',
+  'refused late': 'parked',
+  careless: 'parked',
+  fatal: 'parked',
   ignore: 'ignored',
   park: 'parked',
   reject: 'dead',

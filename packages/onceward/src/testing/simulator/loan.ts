@@ -12,6 +12,10 @@ export interface SimulatedTx {
   touch(row: string): Promise<void>
   /** A statement the server refuses. */
   refused(code: string): Promise<void>
+  /** A statement whose constraint is checked, and broken, at COMMIT. */
+  refusedLate(code: string): Promise<void>
+  /** A statement that ends the connection. */
+  fatal(): Promise<void>
 }
 
 /** The transaction as one handler call sees it; watches what `SqlLoan` watches. */
@@ -43,6 +47,16 @@ export class SimulatedLoan implements Loan<SimulatedTx>, SimulatedTx {
     return this.#send('a statement the server refuses', () => {
       throw new SimulatedStoreError(code, 'refused')
     })
+  }
+
+  refusedLate(code: string): Promise<void> {
+    return this.#send('a statement COMMIT will refuse', () => {
+      this.#transaction.refusedAtCommit = new SimulatedStoreError(code, 'refused at COMMIT')
+    })
+  }
+
+  fatal(): Promise<void> {
+    return this.#send('a statement that ends the connection', () => this.#transaction.cut())
   }
 
   idle(): Promise<void> {

@@ -12,7 +12,7 @@ import type { Scheduler } from './scheduler.ts'
 
 /** What the processes of a schedule are made of. */
 export interface ProcessParts {
-  readonly consumer: Consumer<Job, SimulatedTx>
+  consumerOf(actor: Actor): Consumer<Job, SimulatedTx>
   sourceOf(actor: Actor): Source
   storeOf(actor: Actor): Store<SimulatedTx>
   onHalt(why: string): void
@@ -67,7 +67,7 @@ export class SimulatedProcess {
     this.#life++
     this.#actor = actor
     const engine = new ConsumerProcess<Job, SimulatedTx>({
-      consumer: this.#parts.consumer,
+      consumer: this.#parts.consumerOf(actor),
       source: this.#parts.sourceOf(actor),
       store: this.#parts.storeOf(actor),
       world: worldOf(actor, this.#scheduler),

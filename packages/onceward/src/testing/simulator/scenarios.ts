@@ -12,11 +12,14 @@ export interface Scenario extends WorkloadShape {
   readonly handler: 'each' | 'batch'
   readonly dedup: 'marker' | 'checkpoint'
   readonly settle: 'after effect' | 'with effect'
+  /** How long validation takes. */
+  readonly schema: 'none' | 'slow'
 }
 
 const troubles: readonly Plan[] = [
   'touch',
   'external',
+  'clash',
   'fail early',
   'fail late',
   'again',
@@ -24,6 +27,9 @@ const troubles: readonly Plan[] = [
   'poison',
   'refused',
   'swallow',
+  'refused late',
+  'careless',
+  'fatal',
   'ignore',
   'park',
   'reject',
@@ -35,6 +41,7 @@ const queue: Scenario = {
   handler: 'each',
   dedup: 'marker',
   settle: 'after effect',
+  schema: 'none',
   businessKeys: false,
   copies: ['same', 'same', 'other bytes', 'unreadable'],
   plans: troubles,
@@ -56,12 +63,15 @@ export const simulationScenarios = {
   'queue key order': { ...queue, order: 'key' },
   'queue key order batch': { ...queue, order: 'key', handler: 'batch' },
   'queue key order business keys': { ...queue, order: 'key', businessKeys: true },
+  'queue slow schema': { ...queue, schema: 'slow' },
+  'queue key order slow schema': { ...queue, order: 'key', schema: 'slow' },
   log,
   'log batch': { ...log, handler: 'batch' },
   'log key order': { ...log, order: 'key' },
   'log partition order': { ...log, order: 'partition' },
   'log partition order batch': { ...log, order: 'partition', handler: 'batch' },
   'log partition order business keys': { ...log, order: 'partition', businessKeys: true },
+  'log partition order slow schema': { ...log, order: 'partition', schema: 'slow' },
   'log store position': { ...log, settle: 'with effect' },
   'log store position key order': { ...log, settle: 'with effect', order: 'key' },
   'log checkpoint': logCheckpoint,

@@ -16,6 +16,7 @@ import { SimulatedProcess } from './process.ts'
 import { SimulatedQueue } from './queue.ts'
 import { contractOf, type Scenario } from './scenarios.ts'
 import { Scheduler } from './scheduler.ts'
+import { slowSchema } from './slow-schema.ts'
 import { SimulatedStore } from './store.ts'
 import { Trace } from './trace.ts'
 import { Workload } from './workload.ts'
@@ -149,8 +150,11 @@ export class Schedule {
 
   #createProcesses({ contract = same, source = same, store = same }: Around): SimulatedProcess[] {
     const schedule = this
+    const whole = contract(contractOf(this.#scenario, this.#workload, this.#draws))
+    const consumer = defineConsumer(whole)
+    const slow = (actor: Actor) => defineConsumer({ ...whole, message: slowSchema(actor, this.#scheduler) })
     const parts = {
-      consumer: defineConsumer(contract(contractOf(this.#scenario, this.#workload, this.#draws))),
+      consumerOf: (actor: Actor) => (this.#scenario.schema === 'slow' ? slow(actor) : consumer),
       sourceOf: (actor: Actor) => source(this.#broker.sourceOf(actor)),
       storeOf: (actor: Actor) => store(new SimulatedStore(this.#database, actor)),
       onHalt: (why: string) => this.#invariants.breach('nothing halts', why),

@@ -32,6 +32,7 @@ export class SimulatedDatabaseTransaction implements LockOwner {
   readonly effects: EffectRow[] = []
   readonly progress: Progress[] = []
   waitsFor: LockOwner | null = null
+  refusedAtCommit: Error | null = null
   readonly #database: SimulatedDatabase
   readonly #writes = new Map<TableName, Map<string, unknown>>()
   readonly #sent: Statement[] = []
@@ -105,6 +106,14 @@ export class SimulatedDatabaseTransaction implements LockOwner {
   /** The connection is gone for the client; for the server once it notices. */
   cut(error: () => Error = storeErrors.cut): void {
     if (this.#cut) return
+    this.#breakOff(error)
+    if (this.over) return
+    this.#database.locks.forgetWait(this)
+    const label = `server ends a transaction of ${this.actor.name}`
+    this.#database.scheduler.offer(null, label, () => this.end())
+  }
+
+  #breakOff(error: () => Error): void {
     this.#cut = true
     const { scheduler } = this.#database
     if (this.#action !== null) scheduler.withdraw(this.#action)
@@ -116,10 +125,6 @@ export class SimulatedDatabaseTransaction implements LockOwner {
         statement.reject(error())
       }
     })
-    if (!this.over) {
-      this.#database.locks.forgetWait(this)
-      scheduler.offer(null, `server ends a transaction of ${this.actor.name}`, () => this.end())
-    }
   }
 
   /** Its process is dead. COMMIT on the wire is still executed. */
@@ -131,7 +136,12 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     this.#database.scheduler.offer(null, `server ends a transaction of ${this.actor.name}`, () => this.end())
   }
 
-  get committing(): boolean {
+  /** COMMIT has been sent, and would be granted. */
+  get couldCommit(): boolean {
+    return this.#committing && this.#state === 'open' && this.refusedAtCommit === null
+  }
+
+  get #committing(): boolean {
     return this.#sent[0]?.label === 'COMMIT'
   }
 
@@ -139,7 +149,12 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     const { scheduler } = this.#database
     const [statement] = this.#sent
     if (this.#cut) return this.#finish(() => this.#refuse())
-    this.#action = scheduler.offer(this.actor, statement!.label, () => this.#run(statement!), this.committing)
+    this.#action = scheduler.offer(
+      this.actor,
+      statement!.label,
+      () => this.#run(statement!),
+      this.#committing,
+    )
   }
 
   #run(statement: Statement): void {
@@ -149,6 +164,7 @@ export class SimulatedDatabaseTransaction implements LockOwner {
       scheduler.remark('the connection is cut')
       return this.cut(this.#database.down ? storeErrors.refused : storeErrors.cut)
     }
+    if (statement.label === 'COMMIT' && faults.strike('commit late')) return this.#commitLate()
     let value: unknown
     try {
       value = this.#execute(statement)
@@ -209,7 +225,20 @@ export class SimulatedDatabaseTransaction implements LockOwner {
         { cause: storeErrors.aborted() },
       )
     }
+    if (this.refusedAtCommit !== null) throw this.refusedAtCommit
     this.take()
+  }
+
+  /** The client gives the connection up; COMMIT, already sent, is executed when the server gets to it. */
+  #commitLate(): void {
+    const { scheduler } = this.#database
+    scheduler.remark('the connection is cut, COMMIT is still on its way')
+    const isGranted = this.couldCommit
+    this.#breakOff(storeErrors.cut)
+    scheduler.offer(null, `COMMIT of ${this.actor.name} arrives`, () => {
+      if (isGranted && !this.over) this.#database.apply(this)
+      this.end()
+    })
   }
 
   /** Becomes visible and is over; the answer may get lost. */
