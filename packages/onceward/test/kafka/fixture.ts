@@ -86,10 +86,7 @@ export async function openKafka(t: TestContext, address?: string): Promise<TestK
     }
     await createTopicsV7.api.async(connection, [topic], 10_000, false)
     created.add(name)
-    await until(`topic ${name} has leaders`, async () => {
-      const found = await connections.findTopic(name)
-      return found?.partitions.length === partitions && found.partitions.every(({ leader }) => leader >= 0)
-    })
+    await untilServed(connections, name, partitions)
     return name
   }
   const remove = async (name: string) => {
@@ -112,10 +109,7 @@ export async function openKafka(t: TestContext, address?: string): Promise<TestK
         topics: [{ name, count: total, assignments: null }],
         validateOnly: false,
       })
-      await until(`topic ${name} has ${total} partitions`, async () => {
-        const found = await connections.findTopic(name)
-        return found?.partitions.length === total && found.partitions.every(({ leader }) => leader >= 0)
-      })
+      await untilServed(connections, name, total)
     },
     deleteRecords: async (name, partition, offset) => {
       const partitions = [{ partition, offset: BigInt(offset) }]
@@ -161,6 +155,20 @@ export async function openKafka(t: TestContext, address?: string): Promise<TestK
       return Number(end!.offset)
     },
   }
+}
+
+/** A leader is known a moment before it serves. */
+async function untilServed(connections: KafkaConnections, name: string, partitions: number): Promise<void> {
+  await until(`topic ${name} is served`, async () => {
+    const found = await connections.findTopic(name)
+    if (found?.partitions.length !== partitions || found.partitions.some(({ leader }) => leader < 0))
+      return false
+    const numbers = found.partitions.map(({ partition }) => partition)
+    return listOffsets(connections, name, numbers, 'latest', { isolation: 'uncommitted' }).then(
+      () => true,
+      () => false,
+    )
+  })
 }
 
 function toRecord(topic: string, record: TestRecord | string): TopicRecord {

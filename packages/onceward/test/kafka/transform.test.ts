@@ -109,28 +109,57 @@ describe('a transform', await skipWithout('kafka'), () => {
 
   test('shares partitions with others that come and go', async t => {
     const { kafka, input, output, group } = await setUp(t, 6)
-    const total = 3_000
+    const total = 5_000
+    await kafka.produce(input, numbered(0, total, 6))
     const map: KafkaTransformOptions['map'] = async record => {
       await new Promise(resolve => setImmediate(resolve))
       return copyTo(output)(record)
     }
-    const writing = (async () => {
-      for (let from = 0; from < total; from += 100) {
-        await kafka.produce(input, numbered(from, 100, 6))
-        await new Promise(resolve => setTimeout(resolve, 30))
-      }
-    })()
-    const given = { map, batchMax: 20 }
+    const given = { map, batchMax: 10 }
     const first = await open(t, kafka, input, group, given)
     await until('the first works', () => first.tally.records > 200)
     const second = await open(t, kafka, input, group, given)
     await until('the second works', () => second.tally.records > 200)
     await first.drain()
     const third = await open(t, kafka, input, group, given)
-    await writing
     await until('all is written', async () => (await outputs(kafka, output)) >= total)
     await Promise.all([second.drain(), third.drain()])
     await assertOnce(kafka, output, total)
+  })
+
+  test('keeps its promise with the newer group protocol too', async t => {
+    const { kafka, input, output, group } = await setUp(t, 4)
+    await kafka.produce(input, numbered(0, 1_000, 4))
+    const given = {
+      protocol: 'consumer',
+      sessionTimeoutMs: 45_000,
+      map: copyTo(output),
+      batchMax: 10,
+    } as const
+    const first = await open(t, kafka, input, group, given)
+    await until('the first works', () => first.tally.records > 50)
+    const second = await open(t, kafka, input, group, given)
+    await until('all is written', async () => (await outputs(kafka, output)) >= 1_000)
+    await Promise.all([first.drain(), second.drain()])
+    await assertOnce(kafka, output, 1_000)
+  })
+
+  test('gives way to another of the same name, and says so', async t => {
+    const { kafka, input, output, group } = await setUp(t, 1)
+    const given = { instance: 'worker', map: copyTo(output) }
+    const first = await open(t, kafka, input, group, given)
+    await kafka.produce(input, numbered(0, 5, 1))
+    await until('the first works', async () => (await outputs(kafka, output)) === 5)
+    const second = await open(t, kafka, input, group, given)
+    await assert.rejects(first.finished, (error: OncewardError) => {
+      assert.equal(error.code, 'configuration')
+      assert.match(error.message, /instance/)
+      return true
+    })
+    await kafka.produce(input, numbered(5, 5, 1))
+    await until('the second works', async () => (await outputs(kafka, output)) === 10)
+    assert.equal(second.tally.records, 5)
+    await assertOnce(kafka, output, 10)
   })
 
   test('that throws halts, with nothing of the transaction visible or committed', async t => {
@@ -235,7 +264,7 @@ describe('a transform', await skipWithout('kafka'), () => {
         group,
         start: 'earliest',
         sessionTimeoutMs: 6_000,
-        transactionTimeoutMs: 60_000,
+        transactionTimeoutMs: 15_000,
         batchMax: 60,
         workMs: 2,
       }

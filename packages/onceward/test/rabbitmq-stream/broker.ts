@@ -20,8 +20,8 @@ export interface TestStream {
   /** One chunk where they fit, confirmed. */
   send(...bodies: (string | Buffer)[]): Promise<void>
   sendWith(options: MessageOptions, ...bodies: (string | Buffer)[]): Promise<void>
-  /** A connection of its own, closed at the end, to publish to any stream. */
   publishTo(name: string, bodies: readonly (string | Buffer)[], options?: MessageOptions): Promise<void>
+  publisher(): Promise<Publisher>
   create(settings?: StreamSettings): Promise<void>
   delete(): Promise<void>
 }
@@ -36,12 +36,20 @@ export async function createTestStream(
   const name = randomName()
   const url = await rabbitmqStreamUrl()
   const client = await connectClient(url!)
+  const publishers = new Set<Publisher>()
   t.after(async () => {
+    // Before the stream: the client never closes a publisher whose stream is gone.
+    for (const { extendedId } of publishers) await client.deletePublisher(extendedId)
     await client.deleteStream({ stream: name }).catch(() => {})
     await client.close()
   })
-  const publishTo: TestStream['publishTo'] = async (to, bodies, options = {}) => {
+  const publisherOf = async (to = name) => {
     const publisher = await client.declarePublisher({ stream: to })
+    publishers.add(publisher)
+    return publisher
+  }
+  const publishTo: TestStream['publishTo'] = async (to, bodies, options = {}) => {
+    const publisher = await publisherOf(to)
     const confirmed = new Set<bigint>()
     let check = () => {}
     publisher.on('publish_confirm', (_error, ids) => {
@@ -57,6 +65,7 @@ export async function createTestStream(
       }
       check()
     })
+    publishers.delete(publisher)
     await client.deletePublisher(publisher.extendedId)
   }
   const made: TestStream = {
@@ -66,6 +75,7 @@ export async function createTestStream(
     send: (...bodies) => publishTo(name, bodies),
     sendWith: (options, ...bodies) => publishTo(name, bodies, options),
     publishTo,
+    publisher: publisherOf,
     create: async (given = settings) => void (await client.createStream({ stream: name, arguments: given })),
     delete: async () => void (await client.deleteStream({ stream: name })),
   }

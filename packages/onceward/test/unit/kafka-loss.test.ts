@@ -76,6 +76,11 @@ describe('where a partition is read on', () => {
     assert.deepEqual(loss.to, at(120))
     assert.deepEqual(lost(decide({ stored: at(20) })).to, at(100))
     assert.equal(decide({ stored: at(120), progress: 'store' }).kind, 'read')
+    assert.deepEqual(
+      decide({ stored: at(200) }),
+      { kind: 'read', offset: 200, leaderEpoch: -1, isNew: true },
+      'nothing was written since',
+    )
   })
 
   test('an accepted loss goes on where it said, and is a loss again when that is gone too', () => {

@@ -9,3 +9,10 @@ export {
 } from './kafka-publisher.ts'
 export { createKafkaSource, type KafkaSourceOptions } from './source.ts'
 export { type TopicDeclaration, type TopicOptions, type TopicStart, topic } from './topic.ts'
+export {
+  createKafkaTransform,
+  type KafkaTransform,
+  type KafkaTransformOptions,
+  kafkaTransformPromise,
+} from './transform.ts'
+export type { KafkaTransformInput, KafkaTransformOutput } from './transform-records.ts'

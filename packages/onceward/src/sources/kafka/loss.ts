@@ -44,7 +44,11 @@ export function decidePosition(standing: Standing): Decision {
     return within(standing, stored, epoch, false)
   }
   if (stored.incarnation !== incarnation) return within(standing, stored, -1, false)
-  if (committed === null) return { kind: 'lost', loss: forgotten(standing, stored) }
+  if (committed === null) {
+    // Nothing was written since: whatever the broker forgot, there is nothing to miss.
+    if (Number(stored.next) === standing.bounds.end) return within(standing, stored, -1, true)
+    return { kind: 'lost', loss: forgotten(standing, stored) }
+  }
   return within(standing, { incarnation, next: String(committed.offset) }, committed.leaderEpoch, false)
 }
 

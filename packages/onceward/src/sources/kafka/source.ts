@@ -26,6 +26,7 @@ export function createKafkaSource(declaration: TopicDeclaration, options: KafkaS
     name,
     capabilities: {
       order: { key: true, partition: true },
+      ordersByDeliveryKey: true,
       positions: true,
       deliveryCount: false,
       redelivers: true,

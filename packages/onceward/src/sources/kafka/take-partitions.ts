@@ -29,8 +29,8 @@ export async function takePartitions(
 ): Promise<readonly TakenPartition[]> {
   const facts = await client.describe()
   if (facts === null) throw new Error(`topic ${settings.topic} is gone`)
-  const all = Array.from({ length: facts.partitions }, (_, partition) => partition)
-  const committed = await client.committed(all, member)
+  const committed = await client.committed(partitions, member)
+  const known = await beside(client, facts, partitions, committed, member)
   const names = new Map(partitions.map(partition => [partitionName(settings, partition), partition]))
   const ownerships = await log.checkpoints.take([...names.keys()])
   const bounds = await client.bounds(partitions)
@@ -44,7 +44,7 @@ export async function takePartitions(
       incarnation: facts.id,
       committed: own,
       bounds: bounds.get(partition)!,
-      start: wasAdded(partition, committed) ? bounds.get(partition)!.start : (starts?.get(partition) ?? null),
+      start: wasAdded(partition, known) ? bounds.get(partition)!.start : (starts?.get(partition) ?? null),
     })
     return {
       partition,
@@ -55,6 +55,19 @@ export async function takePartitions(
       decision,
     }
   })
+}
+
+/** What the whole group has, where one of ours has nothing. As it is now: others that commit in transactions would never be still at once. */
+async function beside(
+  client: KafkaClient,
+  facts: TopicFacts,
+  partitions: readonly number[],
+  committed: ReadonlyMap<number, CommittedOffset>,
+  member: Member,
+): Promise<ReadonlyMap<number, CommittedOffset>> {
+  if (partitions.every(partition => committed.has(partition))) return committed
+  const all = Array.from({ length: facts.partitions }, (_, partition) => partition)
+  return client.committed(all, member, { pending: 'ignored' })
 }
 
 async function startsOf(

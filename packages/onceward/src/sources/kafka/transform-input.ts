@@ -16,14 +16,14 @@ import type {
 import type { ConsumedOffset } from './client/transactions.ts'
 import type { Lease } from './committer.ts'
 import { lossError, outOfRange, unreadable } from './loss.ts'
-import { beginPartition, type TakeOptions, takePartitions, unstarted } from './take-partitions.ts'
+import { type TakeOptions, takePartitions, unstarted } from './take-partitions.ts'
 import type { TopicSettings } from './topic.ts'
-import { type TransformInputRecord, toInput } from './transform-records.ts'
+import { type KafkaTransformInput, toInput } from './transform-records.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** Records of one transaction, and where to read on after them. */
 export interface InputBatch {
-  readonly records: readonly TransformInputRecord[]
+  readonly records: readonly KafkaTransformInput[]
   readonly offsets: readonly ConsumedOffset[]
   /** As it was when they were taken: the broker refuses the offsets of one that has left since. */
   readonly member: Member
@@ -35,6 +35,8 @@ export interface TransformInputOptions {
   readonly settings: TopicSettings
   readonly partitions: number
   readonly log: Log
+  /** Commits where partitions begin that nobody has read yet, in a transaction: a plain commit could arrive late and move them back. */
+  readonly begin: (member: Member, offsets: readonly ConsumedOffset[]) => Promise<void>
   readonly onHalt: (error: OncewardError) => void
 }
 
@@ -213,8 +215,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
       try {
         return await this.#place(ours(), member, claim)
       } catch (error) {
-        if (error instanceof OncewardError && error.code !== 'broker_unreachable')
-          return this.#options.onHalt(error)
+        if (error instanceof OncewardError && isFinal(error)) return this.#options.onHalt(error)
         this.onWarning(errorText(error, 300))
         await sleep(takeRetryMs)
       }
@@ -222,17 +223,21 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   async #place(partitions: readonly number[], member: Member, claim: object): Promise<void> {
-    for (const taken of await takePartitions(this.#take, partitions, member)) {
-      const { decision, incarnation, partition, name, metadata } = taken
+    const { client, settings, begin } = this.#options
+    const all = await takePartitions(this.#take, partitions, member)
+    const known = await client.committed(partitions, member)
+    for (const { decision, incarnation, partition, name, metadata } of all) {
       if (decision.kind === 'lost') throw lossError([decision.loss])
-      if (decision.kind === 'unstarted') throw unstarted(this.#options.settings)
-      const position = { incarnation, next: String(decision.offset) }
-      if (decision.isNew) await beginPartition(this.#take, taken, position, member)
+      if (decision.kind === 'unstarted') throw unstarted(settings)
+      const { offset, leaderEpoch } = decision
+      const start = { topic: settings.topic, partition, next: BigInt(offset), leaderEpoch: -1, metadata }
+      if (!known.has(partition)) await begin(member, [start])
       if (this.#claims.get(partition) !== claim || this.#closed) continue
+      const position = { incarnation, next: String(offset) }
       const progress = new PartitionProgress(name, 0, position)
-      const reading = { records: [], bytes: 0, readOn: decision.offset, stopped: false }
+      const reading = { records: [], bytes: 0, readOn: offset, stopped: false }
       this.#leases.set(partition, { partition, progress, member, metadata, told: position.next, ...reading })
-      this.#fetcher.add(partition, progress, decision.offset, decision.leaderEpoch)
+      this.#fetcher.add(partition, progress, offset, leaderEpoch)
     }
   }
 
@@ -242,7 +247,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     if (ready.length === 0) return null
     const first = this.#turn++ % ready.length
     const { member } = ready[first]!
-    const records: TransformInputRecord[] = []
+    const records: KafkaTransformInput[] = []
     const leases = new Map<InputLease, number>()
     for (const lease of [...ready.slice(first), ...ready.slice(0, first)]) {
       if (lease.member !== member || records.length >= max) continue
@@ -290,4 +295,8 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     this.#wakeUp = null
     wakeUp?.()
   }
+}
+
+function isFinal({ code }: OncewardError): boolean {
+  return code === 'configuration' || code === 'records_lost'
 }

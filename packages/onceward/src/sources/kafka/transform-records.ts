@@ -4,7 +4,7 @@ import type { TopicRecord } from './client/producer.ts'
 import { keyBytes } from './key-bytes.ts'
 
 /** A record as the function gets it. */
-export interface TransformInputRecord {
+export interface KafkaTransformInput {
   readonly topic: string
   readonly partition: number
   readonly offset: number
@@ -17,7 +17,7 @@ export interface TransformInputRecord {
 }
 
 /** A record as the function gives it. */
-export interface TransformOutput {
+export interface KafkaTransformOutput {
   readonly topic: string
   /** By key where it is not given, as Java's default partitioner does. */
   readonly partition?: number
@@ -29,7 +29,7 @@ export interface TransformOutput {
   readonly timestampMs?: number
 }
 
-export function toInput(record: LogRecord, topic: string, partition: number): TransformInputRecord {
+export function toInput(record: LogRecord, topic: string, partition: number): KafkaTransformInput {
   const { body, headers, properties, key, at } = record
   return {
     topic,
@@ -37,12 +37,12 @@ export function toInput(record: LogRecord, topic: string, partition: number): Tr
     offset: Number(at),
     key: keyBytes(key),
     value: properties.tombstone === true ? null : body,
-    headers: headers as TransformInputRecord['headers'],
+    headers: headers as KafkaTransformInput['headers'],
     timestampMs: properties.timestampMs ?? 0,
   }
 }
 
-export function toOutgoing(output: TransformOutput, input: TransformInputRecord): TopicRecord {
+export function toOutgoing(output: KafkaTransformOutput, input: KafkaTransformInput): TopicRecord {
   const { topic, partition, key = null, value, headers = {}, timestampMs = input.timestampMs } = output ?? {}
   if (typeof topic !== 'string' || topic === '' || !isContent(value) || !isContent(key)) {
     throw new OncewardError(
@@ -62,7 +62,7 @@ export function toOutgoing(output: TransformOutput, input: TransformInputRecord)
 
 /** The record as it was, with why it is there and where it came from. Its time is now: retention must not take it for old. */
 export function toDeadLetter(
-  input: TransformInputRecord,
+  input: KafkaTransformInput,
   error: unknown,
   to: { readonly topic: string; readonly group: string },
 ): TopicRecord {

@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
+import type { Member } from './client/kafka-client.ts'
 import type { TopicRecord } from './client/producer.ts'
-import { TransactionalProducer } from './client/transactions.ts'
+import { type ConsumedOffset, type GroupMember, TransactionalProducer } from './client/transactions.ts'
 import { WireClient } from './client/wire-client.ts'
+import { ExclusiveTransactions } from './exclusive-transactions.ts'
 import { settingsOf, type TopicOptions, topic } from './topic.ts'
 import { type InputBatch, TransformInput } from './transform-input.ts'
 import {
-  type TransformInputRecord,
-  type TransformOutput,
+  type KafkaTransformInput,
+  type KafkaTransformOutput,
   toDeadLetter,
   toOutgoing,
 } from './transform-records.ts'
@@ -36,8 +37,8 @@ export interface KafkaTransformOptions
   readonly instance?: string
   /** From a record to what follows from it: pure, because it may run again. Records of a partition come in order, one at a time. */
   readonly map: (
-    record: TransformInputRecord,
-  ) => readonly TransformOutput[] | Promise<readonly TransformOutput[]>
+    record: KafkaTransformInput,
+  ) => readonly KafkaTransformOutput[] | Promise<readonly KafkaTransformOutput[]>
   /** Where records go on which `map` throws, in the same transaction. Without one the transform halts and commits nothing. */
   readonly deadLetter?: string
   /** Records in one transaction at most. Default 1000. A transaction costs about 20 ms, however many it holds. */
@@ -67,9 +68,6 @@ export function createKafkaTransform(options: KafkaTransformOptions): KafkaTrans
   return new Transform(options)
 }
 
-const retryDelayMs = 200
-/** Fenced so often in a row, it is no time-out: another process runs under our name. */
-const fencesMax = 3
 const halting: readonly OncewardError['code'][] = [
   'configuration',
   'consumer_halted',
@@ -93,11 +91,11 @@ class Transform implements KafkaTransform {
   readonly #connections: KafkaConnections
   readonly #client: WireClient
   readonly #producer: TransactionalProducer
+  readonly #transactions: ExclusiveTransactions
   readonly #done = Promise.withResolvers<void>()
   readonly #stopping = new AbortController()
   readonly #tally = { records: 0, outputs: 0, transactions: 0, aborted: 0 }
   #input: TransformInput | null = null
-  #fences = 0
   #failure: OncewardError | null = null
 
   constructor(options: KafkaTransformOptions) {
@@ -114,6 +112,12 @@ class Transform implements KafkaTransform {
       ...(options.transactionTimeoutMs !== undefined && {
         transactionTimeoutMs: options.transactionTimeoutMs,
       }),
+    })
+    this.#transactions = new ExclusiveTransactions(this.#producer, {
+      log: this.#log,
+      stopping: this.#stopping.signal,
+      onRival: () => this.#halt(rivalled(options)),
+      onRefused: error => this.#halt(error),
     })
     this.#done.promise.catch(() => {})
   }
@@ -136,6 +140,7 @@ class Transform implements KafkaTransform {
         settings: this.#settings,
         partitions: partitions.length,
         log: this.#log,
+        begin: (member, offsets) => this.#begin(member, offsets),
         onHalt: error => this.#halt(error),
       })
       void this.#run(this.#input).catch(error => {
@@ -159,13 +164,7 @@ class Transform implements KafkaTransform {
     for (;;) {
       const batch = await input.next(this.#options.batchMax ?? 1_000)
       if (batch === null) break
-      let committed = false
-      try {
-        committed = await this.#transact(batch, input)
-        this.#fences = 0
-      } catch (error) {
-        await this.#recover(error)
-      }
+      const committed = await this.#settle(batch, input)
       input.conclude(batch, committed)
       if (!committed && !this.#stopping.signal.aborted) {
         this.#tally.aborted++
@@ -175,15 +174,27 @@ class Transform implements KafkaTransform {
     await this.#close()
   }
 
-  /** True when all of it is committed; false when a partition went before the offsets were sent. */
-  async #transact(batch: InputBatch, input: TransformInput): Promise<boolean> {
-    const outputs: TopicRecord[] = []
-    for (const record of batch.records) outputs.push(...(await this.#apply(record)))
+  /** The function runs before the transaction is opened, which then stands for milliseconds. */
+  async #settle(batch: InputBatch, input: TransformInput): Promise<boolean> {
+    try {
+      const outputs: TopicRecord[] = []
+      for (const record of batch.records) outputs.push(...(await this.#apply(record)))
+      return await this.#transactions.run(() => this.#transact(batch, outputs, input))
+    } catch (error) {
+      if (halting.includes(codeOf(error))) this.#halt(error)
+      return false
+    }
+  }
+
+  /** True when all of it is committed; false when a partition of it is another's by now. */
+  async #transact(
+    batch: InputBatch,
+    outputs: readonly TopicRecord[],
+    input: TransformInput,
+  ): Promise<boolean> {
     if (!input.isOurs(batch)) return false
     if (outputs.length > 0) await this.#producer.send(outputs)
-    const { id: memberId, epoch: generation } = batch.member
-    const { group: groupId, instance: instanceId } = this.#settings
-    await this.#producer.sendOffsets({ groupId, generation, memberId, instanceId }, batch.offsets)
+    await this.#producer.sendOffsets(this.#memberOf(batch.member), batch.offsets)
     if (!input.isOurs(batch)) {
       await this.#producer.abort()
       return false
@@ -195,7 +206,20 @@ class Transform implements KafkaTransform {
     return true
   }
 
-  async #apply(record: TransformInputRecord): Promise<readonly TopicRecord[]> {
+  async #begin(member: Member, offsets: readonly ConsumedOffset[]): Promise<void> {
+    await this.#transactions.run(async () => {
+      if (!member.live) throw new Error('not a member of the group any more')
+      await this.#producer.sendOffsets(this.#memberOf(member), offsets)
+      await this.#producer.commit()
+    })
+  }
+
+  #memberOf({ id: memberId, epoch: generation }: Member): GroupMember {
+    const { group: groupId, instance: instanceId } = this.#settings
+    return { groupId, generation, memberId, instanceId }
+  }
+
+  async #apply(record: KafkaTransformInput): Promise<readonly TopicRecord[]> {
     const { map, deadLetter, group } = this.#options
     try {
       return (await map(record)).map(output => toOutgoing(output, record))
@@ -207,24 +231,6 @@ class Transform implements KafkaTransform {
         `The function failed on ${name}/${partition}@${offset}: ${errorText(error, 500)}. Nothing of it is visible or committed. Correct the function, or name a \`deadLetter\` topic, and start again.`,
         { cause: error },
       )
-    }
-  }
-
-  /** Leaves the producer ready, or the transform halted. */
-  async #recover(error: unknown): Promise<void> {
-    const code = error instanceof OncewardError ? error.code : 'consumer_halted'
-    this.#log.warn('transaction not committed; its records are read again', { reason: errorText(error, 500) })
-    if (halting.includes(code)) this.#halt(error)
-    if (code === 'producer_fenced' && ++this.#fences >= fencesMax) this.#halt(rivalled(this.#options))
-    while (this.#producer.state !== 'ready') {
-      try {
-        if (this.#producer.state === 'lost') await this.#producer.start()
-        else await this.#producer.abort()
-      } catch (again) {
-        if (again instanceof OncewardError && again.code === 'configuration') this.#halt(again)
-        if (this.#stopping.signal.aborted) return
-        await sleep(retryDelayMs, undefined, { signal: this.#stopping.signal }).catch(() => {})
-      }
     }
   }
 
@@ -248,6 +254,10 @@ class Transform implements KafkaTransform {
     if (this.#failure === null) this.#done.resolve()
     else this.#done.reject(this.#failure)
   }
+}
+
+function codeOf(error: unknown): OncewardError['code'] {
+  return error instanceof OncewardError ? error.code : 'consumer_halted'
 }
 
 function rivalled({ instance, group }: KafkaTransformOptions): OncewardError {

@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { LogOptions, Loss, Position } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
-import type { LogSubscription } from '../log/log-subscription.ts'
+import type { LogRecord, LogSubscription } from '../log/log-subscription.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import { Credit } from './credit.ts'
 import { decidePosition, recordsLost } from './decide-position.ts'
@@ -8,7 +9,7 @@ import type { OffsetTeller } from './offset-teller.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { toRecords } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
-import { giveCredit, queryStats, subscribe } from './wire/commands.ts'
+import { giveCredit, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 import { code, StreamRefusal } from './wire/frame.ts'
 import { within } from './within.ts'
@@ -31,6 +32,8 @@ export interface ReaderOptions {
 
 /** The broker gives up on a consumer that does not answer within a minute. */
 const revokeTimeoutMs = 20_000
+const lostTimeoutMs = 3_000
+const standAsideMs = 1_000
 
 /**
  * Reads one partition on one connection.
@@ -84,9 +87,25 @@ export class PartitionReader {
     }
   }
 
-  /** The connection has ended: hands the partition back. Never rejects. */
+  /** The connection has ended: hands the partition back. Another process may have it already, so nothing is waited for long. Never rejects. */
   end(reason: string): Promise<void> {
-    return this.#next(() => this.#stepDown(reason))
+    return this.#next(() => this.#stepDown(reason, lostTimeoutMs))
+  }
+
+  /**
+   * The store says that another process owns the partition: lets the broker give it away. Stands by again after a while, so that whoever
+   * took it is the active one by then. Never rejects.
+   */
+  release(): Promise<void> {
+    this.#progress = null
+    this.#held = null
+    const { connection } = this.#options
+    return this.#next(async () => {
+      await unsubscribe(connection, this.#id)
+      this.#options.onRevoked('the store says that another process owns it')
+      await delay(standAsideMs, undefined, { ref: false })
+      if (connection.live) await this.start()
+    })
   }
 
   /** Called when there may be room again. */
@@ -179,12 +198,12 @@ export class PartitionReader {
     this.#options.subscription.own(progress)
   }
 
-  async #stepDown(reason: string): Promise<void> {
+  async #stepDown(reason: string, timeoutMs = revokeTimeoutMs): Promise<void> {
     const { partition, subscription, log, teller } = this.#options
     if (this.#progress === null) return
     subscription.stop(partition)
-    await within(revokeTimeoutMs, log.onRevoke([partition]))
-    await within(revokeTimeoutMs, teller.flush())
+    await within(timeoutMs, log.onRevoke([partition]))
+    await within(timeoutMs, teller.flush())
     this.#progress = null
     this.#held = null
     subscription.drop(partition)
@@ -241,7 +260,7 @@ export class PartitionReader {
   #offer(chunk: Chunk): void {
     const { partition, handedOver, subscription } = this.#options
     const before = handedOver.get(partition) ?? 0
-    const records = toRecords(chunk, partition, this.#readOn, before)
+    const records = readRecords(chunk, partition, this.#readOn, before)
     this.#readOn = Math.max(this.#readOn, chunk.firstOffset + chunk.records)
     handedOver.set(partition, Math.max(before, this.#readOn))
     if (records.length > 0) subscription.offer(this.#progress!, records, records.at(-1)!.next)
@@ -274,6 +293,20 @@ export class PartitionReader {
     while (held.length > 0 && this.#held === null) this.#read(held.shift()!)
     if (this.#held !== null) (this.#held as Chunk[]).push(...held)
     this.topUp()
+  }
+}
+
+/** Its sum was right, so it was written like this and trying again cannot help. */
+function readRecords(chunk: Chunk, partition: string, from: number, handedOver: number): LogRecord[] {
+  try {
+    return toRecords(chunk, partition, from, handedOver)
+  } catch (error) {
+    if (error instanceof OncewardError) throw error
+    throw new OncewardError(
+      'configuration',
+      `${partition}: the chunk at offset ${chunk.firstOffset} cannot be taken apart (${errorText(error, 200)}). Nothing of it was handed over or settled. Find out which publisher wrote it, and begin after it under another group if it must be left out.`,
+      { cause: error },
+    )
   }
 }
 

@@ -21,7 +21,7 @@ export interface SessionOptions {
   readonly onEvent: (event: SourceEvent) => void
 }
 
-const lookEveryMs = 5_000
+const lookEveryMs = 1_000
 
 /**
  * The connections of one try, and a reader per partition. It ends as a whole: with the first connection that ends, a stream that moved or
@@ -67,6 +67,10 @@ export class StreamSession {
 
   topUp(): void {
     for (const { reader } of this.#readers.values()) reader.topUp()
+  }
+
+  release(partitions: readonly string[]): void {
+    for (const partition of partitions) void this.#readers.get(partition)?.reader.release()
   }
 
   /** Cuts every connection now. */

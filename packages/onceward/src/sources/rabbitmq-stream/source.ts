@@ -86,7 +86,7 @@ class StreamDriver implements LogDriver {
       connectionOf: partition => this.#session?.connectionOf(partition) ?? null,
     })
     this.subscription = new StreamSubscription(options, this, partitions =>
-      this.#session?.cut(`the store says that ${partitions.join(', ')} has another owner`),
+      this.#session?.release(partitions),
     )
   }
 
@@ -176,7 +176,7 @@ class StreamDriver implements LogDriver {
   }
 }
 
-/** Gives the connection up when the store says no: the broker still thinks that we are the active one. */
+/** Lets go of a partition when the store says no: the broker still thinks that we are the active one. */
 class StreamSubscription extends LogSubscription {
   readonly #onDisowned: (partitions: readonly string[]) => void
 

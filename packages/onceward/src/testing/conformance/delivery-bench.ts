@@ -81,6 +81,13 @@ export class DeliveryBench<Tx> {
     )
   }
 
+  /** To the partition of a log that has this index. */
+  publishTo(partition: number, ...jobs: readonly Job[]): Promise<void> {
+    return this.publishRaw(
+      ...jobs.map(job => ({ body: Buffer.from(JSON.stringify(job)), key: job.key ?? null, partition })),
+    )
+  }
+
   publishRaw(...messages: readonly PublishedMessage[]): Promise<void> {
     return this.queue.publish(messages)
   }

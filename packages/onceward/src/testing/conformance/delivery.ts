@@ -3,6 +3,7 @@ import { DeliveryBench } from './delivery-bench.ts'
 import { deliveryDuplicateCases } from './delivery-duplicate-cases.ts'
 import { deliveryFailureCases } from './delivery-failure-cases.ts'
 import { deliveryLifecycleCases } from './delivery-lifecycle-cases.ts'
+import { deliveryLogCases } from './delivery-log-cases.ts'
 import { deliveryOrderCases } from './delivery-order-cases.ts'
 import { deliveryUnreadableCases } from './delivery-unreadable-cases.ts'
 import { missingSourceFeature, type SourceFactory, type SourceFeature } from './source.ts'
@@ -26,6 +27,7 @@ export function deliveryConformance<Tx>(name: string, { source, store }: Deliver
       ...deliveryOrderCases,
       ...deliveryUnreadableCases,
       ...deliveryLifecycleCases,
+      ...deliveryLogCases,
     ],
     open: async needs => {
       const queue = await source.create({ keyOrder: needs.includes('key order') })

@@ -109,6 +109,7 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
       await until('some are settled', () => settled.length > 10)
       await second!.use(bench.openAnother({ inFlightMax: 20, log: { onRevoke: () => second!.idle() } }))
       const other = second!.consume()
+      await until('both have a share', () => second!.owns)
       for (const index of indexes) await bench.publishTo(index, ...numbered(60, `q${index}-`))
       await until('all are settled', () => settled.length >= indexes.length * 120)
       await Promise.all(shares.map(share => share.close()))
@@ -170,6 +171,10 @@ class Share {
 
   async use(subscription: Promise<OpenSubscription>): Promise<void> {
     this.#subscription = await subscription
+  }
+
+  get owns(): boolean {
+    return this.#subscription!.events.some(({ kind }) => kind === 'assigned')
   }
 
   async consume(): Promise<void> {

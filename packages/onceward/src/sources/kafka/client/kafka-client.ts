@@ -15,8 +15,15 @@ export interface KafkaClient {
   bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, Bounds>>
   /** Offsets of a moment; the end of the partition when all its records are older. */
   offsetsSince(partitions: readonly number[], timestampMs: number): Promise<ReadonlyMap<number, number>>
-  /** What the group has committed, once no transaction is about to change it. A partition without an entry has nothing. */
-  committed(partitions: readonly number[], member: Member): Promise<ReadonlyMap<number, CommittedOffset>>
+  /**
+   * What the group has committed, once no transaction is about to change it, unless those are to be ignored. A partition without an entry
+   * has nothing.
+   */
+  committed(
+    partitions: readonly number[],
+    member: Member,
+    options?: { readonly pending: 'ignored' },
+  ): Promise<ReadonlyMap<number, CommittedOffset>>
   /** One attempt. Never rejects. */
   commit(offsets: readonly OffsetToCommit[], member: Member): Promise<CommitAnswer>
   /** Joins the group and stays in it until `leave`. */

@@ -68,10 +68,11 @@ export class WireClient implements KafkaClient {
   async committed(
     partitions: readonly number[],
     member: Member,
+    options?: { readonly pending: 'ignored' },
   ): Promise<ReadonlyMap<number, CommittedOffset>> {
     for (;;) {
       try {
-        return await this.#askCommitted(partitions, member)
+        return await this.#askCommitted(partitions, member, options === undefined)
       } catch (error) {
         const { name } = troubleOf(error)
         const passes = name === 'UNSTABLE_OFFSET_COMMIT' || name === 'STALE_MEMBER_EPOCH'
@@ -135,6 +136,7 @@ export class WireClient implements KafkaClient {
   async #askCommitted(
     partitions: readonly number[],
     member: Member,
+    requireStable: boolean,
   ): Promise<ReadonlyMap<number, CommittedOffset>> {
     const { group, topic, protocol } = this.#settings
     const asMember =
@@ -143,7 +145,7 @@ export class WireClient implements KafkaClient {
         : { memberId: member.id, memberEpoch: member.epoch }
     const topics = [{ name: topic, partitionIndexes: [...partitions] }]
     const { groups } = await this.#connections.atCoordinator('group', group, 'commit', connection =>
-      offsetFetchV9.api.async(connection, [{ groupId: group, ...asMember, topics }], true),
+      offsetFetchV9.api.async(connection, [{ groupId: group, ...asMember, topics }], requireStable),
     )
     const found = groups[0]?.topics.flatMap(one => one.partitions) ?? []
     return new Map(

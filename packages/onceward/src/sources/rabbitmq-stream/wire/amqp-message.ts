@@ -99,18 +99,18 @@ function toProperties(
   const to: { -readonly [Name in keyof DeliveryProperties]: DeliveryProperties[Name] } = { timestampMs }
   if (annotations !== none) {
     const type = annotations['x-basic-type']
-    const appId = annotations['x-basic-app-id']
     if (typeof type === 'string') to.type = type
-    if (typeof appId === 'string') to.appId = appId
   }
   if (fields.length === 0) return to
-  const [messageId, , , subject, , correlationId, contentType, contentEncoding, , createdMs] = fields
+  const [messageId, , , subject, , correlationId, contentType, contentEncoding, , createdMs, groupId] = fields
   if (isPresent(messageId)) to.messageId = toText(messageId)
   if (isPresent(correlationId)) to.correlationId = toText(correlationId)
   if (typeof subject === 'string' && to.type === undefined) to.type = subject
   if (isPresent(contentType)) to.contentType = toText(contentType)
   if (isPresent(contentEncoding)) to.contentEncoding = toText(contentEncoding)
   if (typeof createdMs === 'number') to.timestampMs = createdMs
+  // Where the broker puts the app id of a record that came through an exchange.
+  if (typeof groupId === 'string' && 'x-exchange' in annotations) to.appId = groupId
   return to
 }
 

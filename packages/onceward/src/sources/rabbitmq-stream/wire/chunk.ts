@@ -61,7 +61,7 @@ export function eachRecord(
     const next = at + 11 + frame.readUInt32BE(at + 7)
     if (offset + records > from) {
       const packed = frame.subarray(at + 11, next)
-      const bytes = unpack((first & 0x70) >> 4, packed, frame.readUInt32BE(at + 3))
+      const bytes = unpack((first & 0x70) >> 4, packed)
       eachPacked(bytes, records, offset, from, onRecord)
     }
     offset += records
@@ -84,13 +84,13 @@ function eachPacked(
   }
 }
 
-const unpackedBytesMax = 256 * 1024 * 1024
+/** Some clients write a wrong unpacked size beside the batch, so only this bounds it. */
+const maxOutputLength = 256 * 1024 * 1024
 const names = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
 
 /** A sub-batch as it was before its publisher packed it. Snappy and LZ4 are not among what Node can read. */
-function unpack(method: number, packed: Buffer, bytes: number): Buffer {
+function unpack(method: number, packed: Buffer): Buffer {
   if (method === 0) return packed
-  const maxOutputLength = Math.min(Math.max(bytes, 1), unpackedBytesMax)
   if (method === 1) return gunzipSync(packed, { maxOutputLength })
   if (method === 4 && typeof zstdDecompressSync === 'function')
     return zstdDecompressSync(packed, { maxOutputLength })
