@@ -11,10 +11,10 @@ export interface BrokerAccess {
   readonly pool: SqlPool
   /** RabbitMQ's address, when the declaration carries none. */
   readonly rabbitmqUrl?: string | undefined
+  /** Kafka's bootstrap list, when the declaration carries none. */
+  readonly kafkaBootstrap?: string | undefined
   /** The address of RabbitMQ's stream protocol, when the declaration carries none. */
   readonly rabbitmqStreamUrl?: string | undefined
-  /** Kafka's brokers, when the declaration names none. */
-  readonly kafkaBootstrap?: string | undefined
   readonly world: Surroundings
 }
 
@@ -32,14 +32,16 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
       return openPostgres(declaration, access)
     case 'rabbitmq':
       return openRabbit(declaration, access)
-    case 'rabbitmq-stream':
-      return openRabbitStream(declaration, access)
     case 'kafka':
       return openKafka(declaration, access)
+    case 'rabbitmq-stream':
+      return openRabbitStream(declaration, access)
+    case 'file':
+      return openFile(declaration, access)
     default:
       throw new OncewardError(
         'configuration',
-        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream and kafka. Nothing was started.`,
+        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream, kafka and file. Nothing was started.`,
       )
   }
 }
@@ -109,4 +111,20 @@ function importRabbit() {
       { cause },
     )
   })
+}
+
+async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess): Promise<Broker> {
+  const { createFileSource } = await import('../sources/file/index.ts')
+  const refuse = () =>
+    Promise.reject(
+      new OncewardError(
+        'configuration',
+        'A file cannot take dead letters: they stay in the store. Take failure.deadLetter out of the contract. Nothing was started.',
+      ),
+    )
+  return {
+    source: createFileSource(declaration as never, { world }),
+    ensureQueue: refuse,
+    openPublisher: refuse,
+  }
 }

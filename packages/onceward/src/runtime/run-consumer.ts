@@ -17,10 +17,9 @@ export interface RunOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
+  readonly kafkaBootstrap?: string | undefined
   /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
   readonly rabbitmqStreamUrl?: string | undefined
-  /** `host:port`, several separated by commas. */
-  readonly kafkaBootstrap?: string | undefined
   /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
   readonly mode?: Mode
   /** Default all three. */
@@ -200,5 +199,10 @@ function running(
       for (const cancel of cancels) cancel()
     })
   }
+  // A source that was declared to end ends the consumer; the others have nothing to wait for then.
+  consumer?.finished.then(
+    () => void drain(),
+    () => {},
+  )
   return { consumer, leave, finished, drain }
 }

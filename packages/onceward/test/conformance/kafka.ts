@@ -1,10 +1,14 @@
 import type { TestContext } from 'node:test'
 import { Admin } from '@platformatic/kafka'
+import type { Source } from 'onceward'
 import { createKafkaSource, topic } from 'onceward/kafka'
-import type { PublishedMessage, SourceFactory } from 'onceward/testing'
-import { openKafka, randomName, type TestRecord } from '../kafka/fixture.ts'
+import { logOptions, type PublishedMessage, type SourceFactory } from 'onceward/testing'
+import type { LogOptions } from '../../src/contracts/source.ts'
+import { openKafka, type TestRecord } from '../kafka/fixture.ts'
 import { startKafkaProxy } from '../kafka/kafka-proxy.ts'
 import { kafkaBootstrap, skipWithout } from '../services/services.ts'
+
+const tester = logOptions().consumer
 
 /** A topic of four partitions and a group of its own, reached through a proxy that can be cut. */
 export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'): Promise<SourceFactory> {
@@ -19,9 +23,16 @@ export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'):
       const kafka = await openKafka(scope)
       const proxy = await startKafkaProxy(scope, bootstrap)
       const name = await kafka.createTopic({ partitions: 4, configs: { 'max.message.bytes': '2000000' } })
-      const group = randomName('conformance')
-      const declaration = topic(name, { group, protocol, start: 'earliest', sessionTimeoutMs: 10_000 })
-      const create = () => createKafkaSource(declaration, { bootstrap: proxy.bootstrap })
+      /** As the default has it, by name and generation, but not shared with whoever else tests on this broker. */
+      const groupOf = (consumer: LogOptions['consumer']) => `${name}.${consumer.name}.${consumer.generation}`
+      const declaration = topic(name, { protocol, start: 'earliest', sessionTimeoutMs: 10_000 })
+      const create = (): Source => ({
+        ...createKafkaSource(declaration),
+        open: options => {
+          const grouped = { ...declaration, group: groupOf(options.log.consumer) }
+          return createKafkaSource(grouped, { bootstrap: proxy.bootstrap }).open(options)
+        },
+      })
       const partitions = [0, 1, 2, 3].map(partition => `${name}/${partition}`)
       const end = (partition: string) => kafka.endOffset(name, partitions.indexOf(partition))
       return {
@@ -30,14 +41,15 @@ export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'):
         partitions,
         publish: async messages => void (await kafka.produce(name, messages.map(toRecord))),
         countFrom: async (partition, cursor) => (await end(partition)) - Number(cursor ?? 0),
-        committed: async partition => {
-          const offset = (await kafka.committed(group, name)).get(partitions.indexOf(partition))
+        committed: async (partition, consumer) => {
+          const offsets = await kafka.committed(groupOf(consumer), name)
+          const offset = offsets.get(partitions.indexOf(partition))
           return offset === undefined ? null : String(offset)
         },
         loseRecords: async (partition, keep) =>
           kafka.deleteRecords(name, partitions.indexOf(partition), (await end(partition)) - keep),
         recreate: () => kafka.recreateTopic(name, { partitions: 4 }),
-        forgetPositions: () => forget(bootstrap, group, name),
+        forgetPositions: () => forget(bootstrap, groupOf(tester), name),
         disconnect: async () => proxy.cut(),
         close: async () => {
           for (const hook of hooks.toReversed()) await hook()

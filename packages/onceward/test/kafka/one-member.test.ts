@@ -4,7 +4,10 @@ import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
 import { randomName } from './fixture.ts'
+import { startKafkaProxy } from './kafka-proxy.ts'
 import { numbered, openCluster, openReader, texts } from './reader.ts'
+
+const fetchKey = 1
 
 describe('one member of a Kafka group', await skipWithout('kafka'), () => {
   test('hands over what a record carries, with its place in the log', async t => {
@@ -37,6 +40,25 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     assert.equal(deleted!.key, 'base64://4=')
     assert.equal(empty!.properties.tombstone, undefined, 'an empty value is no tombstone')
     assert.notEqual(empty!.key, 'base64:/w==', 'a text that looks marked is marked itself')
+  })
+
+  test('asks about an idle topic with one request at a time, whatever it read before', async t => {
+    const kafka = await openCluster(t)
+    const proxy = await startKafkaProxy(t, kafka.bootstrap)
+    const name = await kafka.createTopic({ partitions: 4 })
+    const fetches: number[] = []
+    proxy.onRequest(apiKey => void (apiKey === fetchKey && fetches.push(performance.now())))
+    await kafka.produce(
+      name,
+      numbered(4).map((value, partition) => ({ value, partition })),
+    )
+    const reader = await openReader(kafka, name, { bootstrap: proxy.bootstrap })
+    await reader.take(4)
+    const readMs = performance.now()
+    await until('a second passes with a few requests', () => {
+      const sinceMs = performance.now() - 1_000
+      return sinceMs > readMs && fetches.filter(atMs => atMs > sinceMs).length <= 4
+    })
   })
 
   test('commits what is settled and goes on there after a restart', async t => {
@@ -84,14 +106,22 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     const reader = await openReader(kafka, name, { open: { inFlightMax: 10 } })
     const stuck = await reader.take(5)
     assert.ok(stuck.every(({ partition }) => partition === `${name}/0`))
+    const flown: string[] = []
     for (let round = 0; round < 20; round++) {
       await kafka.produce(name, [{ value: `flows${round}`, partition: 1 }])
-      const [delivery] = await reader.take(1)
-      assert.equal(delivery!.body.toString(), `flows${round}`)
-      await reader.subscription.settle([delivery!])
+      while (flown.length === round) {
+        const [delivery] = await reader.take(1)
+        if (delivery!.partition === `${name}/0`) stuck.push(delivery!)
+        else {
+          flown.push(delivery!.body.toString())
+          await reader.subscription.settle([delivery!])
+        }
+      }
     }
+    assert.deepEqual(flown, numbered(20, 'flows'))
+    assert.ok(stuck.length < 10, 'one place is left for the others')
     await reader.subscription.settle(stuck)
-    assert.equal((await reader.take(1))[0]!.body.toString(), 'stuck5')
+    assert.equal((await reader.take(1))[0]!.body.toString(), `stuck${stuck.length}`)
   })
 
   test('settling before the effect resolves when the broker has it', async t => {

@@ -73,9 +73,12 @@ async function byHand(): Promise<void> {
 }
 
 async function source(): Promise<void> {
-  const subscription = await createStreamSource(stream(name, { start: 'first', group: randomBytes(4).toString('hex') }), {
-    url,
-  }).open({ inFlightMax: 5_000, inFlightBytesMax: 64e6, onEvent: () => {}, log: logOptions() })
+  const subscription = await createStreamSource(
+    stream(name, { start: 'first', group: randomBytes(4).toString('hex') }),
+    {
+      url,
+    },
+  ).open({ inFlightMax: 5_000, inFlightBytesMax: 64e6, onEvent: () => {}, log: logOptions() })
   for (let count = 0; count < records; ) {
     const batch = await subscription.receive(500)
     count += batch.length

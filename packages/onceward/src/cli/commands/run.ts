@@ -38,8 +38,8 @@ export function runCommand(): Command {
         const running = await runConsumer(consumer, {
           databaseUrl: database.url,
           rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
-          rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
           kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
+          rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
           environment: process.env.ONCEWARD_ENVIRONMENT,
           mode: flags.mode,
           ...(flags.part && { parts: flags.part }),

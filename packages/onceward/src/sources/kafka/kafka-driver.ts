@@ -54,7 +54,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly #take: TakeOptions
   readonly #leases = new Map<number, Lease>()
   /** What the group gave us, and the taking that is under way for it. */
-  readonly #claims = new Map<number, { readonly member: Member }>()
+  readonly #claims = new Map<number, Claim>()
   readonly #committer: Committer
   readonly #fetcher: Fetcher
   readonly #membership: Membership
@@ -84,7 +84,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
       partitions: options.partitions,
       fetcher: this.#fetcher,
       leases: () => [...this.#leases.values()].filter(({ progress }) => this.wants(progress)),
-      unread: () => [...this.#claims.keys()].filter(partition => !this.#leases.has(partition)),
+      unread: () => this.#unread(),
       onStall: (reason, isWorse) => this.#rebuild(reason, isWorse),
       onPartitions: (before, after) => this.#onPartitions(before, after),
     })
@@ -122,7 +122,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   // ── what the group says ──
 
   onAssigned(partitions: readonly number[], member: Member): void {
-    const claim = { member }
+    const claim = { member, isTaking: true }
     for (const partition of partitions) this.#claims.set(partition, claim)
     void this.#own(partitions, claim)
   }
@@ -159,7 +159,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   onRefused(error: OncewardError): void {
-    this.subscription.fail(error)
+    this.#halt(error)
   }
 
   // ── what the log says ──
@@ -220,7 +220,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     )
   }
 
-  async #own(partitions: readonly number[], claim: { readonly member: Member }): Promise<void> {
+  async #own(partitions: readonly number[], claim: Claim): Promise<void> {
+    claim.isTaking = true
+    await this.#takeAndPlace(partitions, claim)
+    claim.isTaking = false
+  }
+
+  async #takeAndPlace(partitions: readonly number[], claim: Claim): Promise<void> {
     const ours = () => partitions.filter(partition => this.#claims.get(partition) === claim)
     const { member } = claim
     while (ours().length > 0 && member.live && this.#closing === null) {
@@ -228,15 +234,14 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
         const taken = await takePartitions(this.#take, ours(), member)
         return await this.#place(taken, claim)
       } catch (error) {
-        if (error instanceof OncewardError && error.code === 'configuration')
-          return this.subscription.fail(error)
+        if (error instanceof OncewardError && error.code === 'configuration') return this.#halt(error)
         this.#options.log.warn('partitions not taken yet', { reason: errorText(error, 300) })
         await sleep(takeRetryMs)
       }
     }
   }
 
-  async #place(taken: readonly TakenPartition[], claim: { readonly member: Member }): Promise<void> {
+  async #place(taken: readonly TakenPartition[], claim: Claim): Promise<void> {
     const losses = taken.flatMap(({ decision }) => (decision.kind === 'lost' ? [decision.loss] : []))
     if (losses.length > 0) return this.#declare(losses)
     if (taken.some(({ decision }) => decision.kind === 'unstarted')) throw unstarted(this.#settings)
@@ -290,12 +295,29 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     } catch (error) {
       this.#options.log.error('a loss could not be written down', { reason: errorText(error, 300) })
     }
-    this.subscription.fail(lossError(losses))
+    this.#halt(lossError(losses))
+  }
+
+  #halt(error: OncewardError): void {
+    this.#watchdog.close()
+    this.subscription.fail(error)
+  }
+
+  /** Ours by the group, and nobody reads it here: it is still being taken, or the store said that it is another's. */
+  #unread(): number[] {
+    return [...this.#claims.keys()].filter(partition => this.#leases.get(partition)?.progress.live !== true)
   }
 
   #rebuild(reason: string, isWorse: boolean): void {
     this.#warned.delete(reason)
     this.onWarning(reason)
+    for (const partition of this.#unread()) {
+      const claim = this.#claims.get(partition)!
+      if (claim.isTaking) continue
+      this.#fetcher.remove(partition)
+      this.#leases.delete(partition)
+      void this.#own([partition], claim)
+    }
     this.#fetcher.restart()
     if (isWorse) this.#membership.rejoin(reason)
   }
@@ -315,6 +337,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     await within(lastCommitMs, this.#membership.leave())
     await this.#options.client.close()
   }
+}
+
+/** A partition the group gave us. */
+interface Claim {
+  readonly member: Member
+  /** Its position is being found out. */
+  isTaking: boolean
 }
 
 function standing({ incarnation, position }: PartitionProgress): Position {
