@@ -11,7 +11,11 @@ const projection = (scene: Scene, table = 'case_projection') =>
   scene.rows(`select case_id, version::int, state, event_id, moves from ${table} order by 1`)
 const notes = (scene: Scene) => scene.rows('select event_id, kind, found::int from case_note order by 1')
 
-describe('case projection over Kafka', await skipWithout('postgres', 'kafka'), () => {
+describe('case projection over Kafka', {
+  // The killed ones are waited for a session long: side by side.
+  concurrency: 4,
+  ...(await skipWithout('postgres', 'kafka')),
+}, () => {
   it('is what its contract page says', () => {
     const page = readFileSync(new URL('CONTRACT.md', import.meta.url), 'utf8')
     const line = (name: string) => new RegExp(`^\\| ${name} \\| (.*) \\|$`, 'm').exec(page)?.[1]

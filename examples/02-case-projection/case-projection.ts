@@ -10,7 +10,7 @@ export function caseProjection(settings: Settings) {
     owner: 'case platform team',
     risk: 'projection',
     source: topic(settings.topic, {
-      group: `case-projection-v${settings.generation}`,
+      group: `${settings.group}-v${settings.generation}`,
       start: 'earliest',
       sessionTimeoutMs: settings.sessionTimeoutMs,
     }),

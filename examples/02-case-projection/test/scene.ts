@@ -25,7 +25,7 @@ export async function openScene(t: TestContext) {
   })
   const topic = await kafka.createTopic({ name: randomName('case-events'), partitions: 3 })
   const deadLetters = await kafka.createTopic({ name: `${topic}-dlq` })
-  const settings: Settings = { topic, deadLetters, generation: 1, sessionTimeoutMs: 6_000 }
+  const settings: Settings = { topic, deadLetters, group: topic, generation: 1, sessionTimeoutMs: 6_000 }
   const access = { databaseUrl: database.url, kafkaBootstrap: kafka.bootstrap }
   await migrate(pool)
   await pool.query(readFileSync(new URL('../tables.sql', import.meta.url), 'utf8'))
@@ -70,7 +70,7 @@ export async function openScene(t: TestContext) {
     /** Waits until the group of a generation stands behind everything that was sent. */
     async caughtUp(generation = 1): Promise<void> {
       await until(`generation ${generation} has read ${produced.count} events`, async () => {
-        const told = await kafka.committed(`case-projection-v${generation}`, topic)
+        const told = await kafka.committed(`${settings.group}-v${generation}`, topic)
         return [...told.values()].reduce((sum, offset) => sum + offset, 0) === produced.count
       })
     },

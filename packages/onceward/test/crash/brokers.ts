@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { SourceDeclaration } from 'onceward'
 import { kafkaBootstrap, rabbitmqStreamUrl, rabbitmqUrl } from '../services/services.ts'
+import { fileBroker } from './brokers/file.ts'
 import { kafkaBroker } from './brokers/kafka.ts'
 import { postgresBroker } from './brokers/postgres.ts'
 import { rabbitBroker } from './brokers/rabbitmq.ts'
 import { streamBroker } from './brokers/stream.ts'
 import type { Produced } from './workload.ts'
 
-export type BrokerKind = 'postgres' | 'rabbitmq' | 'kafka' | 'rabbitmq-stream'
+export type BrokerKind = 'postgres' | 'rabbitmq' | 'kafka' | 'rabbitmq-stream' | 'file'
 
-export const brokerKinds: readonly BrokerKind[] = ['postgres', 'rabbitmq', 'kafka', 'rabbitmq-stream']
-export const logs: readonly BrokerKind[] = ['kafka', 'rabbitmq-stream']
+export const brokerKinds: readonly BrokerKind[] = ['postgres', 'rabbitmq', 'kafka', 'rabbitmq-stream', 'file']
+export const logs: readonly BrokerKind[] = ['kafka', 'rabbitmq-stream', 'file']
 
 /** The servers a broker of this kind needs beside PostgreSQL. */
 export const serviceOf = {
@@ -18,12 +19,14 @@ export const serviceOf = {
   rabbitmq: 'rabbitmq',
   kafka: 'kafka',
   'rabbitmq-stream': 'rabbitmq',
+  file: 'postgres',
 } as const satisfies Record<BrokerKind, string>
 
 /** A queue or log on a real broker, seen from outside the engine. */
 export interface TestBroker {
   readonly declaration: SourceDeclaration
-  readonly deadLetter: string
+  /** Null where there is nowhere to send them to. */
+  readonly deadLetter: string | null
   publish(messages: readonly Produced[]): Promise<void>
   /** Messages not settled; meaningful once no consumer is connected. */
   depth(): Promise<number>
@@ -77,5 +80,7 @@ export async function createBroker(kind: BrokerKind, urls: BrokerUrls): Promise<
       return streamBroker(name, urls)
     case 'kafka':
       return kafkaBroker(name)
+    case 'file':
+      return fileBroker(urls.postgres)
   }
 }

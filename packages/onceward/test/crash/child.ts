@@ -11,7 +11,7 @@ export interface WorkerOrders {
   readonly urls?: BrokerUrls
   readonly gatewayUrl: string
   readonly declaration: { kind: string }
-  readonly deadLetter: string
+  readonly deadLetter: string | null
   readonly task: 'consume' | 'migrate'
   readonly parts?: readonly Part[]
   readonly mode?: Mode

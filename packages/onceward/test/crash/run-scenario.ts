@@ -33,7 +33,7 @@ export async function runScenario(
   const armed = { dieAt: { point, hit, witness } }
   const basic = {
     databaseUrl: database.url,
-    deadLetter: '',
+    deadLetter: null,
     declaration: { kind: '' },
     gatewayUrl: '',
   }

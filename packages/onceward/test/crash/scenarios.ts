@@ -13,6 +13,12 @@ export interface CrashScenario {
 
 const consume: CrashScenario = { task: 'consume', hits: [1, 4] }
 
+const relay: CrashScenario = {
+  task: 'consume',
+  hits: [1],
+  without: { file: 'a file takes no dead letters: they stay in the store, and nothing is relayed' },
+}
+
 const leasesNothing = 'only the queue on PostgreSQL leases rows'
 const migratesNothing = 'migrations do not touch the broker'
 
@@ -28,21 +34,31 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'batch.committed': consume,
   'batch.settled': consume,
   'drain.begun': { task: 'drain', hits: [1] },
-  'relay.claimed': { task: 'consume', hits: [1] },
-  'relay.published': { task: 'consume', hits: [1] },
-  'relay.deleted': { task: 'consume', hits: [1] },
+  'relay.claimed': relay,
+  'relay.published': relay,
+  'relay.deleted': relay,
   'dispatch.claimed': consume,
   'dispatch.called': consume,
   'dispatch.recorded': consume,
   'postgres.leased': {
     task: 'consume',
     hits: [1, 2],
-    without: { rabbitmq: leasesNothing, kafka: leasesNothing, 'rabbitmq-stream': leasesNothing },
+    without: {
+      rabbitmq: leasesNothing,
+      kafka: leasesNothing,
+      'rabbitmq-stream': leasesNothing,
+      file: leasesNothing,
+    },
   },
   'migrate.applied': {
     task: 'migrate',
     hits: [1],
-    without: { rabbitmq: migratesNothing, kafka: migratesNothing, 'rabbitmq-stream': migratesNothing },
+    without: {
+      rabbitmq: migratesNothing,
+      kafka: migratesNothing,
+      'rabbitmq-stream': migratesNothing,
+      file: migratesNothing,
+    },
   },
 }
 

@@ -25,7 +25,7 @@ export const tables = `
 
 export interface WorkOptions {
   readonly declaration: SourceDeclaration
-  readonly deadLetter: string
+  readonly deadLetter: string | null
   readonly gatewayUrl: string
   readonly memory?: Memory
   readonly freezeIn?: string
@@ -52,7 +52,12 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
         },
       },
     },
-    failure: { attemptsMax, delayMs: 10, delayMaxMs: 20, deadLetter: options.deadLetter },
+    failure: {
+      attemptsMax,
+      delayMs: 10,
+      delayMaxMs: 20,
+      ...(options.deadLetter !== null && { deadLetter: options.deadLetter }),
+    },
     batch: { sizeMax: 8, deliveriesMax: 16, handlerTimeoutMs: options.handlerTimeoutMs ?? 10_000 },
     async handle({ message, tx, effects }) {
       if (message.kind === 'reject') return reject('not acceptable')
