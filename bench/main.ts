@@ -1,29 +1,41 @@
+import { type ServiceName, serviceNames } from '../scripts/services/services.ts'
 import { contenders } from './contenders/contenders.ts'
 import { measureLatency } from './observed/latency.ts'
 import { measureMemory } from './observed/memory.ts'
-import { type Options, readOptions } from './options.ts'
+import { type Options, type Part, readOptions } from './options.ts'
 import { type PreparedPlace, preparePlace } from './place.ts'
 import { reportLines } from './print-report.ts'
 import { profileLines } from './profile-summary.ts'
+import { measureRebalance } from './rebalance/rebalance.ts'
 import { jsonLine, type Results } from './report.ts'
 import { measureRounds } from './rounds.ts'
+
+const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
+  postgres: () => true,
+  rabbitmq: parts => parts.some(part => ['rabbitmq', 'stream', 'latency', 'memory'].includes(part)),
+  kafka: parts => parts.some(part => ['kafka', 'rebalance'].includes(part)),
+}
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 
 async function measure(place: PreparedPlace, options: Options): Promise<Results> {
-  const { parts } = options
-  const taking = contenders.filter(({ broker }) => parts.includes(broker))
+  const { parts, roles } = options
+  const taking = contenders.filter(
+    ({ broker, role }) => parts.includes(broker) && (roles === null || roles.includes(role)),
+  )
   return {
     measured: taking.length === 0 ? [] : await measureRounds(place, taking, options, say),
     latency: parts.includes('latency') ? await measureLatency(place, options.latencySeconds) : null,
     memory: parts.includes('memory') ? await measureMemory(place, options.memoryCount) : null,
+    rebalance: parts.includes('rebalance')
+      ? await measureRebalance(place, options.rebalanceCount, say)
+      : null,
   }
 }
 
 async function main(): Promise<void> {
   const options = readOptions(process.argv.slice(2))
-  const needsRabbitmq = options.parts.some(part => part !== 'postgres')
-  const place = await preparePlace(needsRabbitmq ? ['postgres', 'rabbitmq'] : ['postgres'])
+  const place = await preparePlace(serviceNames.filter(name => needs[name](options.parts)))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void place.drop().finally(() => process.exit(130)))
   }

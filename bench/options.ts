@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util'
 
-export type Part = 'rabbitmq' | 'postgres' | 'latency' | 'memory'
-const parts: readonly Part[] = ['rabbitmq', 'postgres', 'latency', 'memory']
+const parts = ['rabbitmq', 'postgres', 'kafka', 'stream', 'rebalance', 'latency', 'memory'] as const
+export type Part = (typeof parts)[number]
 
 export interface Options {
   readonly parts: readonly Part[]
+  /** Null: all of them. */
+  readonly roles: readonly string[] | null
   readonly json: boolean
   readonly profileFolder: string | null
   readonly rounds: number
@@ -12,10 +14,12 @@ export interface Options {
   readonly slowCount: number
   readonly latencySeconds: number
   readonly memoryCount: number
+  readonly rebalanceCount: number
 }
 
-export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--json] [--quick] [--rounds n] [--profile folder]
+export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder]
   --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000
+  --roles    only these contenders, such as 'hand batch,batch form'
   --json     ends with one line {"rows": [...], "ratios": {...}}
   --quick    two rounds with fewer messages: for a look, not for a claim
   --rounds   rounds that count (default 5)
@@ -26,6 +30,7 @@ export function readOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       only: { type: 'string' },
+      roles: { type: 'string' },
       json: { type: 'boolean', default: false },
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
@@ -41,6 +46,7 @@ export function readOptions(args: readonly string[]): Options {
   const alone = values.only !== undefined
   return {
     parts: chosen,
+    roles: values.roles?.split(',') ?? null,
     json: values.json,
     profileFolder: values.profile ?? null,
     rounds,
@@ -48,5 +54,6 @@ export function readOptions(args: readonly string[]): Options {
     slowCount: values.quick ? 3_000 : 10_000,
     latencySeconds: values.quick ? 4 : 10,
     memoryCount: values.quick ? 100_000 : alone ? 1_000_000 : 300_000,
+    rebalanceCount: values.quick ? 400_000 : 800_000,
   }
 }

@@ -3,20 +3,32 @@ import { connect } from 'amqplib'
 import { createPool, migrate } from 'onceward/postgres'
 import pg from 'pg'
 import { ensureServices, type ServiceName } from '../scripts/services/services.ts'
+import { FilledLogs } from './logs/filled-log.ts'
+import { openKafkaLogs } from './logs/kafka.ts'
+import { openStreamLogs } from './logs/stream.ts'
 import { keyCount, sumOf } from './workload.ts'
 
 /** Where one run happens: its own database on the shared server, and its own queues. */
 export interface Place {
   readonly databaseUrl: string
   readonly rabbitmqUrl: string | null
+  readonly streamUrl: string | null
+  readonly kafkaBootstrap: string | null
+}
+
+/** For a process of its own. */
+export function placeText({ databaseUrl, rabbitmqUrl, streamUrl, kafkaBootstrap }: Place): string {
+  return JSON.stringify({ databaseUrl, rabbitmqUrl, streamUrl, kafkaBootstrap } satisfies Place)
 }
 
 export interface PreparedPlace extends Place {
   readonly pool: pg.Pool
+  /** Topics and streams of this run. */
+  readonly logs: { readonly kafka: FilledLogs | null; readonly stream: FilledLogs | null }
   /** Empties inbox and counters and lets the server write everything out, so that all begin alike. */
   reset(): Promise<void>
-  /** Throws unless the counters and markers prove that each of `count` messages took effect once. */
-  verify(who: string, count: number): Promise<void>
+  /** Throws unless the counters prove that each of `count` messages took effect once, and as many markers are there as should. */
+  verify(who: string, count: number, markers?: number): Promise<void>
   drop(): Promise<void>
 }
 
@@ -28,6 +40,7 @@ const tables = `
     digest   bytea not null,
     primary key (consumer, id)
   );
+  create table bench_checkpoint (partition integer primary key, epoch integer not null, next bigint not null);
   create table counter (key integer primary key, total bigint not null default 0);
   create table commit_probe (id integer primary key, at timestamptz not null default now())`
 
@@ -47,17 +60,29 @@ export async function preparePlace(names: readonly ServiceName[]): Promise<Prepa
   await schemaPool.end()
   await pool.query(tables)
   await assertDurable(pool)
+  const streamUrl =
+    services.flatMap(service => ('streamUrl' in service ? service.streamUrl : [])).at(0) ?? null
+  const kafkaBootstrap = urls.get('kafka') ?? null
+  const logs = {
+    kafka: kafkaBootstrap === null ? null : new FilledLogs('kafka', openKafkaLogs(kafkaBootstrap)),
+    stream: streamUrl === null ? null : new FilledLogs('stream', openStreamLogs(streamUrl)),
+  }
   return {
     databaseUrl,
     rabbitmqUrl: urls.get('rabbitmq') ?? null,
+    streamUrl,
+    kafkaBootstrap,
     pool,
+    logs,
     reset: () => reset(pool),
-    verify: (who, count) => verify(pool, who, count),
+    verify: (who, count, markers = count) => verify(pool, who, count, markers),
     async drop() {
       if (pool.ended) return
       await pool.end()
       await withClient(adminUrl, client => client.query(`drop database if exists ${database} with (force)`))
       await dropQueues(urls.get('rabbitmq') ?? null)
+      await logs.kafka?.close()
+      await logs.stream?.close()
     },
   }
 }
@@ -80,17 +105,19 @@ async function dropQueues(url: string | null): Promise<void> {
 }
 
 async function reset(pool: pg.Pool): Promise<void> {
-  await pool.query('truncate bench_inbox, counter, onceward.inbox, onceward.queue_message')
+  await pool.query(
+    'truncate bench_inbox, bench_checkpoint, counter, onceward.inbox, onceward.checkpoint, onceward.queue_message',
+  )
   await pool.query('insert into counter (key) select generate_series(0, $1::int - 1)', [keyCount])
   await pool.query('analyze counter')
   await pool.query('checkpoint')
 }
 
-async function verify(pool: pg.Pool, who: string, count: number): Promise<void> {
+async function verify(pool: pg.Pool, who: string, count: number, markers: number): Promise<void> {
   const { rows } = await pool.query(`select (select sum(total) from counter)::int as sum,
     (select count(*) from bench_inbox)::int + (select count(*) from onceward.inbox)::int as markers,
     (select count(*) from onceward.queue_message)::int as left`)
-  const expected = { sum: sumOf(count), markers: count, left: 0 }
+  const expected = { sum: sumOf(count), markers, left: 0 }
   if (isDeepStrictEqual(rows[0], expected)) return
   throw new Error(`${who}: found ${JSON.stringify(rows[0])}, expected ${JSON.stringify(expected)}`)
 }

@@ -7,7 +7,7 @@ const hundredths = (value: number | null) => (value === null ? '–' : value.toF
 
 /** The report for people: rates, ratios of the Onceward rows, targets. */
 export function reportLines(results: Results): string[] {
-  const { measured, latency, memory } = results
+  const { measured, latency, memory, rebalance } = results
   const lines: string[] = []
   for (const ids of ['ordered', 'random'] as const) {
     const rows = measured.filter(one => one.ids === ids)
@@ -26,30 +26,41 @@ export function reportLines(results: Results): string[] {
       `  first third ${whole(memory.firstThirdMib)} MiB  last third ${whole(memory.lastThirdMib)} MiB  most ${whole(memory.mostMib)} MiB`,
     )
   }
-  lines.push('', 'targets (the lower ratio of ordered and random ids)')
-  for (const { name, value, bound, reached } of targetsOf(results)) {
+  if (rebalance !== null) {
+    lines.push('', 'one of two consumers of a topic killed under backlog, seconds after the kill')
     lines.push(
-      `  ${reached ? 'reached    ' : 'not reached'}  ${name.padEnd(40)} ${value.toFixed(2).padStart(6)}  ${bound}`,
+      `  its partitions move again ${hundredths(rebalance.movingS)}  the survivor is at its full rate on all of them ${hundredths(rebalance.fullS)}`,
+      `  messages per second: both ${whole(rebalance.rateBefore)}, survivor until then ${whole(rebalance.rateBetween)}, survivor with all ${whole(rebalance.rateAfter)}`,
+    )
+  }
+  const targets = targetsOf(results)
+  if (targets.length > 0) lines.push('', 'targets (the lower ratio of ordered and random ids)')
+  for (const { name, value, bound, reached } of targets) {
+    lines.push(
+      `  ${reached ? 'reached    ' : 'not reached'}  ${name.padEnd(46)} ${value.toFixed(2).padStart(6)}  ${bound}`,
     )
   }
   return lines
 }
 
+const columns = [
+  ['/raw', 'raw'],
+  ['/hand', 'hand batch'],
+  ['/check', 'hand checkpoint'],
+  ['/text', 'textbook'],
+  ['/bare', 'bare sql'],
+] as const
+
 function rateLines(rows: readonly Measured[]): string[] {
-  const header = `  ${''.padEnd(26)}${'median'.padStart(9)}${'min – max'.padStart(20)}${'/raw'.padStart(7)}${'/hand'.padStart(7)}${'/text'.padStart(7)}${'/bare'.padStart(7)}`
-  const lines = rows.map(row => {
-    const { contender, rates } = row
-    const { broker, role } = contender
+  const titles = columns.map(([title]) => title.padStart(7)).join('')
+  const header = `  ${''.padEnd(28)}${'median'.padStart(9)}${'min – max'.padStart(20)}${'cpu us'.padStart(8)}${titles}`
+  const lines = rows.map(({ contender, rates, cpuMicros }) => {
     const span = `${whole(Math.min(...rates))} – ${whole(Math.max(...rates))}`
-    const ratios = (['raw', 'hand batch', 'textbook', 'bare sql'] as const).map(to => {
-      const both = rows.filter(
-        one => one.contender.broker === broker && [role, to].includes(one.contender.role),
-      )
-      return hundredths(
-        median(rates) / median((both.find(one => one.contender.role === to) ?? row).rates),
-      ).padStart(7)
+    const ratios = columns.map(([, role]) => {
+      const to = rows.find(one => one.contender.broker === contender.broker && one.contender.role === role)
+      return hundredths(to === undefined ? null : median(rates) / median(to.rates)).padStart(7)
     })
-    return `  ${contender.name.padEnd(26)}${whole(median(rates)).padStart(9)}${span.padStart(20)}${ratios.join('')}`
+    return `  ${contender.name.padEnd(28)}${whole(median(rates)).padStart(9)}${span.padStart(20)}${median(cpuMicros).toFixed(1).padStart(8)}${ratios.join('')}`
   })
   return [header, ...lines]
 }

@@ -2,12 +2,14 @@ import type { Broker, Role } from './contenders/contenders.ts'
 import { median } from './median.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
+import type { Rebalance } from './rebalance/rebalance.ts'
 import type { Measured } from './rounds.ts'
 
 export interface Results {
   readonly measured: readonly Measured[]
   readonly latency: Latency | null
   readonly memory: Memory | null
+  readonly rebalance: Rebalance | null
 }
 
 export interface Target {
@@ -18,10 +20,10 @@ export interface Target {
 }
 
 export interface Ratios {
-  readonly vsRaw: number
-  readonly vsHandBatched: number
-  readonly vsTextbook: number
-  readonly vsBareSql: number
+  readonly vsRaw: number | null
+  readonly vsHandBatched: number | null
+  readonly vsTextbook: number | null
+  readonly vsBareSql: number | null
 }
 
 /** The lower of ordered and random ids, each the ratio of two medians; null when one of the two was not measured. */
@@ -39,11 +41,16 @@ export function ratioOf(measured: readonly Measured[], broker: Broker, role: Rol
   return Number.isNaN(lowest) ? null : lowest
 }
 
-/** Of the batch form; on RabbitMQ where it was measured. */
+const brokers: readonly Broker[] = ['rabbitmq', 'postgres', 'kafka', 'stream']
+
+/** Of the batch form, on the first of the brokers that were measured. What was not measured is null. */
 export function ratiosOf(measured: readonly Measured[]): Ratios | null {
-  const broker = measured.some(one => one.contender.broker === 'rabbitmq') ? 'rabbitmq' : 'postgres'
-  const to = (role: Role) => round(ratioOf(measured, broker, 'batch form', role) ?? Number.NaN)
-  if (measured.length === 0) return null
+  const broker = brokers.find(name => measured.some(one => one.contender.broker === name))
+  if (broker === undefined) return null
+  const to = (role: Role) => {
+    const ratio = ratioOf(measured, broker, 'batch form', role)
+    return ratio === null ? null : round(ratio)
+  }
   return {
     vsRaw: to('raw'),
     vsHandBatched: to('hand batch'),
@@ -65,6 +72,12 @@ export function targetsOf({ measured, latency, memory }: Results): readonly Targ
   atLeast('rabbitmq', 'batch form', 'textbook', 8)
   atLeast('rabbitmq', 'message form', 'textbook', 4)
   atLeast('postgres', 'batch form', 'textbook', 8)
+  atLeast('kafka', 'batch form', 'hand batch', 0.9)
+  atLeast('kafka', 'checkpoint form', 'hand checkpoint', 0.9)
+  atLeast('kafka', 'key order form', 'partition order form', 0.8)
+  atLeast('kafka', '64 uneven form', 'batch form', 0.9)
+  atLeast('stream', 'batch form', 'hand batch', 0.9)
+  atLeast('stream', 'checkpoint form', 'hand checkpoint', 0.9)
   if (latency !== null) atMost('latency p50 at 50/s, in commits', latency.p50 / latency.commitP50, 2)
   if (memory !== null)
     atMost('memory, last third / first third', memory.lastThirdMib / memory.firstThirdMib, 1.1)
@@ -72,13 +85,14 @@ export function targetsOf({ measured, latency, memory }: Results): readonly Targ
 }
 
 export function jsonLine(results: Results): string {
-  const rows = results.measured.map(({ contender, ids, rates }) => ({
+  const rows = results.measured.map(({ contender, ids, rates, cpuMicros }) => ({
     name: `${contender.name}, ${ids} ids`,
     rate: Math.round(median(rates)),
+    cpuMicros: round(median(cpuMicros)),
   }))
-  const { latency, memory } = results
+  const { latency, memory, rebalance } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
-  return JSON.stringify({ rows, ratios: ratiosOf(results.measured), targets, latency, memory })
+  return JSON.stringify({ rows, ratios: ratiosOf(results.measured), targets, latency, memory, rebalance })
 }
 
 function round(value: number): number {

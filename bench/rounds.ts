@@ -1,8 +1,8 @@
-import { ContenderProcess } from './contender-process.ts'
-import { type Contender, readsQueue, writesMarkers } from './contenders/contenders.ts'
-import { assertEmpty, fillPostgres, fillRabbitmq } from './fill.ts'
-import { type PreparedPlace, queueNameOf } from './place.ts'
-import { bodiesOf, type IdOrder, type Load } from './workload.ts'
+import { ContenderProcess, type Spent } from './contender-process.ts'
+import { appliesEffects, type Contender, isOnceward, keepsCheckpoint } from './contenders/contenders.ts'
+import { assertConsumed, prepareTask } from './intake.ts'
+import type { PreparedPlace } from './place.ts'
+import type { IdOrder, Load } from './workload.ts'
 
 export interface RoundsPlan {
   readonly rounds: number
@@ -14,11 +14,14 @@ export interface RoundsPlan {
 
 const slowRate = 5_000
 
-/** Messages per second of every round that counts. */
+/** Every round that counts. */
 export interface Measured {
   readonly contender: Contender
   readonly ids: IdOrder
+  /** Messages per second. */
   readonly rates: readonly number[]
+  /** Microseconds of the contender's own processor time per message: says less than a rate, but a busy machine disturbs it less. */
+  readonly cpuMicros: readonly number[]
 }
 
 /** Interleaved rounds: each round visits every contender, beginning with another one each time. */
@@ -30,25 +33,33 @@ export async function measureRounds(
 ): Promise<readonly Measured[]> {
   const processes = new Map(
     contenders.map(contender => {
-      const folder = contender.role.endsWith('form') ? plan.profileFolder : null
+      const folder = isOnceward(contender.role) ? plan.profileFolder : null
       return [contender, new ContenderProcess(contender, place, folder)]
     }),
   )
   const measured = (['ordered', 'random'] as const).flatMap(ids =>
-    contenders.map(contender => ({ contender, ids, rates: [] as number[] })),
+    contenders.map(contender => ({ contender, ids, rates: [] as number[], cpuMicros: [] as number[] })),
   )
   const warm = new Map<Measured, number>()
   try {
     for (let round = 0; round <= plan.rounds; round++) {
+      for (const logs of Object.values(place.logs)) await logs?.deleteBefore(round)
       for (const entry of rotate(measured, round * 5)) {
-        const { contender, ids, rates } = entry
+        const { contender, ids, rates, cpuMicros } = entry
         const count = round > 0 && (warm.get(entry) ?? 0) > slowRate ? plan.count : plan.slowCount
         const load = { ids, round, count }
-        const rate = await measureOne(place, contender, processes.get(contender)!, load)
+        const { seconds, cpuSeconds } = await measureOne(place, contender, processes.get(contender)!, load)
+        const rate = count / seconds
+        const micros = (cpuSeconds * 1e6) / count
         // Round 0 warms the code up and is not counted.
         if (round === 0) warm.set(entry, rate)
-        else rates.push(rate)
-        say(`round ${round || 'warm-up'}  ${contender.name}, ${ids} ids  ${Math.round(rate)}/s`)
+        else {
+          rates.push(rate)
+          cpuMicros.push(micros)
+        }
+        say(
+          `round ${round || 'warm-up'}  ${contender.name}, ${ids} ids  ${Math.round(rate)}/s  ${micros.toFixed(1)} us`,
+        )
       }
     }
   } finally {
@@ -62,17 +73,16 @@ async function measureOne(
   contender: Contender,
   process: ContenderProcess,
   load: Load,
-): Promise<number> {
-  const queue = queueNameOf(contender.name)
-  const from = readsQueue(contender.role) ? contender.broker : null
+): Promise<Spent> {
+  const { name, role } = contender
   await place.reset()
-  if (from === 'rabbitmq') await fillRabbitmq(place.rabbitmqUrl!, queue, bodiesOf(load))
-  if (from === 'postgres') await fillPostgres(place.pool, queue, bodiesOf(load))
+  const task = await prepareTask(place, contender, load)
   await place.pool.query('checkpoint')
-  const seconds = await process.consume({ queue, load })
-  if (from === 'rabbitmq') await assertEmpty(place.rabbitmqUrl!, queue)
-  await place.verify(contender.name, writesMarkers(contender.role) ? load.count : 0)
-  return load.count / seconds
+  const spent = await process.consume(task)
+  await assertConsumed(place, contender, task)
+  const effects = appliesEffects(role) ? load.count : 0
+  await place.verify(name, effects, keepsCheckpoint(role) ? 0 : effects)
+  return spent
 }
 
 function rotate<T>(list: readonly T[], by: number): T[] {

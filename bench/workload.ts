@@ -19,15 +19,20 @@ export interface Increment {
 export const keyCount = 1_000
 export const messageBytes = 250
 
-/** 250-byte JSON bodies; the counter key is drawn at random, so that batches side by side meet on the same rows. */
-export function* bodiesOf({ ids, round, count }: Load): Generator<Buffer> {
+/** 250-byte JSON bodies. */
+export function* bodiesOf(load: Load): Generator<Buffer> {
+  for (const increment of incrementsOf(load)) yield bodyOf(increment)
+}
+
+/** The counter key is drawn at random, so that batches side by side meet on the same rows. */
+export function* incrementsOf({ ids, round, count }: Load): Generator<Increment> {
   for (let index = 0; index < count; index++) {
     const digits = hash('md5', `${ids}/${round}/${index}`)
-    yield bodyOf({
+    yield {
       id: ids === 'random' ? asUuid(digits) : orderedId(round, index),
       key: Number.parseInt(digits.slice(0, 8), 16) % keyCount,
       amount: 1 + (index % 3),
-    })
+    }
   }
 }
 

@@ -3,7 +3,12 @@ import type { Place } from '../place.ts'
 import type { Load } from '../workload.ts'
 
 export interface Task {
+  /** Name of the queue, topic or stream. */
   readonly queue: string
+  /** Who reads a log, as its broker knows it. */
+  readonly group: string
+  /** Of a log; 1 of a queue. */
+  readonly partitions: number
   readonly load: Load
 }
 

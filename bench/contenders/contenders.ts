@@ -1,14 +1,32 @@
+import { evenPartitions, unevenPartitions } from '../logs/partition-of.ts'
 import { openBareSql } from './bare-sql.ts'
 import type { OpenContender } from './contender.ts'
 import { openHandBatch } from './hand-batch.ts'
+import { openHandCheckpoint } from './logs/hand-checkpoint.ts'
+import { openHandMarkers } from './logs/hand-markers.ts'
+import { connectKafka } from './logs/kafka-reader.ts'
+import { openOncewardStream, openOncewardTopic } from './logs/onceward-log.ts'
+import { openRawLog } from './logs/raw-log.ts'
+import { connectStream } from './logs/stream-reader.ts'
 import { openOncewardBatch, openOncewardMessage } from './onceward.ts'
 import { openOncewardQueueBatch, openOncewardQueueMessage } from './onceward-postgres.ts'
 import { openHandBatchQueue, openRawQueue, openTextbookQueue } from './postgres-queue.ts'
 import { openRawConsume } from './raw-consume.ts'
 import { openTextbook } from './textbook.ts'
 
-export type Role = 'raw' | 'hand batch' | 'textbook' | 'bare sql' | 'batch form' | 'message form'
-export type Broker = 'rabbitmq' | 'postgres'
+export type Role =
+  | 'raw'
+  | 'bare sql'
+  | 'hand batch'
+  | 'hand checkpoint'
+  | 'textbook'
+  | 'batch form'
+  | 'message form'
+  | 'checkpoint form'
+  | 'partition order form'
+  | 'key order form'
+  | '64 uneven form'
+export type Broker = 'rabbitmq' | 'postgres' | 'kafka' | 'stream'
 
 export interface Contender {
   /** `rabbitmq, hand batch`: unique in the table. */
@@ -35,8 +53,33 @@ export const contenders: readonly Contender[] = [
   contender('postgres', 'batch form', openOncewardQueueBatch),
   contender('postgres', 'message form', openOncewardQueueMessage),
   contender('postgres', 'textbook', openTextbookQueue),
+  contender('kafka', 'raw', openRawLog(connectKafka)),
+  contender('kafka', 'bare sql', openBareSql),
+  contender('kafka', 'hand batch', openHandMarkers(connectKafka)),
+  contender('kafka', 'batch form', openOncewardTopic({})),
+  contender('kafka', 'partition order form', openOncewardTopic({ order: 'partition' })),
+  contender('kafka', 'key order form', openOncewardTopic({ order: 'key' })),
+  contender('kafka', '64 uneven form', openOncewardTopic({})),
+  contender('kafka', 'message form', openOncewardTopic({ form: 'message' })),
+  contender('kafka', 'hand checkpoint', openHandCheckpoint(connectKafka)),
+  contender('kafka', 'checkpoint form', openOncewardTopic({ dedup: 'checkpoint' })),
+  contender('stream', 'raw', openRawLog(connectStream)),
+  contender('stream', 'bare sql', openBareSql),
+  contender('stream', 'hand batch', openHandMarkers(connectStream)),
+  contender('stream', 'batch form', openOncewardStream({})),
+  contender('stream', 'message form', openOncewardStream({ form: 'message' })),
+  contender('stream', 'hand checkpoint', openHandCheckpoint(connectStream)),
+  contender('stream', 'checkpoint form', openOncewardStream({ dedup: 'checkpoint' })),
 ]
 
-/** Bodies come from memory for this one; every other reads its own queue. */
+/** Bodies come from memory for this one; every other reads its own queue or the log of the round. */
 export const readsQueue = (role: Role) => role !== 'bare sql'
-export const writesMarkers = (role: Role) => role !== 'raw'
+export const appliesEffects = (role: Role) => role !== 'raw'
+/** The position in the store is the whole memory of these. */
+export const keepsCheckpoint = (role: Role) => role === 'hand checkpoint' || role === 'checkpoint form'
+export const isOnceward = (role: Role) => role.endsWith('form')
+
+export function partitionsOf({ broker, role }: Contender): number {
+  if (broker !== 'kafka') return 1
+  return role === '64 uneven form' ? unevenPartitions : evenPartitions
+}

@@ -14,17 +14,30 @@ import { changesOf, incrementCounters } from './apply-batch.ts'
 import { type Consume, letAcksArrive, type OpenContender, startClock } from './contender.ts'
 
 export type Form = 'batch' | 'message'
+
+export interface IncrementOptions {
+  /** Default `batch`. */
+  readonly form?: Form
+  readonly order?: 'partition' | 'key'
+  readonly dedup?: 'checkpoint'
+}
 type Pool = ReturnType<typeof createPool>
 export type OpenSource = (queueName: string, pool: Pool) => { declaration: SourceDeclaration; source: Source }
 
-/** Both forms with the defaults a user gets: nothing is tuned here. */
-export function defineIncrements(form: Form, source: SourceDeclaration) {
+/** Both forms with the defaults a user gets: nothing is tuned here. A checkpoint needs the order of the partition. */
+export function defineIncrements(options: IncrementOptions, source: SourceDeclaration) {
+  const { form = 'batch', dedup, order = dedup === undefined ? undefined : 'partition' } = options
   const contract = {
     name: `increments_by_${form}`,
     owner: 'bench',
     risk: 'projection' as const,
     source,
-    identity: { id: (message: Increment) => message.id },
+    identity: {
+      id: (message: Increment) => message.id,
+      ...(order === 'key' && { orderKey: (message: Increment) => String(message.key) }),
+    },
+    ...(order !== undefined && { order }),
+    ...(dedup !== undefined && { dedup }),
   }
   if (form === 'message') {
     return defineConsumer<Increment, SqlTransaction>({
@@ -59,7 +72,7 @@ export function consumeWith(place: Place, form: Form, openSource: OpenSource): C
   const store = createPostgresStore({ pool })
   return async ({ queue, load }) => {
     const { declaration, source } = openSource(queue, pool)
-    const consumer = defineIncrements(form, declaration)
+    const consumer = defineIncrements({ form }, declaration)
     const world = realSurroundings()
     const process = new ConsumerProcess({ consumer, source, store, world, instance: 'bench' })
     await process.start()

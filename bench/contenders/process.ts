@@ -10,9 +10,14 @@ const opening: Promise<Consume> = contender.open(JSON.parse(place) as Place)
 
 process.on('message', (task: Task) => {
   opening
-    .then(consume => consume(task))
+    .then(async consume => {
+      const before = process.cpuUsage()
+      const seconds = await consume(task)
+      const { user, system } = process.cpuUsage(before)
+      return { seconds, cpuSeconds: (user + system) / 1e6 }
+    })
     .then(
-      seconds => process.send!({ seconds }),
+      spent => process.send!(spent),
       (error: Error) => process.send!({ error: error.stack ?? String(error) }),
     )
 })

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Place } from '../place.ts'
+import { type Place, placeText } from '../place.ts'
 import type { Sample } from './process.ts'
 
 const entry = fileURLToPath(new URL('./process.ts', import.meta.url))
@@ -21,8 +21,7 @@ export class ObservedConsumer {
   }
 
   static async start(queue: string, place: Place, wants: 'times' | 'samples'): Promise<ObservedConsumer> {
-    const { databaseUrl, rabbitmqUrl } = place
-    const child = fork(entry, [queue, JSON.stringify({ databaseUrl, rabbitmqUrl }), wants], {
+    const child = fork(entry, [queue, placeText(place), wants], {
       execArgv: ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -51,7 +51,7 @@ function timed(source: Source): Source {
 const pool = createPool(place.databaseUrl)
 const { declaration, source } = rabbitSource(place)(queue!, pool)
 const consumer = new ConsumerProcess({
-  consumer: defineIncrements('batch', declaration),
+  consumer: defineIncrements({}, declaration),
   source: timed(source),
   store: createPostgresStore({ pool }),
   world: realSurroundings(),

@@ -16,11 +16,11 @@ export function createProgram(): Command {
       'after',
       `
 Environment:
-  ONCEWARD_DATABASE_URL    PostgreSQL; without it an embedded server is started in .onceward/
-  ONCEWARD_RABBITMQ_URL    RabbitMQ, for contracts that read its queues
-  ONCEWARD_STREAM_URL      RabbitMQ's stream port, for contracts that read its streams
-  ONCEWARD_KAFKA_BOOTSTRAP Kafka, for contracts that read from it: host:port,host:port
-  ONCEWARD_ENVIRONMENT     refuse to touch the database of another environment`,
+  ONCEWARD_DATABASE_URL         PostgreSQL; without it an embedded server is started in .onceward/
+  ONCEWARD_RABBITMQ_URL         RabbitMQ, for contracts that read its queues
+  ONCEWARD_RABBITMQ_STREAM_URL  RabbitMQ's stream port, for contracts that read its streams
+  ONCEWARD_KAFKA_BOOTSTRAP      Kafka, for contracts that read from it: host:port,host:port
+  ONCEWARD_ENVIRONMENT          refuse to touch the database of another environment`,
     )
   for (const command of [migrateCommand(), runCommand(), statusCommand(), lossesCommand(), demoCommand()]) {
     program.addCommand(command)

@@ -168,6 +168,8 @@ export type SourceEvent =
   | { readonly kind: 'assigned'; readonly partitions: readonly string[]; readonly reason: string }
   | { readonly kind: 'revoked'; readonly partitions: readonly string[]; readonly reason: string }
   | { readonly kind: 'warning'; readonly reason: string }
+  /** The source was declared to end, and everything there was is settled: the consumer drains. */
+  | { readonly kind: 'ended'; readonly reason: string }
 
 export interface Subscription {
   /**

@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { OncewardError } from '../index.ts'
 import { createQueue } from '../sources/postgres/index.ts'
 import type { createPool } from '../stores/postgres/index.ts'
-import type { DemoBroker, DemoSettings } from './settings.ts'
+import type { DemoSettings } from './settings.ts'
 
 type Pool = ReturnType<typeof createPool>
 
@@ -17,7 +14,16 @@ export interface BrokerOfRun {
 }
 
 export async function brokerOfRun(settings: DemoSettings, pool: Pool): Promise<BrokerOfRun> {
-  return settings.broker === 'rabbitmq' ? rabbitOfRun(settings) : postgresOfRun(settings, pool)
+  switch (settings.broker) {
+    case 'postgres':
+      return postgresOfRun(settings, pool)
+    case 'rabbitmq':
+      return rabbitOfRun(settings)
+    case 'kafka':
+      return (await import('./kafka-of-run.ts')).kafkaOfRun(settings)
+    case 'stream':
+      return (await import('./stream-of-run.ts')).streamOfRun(settings)
+  }
 }
 
 function postgresOfRun({ queue, deadLetters }: DemoSettings, pool: Pool): BrokerOfRun {
@@ -54,27 +60,4 @@ async function rabbitOfRun({ rabbitmqUrl, queue, deadLetters }: DemoSettings): P
       await connection.close().catch(() => {})
     },
   }
-}
-
-/** RabbitMQ from the environment, or in a checkout of the repository from its own services. */
-export async function findRabbitmq(broker: DemoBroker, say: (line: string) => void): Promise<string | null> {
-  if (broker !== 'rabbitmq') return null
-  if (process.env.ONCEWARD_RABBITMQ_URL) return process.env.ONCEWARD_RABBITMQ_URL
-  const services = new URL('../../../../scripts/services/services.ts', import.meta.url)
-  const found = existsSync(fileURLToPath(services))
-    ? await startService(services, say)
-    : 'no address is known'
-  if (found.startsWith('amqp')) return found
-  throw new OncewardError(
-    'configuration',
-    `The demo needs RabbitMQ, but ${found}. Set ONCEWARD_RABBITMQ_URL (amqp://user:password@host:5672), or leave out --broker to use the embedded one. Nothing was started.`,
-  )
-}
-
-async function startService(services: URL, say: (line: string) => void): Promise<string> {
-  const { ensureServices } = (await import(services.href)) as {
-    ensureServices(names: string[], options: object): Promise<{ url?: string; unavailable?: string }[]>
-  }
-  const [rabbitmq] = await ensureServices(['rabbitmq'], { log: say })
-  return rabbitmq?.url ?? `it cannot be started here: ${rabbitmq?.unavailable}`
 }

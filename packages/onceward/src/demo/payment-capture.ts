@@ -2,7 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { defineConsumer, type SourceDeclaration, type SqlTransaction } from '../index.ts'
 import { postgresQueue } from '../sources/postgres/index.ts'
+import { stream } from '../sources/rabbitmq-stream/index.ts'
 import type { DemoSettings } from './settings.ts'
+
+export const consumerName = 'payment_capture'
 
 export interface PaymentCaptureRequested {
   readonly messageId: string
@@ -48,12 +51,12 @@ function issuesOf(value: Record<string, unknown>): StandardSchemaV1.Issue[] {
 }
 
 /** The whole consumer of the demo: validate, record the capture, ask for the charge. Nothing here knows of duplicates. */
-export async function paymentCapture(settings: DemoSettings) {
+export async function paymentCapture(settings: DemoSettings, instance: string) {
   return defineConsumer<PaymentCaptureRequested, SqlTransaction>({
-    name: 'payment_capture',
+    name: consumerName,
     owner: 'payments',
     risk: 'money',
-    source: await sourceOf(settings),
+    source: await sourceOf(settings, instance),
     message: schema,
     identity: {
       id: m => m.messageId,
@@ -94,10 +97,20 @@ export async function paymentCapture(settings: DemoSettings) {
   })
 }
 
-async function sourceOf({ broker, queue: name }: DemoSettings): Promise<SourceDeclaration> {
-  if (broker === 'postgres') return { ...postgresQueue(name, { leaseMs: 2_000 }) }
-  const { queue } = await import('../sources/rabbitmq/index.ts')
-  return queue(name)
+async function sourceOf({ broker, queue: name }: DemoSettings, instance: string): Promise<SourceDeclaration> {
+  switch (broker) {
+    case 'postgres':
+      return { ...postgresQueue(name, { leaseMs: 2_000 }) }
+    case 'rabbitmq':
+      return (await import('../sources/rabbitmq/index.ts')).queue(name)
+    case 'stream':
+      return stream(name, { superStream: true, start: 'first' })
+    case 'kafka': {
+      const { topic } = await import('../sources/kafka/index.ts')
+      // A lasting name gives a killed process its partitions back as soon as it is there again.
+      return topic(name, { group: name, instance: instance.replace(' ', '-'), start: 'earliest' })
+    }
+  }
 }
 
 /** A few milliseconds inside the open transaction, so that a kill seldom finds the process idle. */

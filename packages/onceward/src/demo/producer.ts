@@ -1,9 +1,11 @@
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { OncewardError } from '../index.ts'
 import { createPool } from '../stores/postgres/index.ts'
 import { type PlannedMessage, planMessages } from './plan.ts'
 import { seededRandom } from './seeded-random.ts'
 import { type DemoSettings, endWithParent, readSettings, report } from './settings.ts'
+import { partitionsOf } from './stream-of-run.ts'
 
 /** Resolves when the broker has every message of the call for certain. */
 type Send = (messages: readonly PlannedMessage[]) => Promise<void>
@@ -35,7 +37,18 @@ function logLine({ body: _, at: __, ...facts }: PlannedMessage): string {
 }
 
 function openSender(settings: DemoSettings): Promise<{ send: Send; close(): Promise<void> }> {
-  return settings.broker === 'rabbitmq' ? rabbitSender(settings) : postgresSender(settings)
+  switch (settings.broker) {
+    case 'postgres':
+      return postgresSender(settings)
+    case 'rabbitmq':
+      return rabbitSender(settings, () => settings.queue)
+    case 'stream': {
+      const streams = partitionsOf(settings.queue)
+      return rabbitSender(settings, ({ capture }) => streams[partitionOf(capture, streams.length)]!)
+    }
+    case 'kafka':
+      return kafkaSender(settings)
+  }
 }
 
 async function postgresSender({ databaseUrl, queue }: DemoSettings) {
@@ -59,26 +72,51 @@ async function postgresSender({ databaseUrl, queue }: DemoSettings) {
   return { send, close: () => pool.end() }
 }
 
-async function rabbitSender({ rabbitmqUrl, queue }: DemoSettings) {
+async function rabbitSender({ rabbitmqUrl }: DemoSettings, queueOf: (message: PlannedMessage) => string) {
   const { createRabbitPublisher } = await import('../sources/rabbitmq/index.ts')
   const publisher = createRabbitPublisher({ url: rabbitmqUrl! })
-  let number = 0
-  const send: Send = async messages => {
-    let open = messages.map(({ id, body }) => ({
-      queue,
-      messageId: id ?? `malformed-${number++}`,
-      body: Buffer.from(body),
-    }))
-    // Unconfirmed is not lost: the broker may have it, so the same bytes go out again.
-    while (open.length > 0) {
-      const results = await publisher.publish(open)
-      const failed = results.filter(result => result !== 'confirmed')
-      open = open.filter((_, index) => results[index] !== 'confirmed')
-      if (failed.some(error => error.code === 'configuration' || error.code === 'publish_unroutable'))
-        throw failed[0]
-    }
-  }
+  const send: Send = messages =>
+    confirmAll(
+      publisher,
+      messages.map(message => ({ ...outgoing(message), queue: queueOf(message) })),
+    )
   return { send, close: () => publisher.close() }
+}
+
+async function kafkaSender({ kafkaBootstrap, queue }: DemoSettings) {
+  const { createKafkaPublisher } = await import('../sources/kafka/index.ts')
+  const publisher = createKafkaPublisher({ bootstrap: kafkaBootstrap! })
+  const send: Send = messages =>
+    confirmAll(
+      publisher,
+      messages.map(message => ({ ...outgoing(message), queue, key: message.capture })),
+    )
+  return { send, close: () => publisher.close() }
+}
+
+let unnamed = 0
+
+function outgoing({ id, body }: PlannedMessage) {
+  return { messageId: id ?? `malformed-${unnamed++}`, body: Buffer.from(body) }
+}
+
+/** Unconfirmed is not lost: the broker may have it, so the same bytes go out again. */
+async function confirmAll<M>(
+  publisher: { publish(messages: readonly M[]): Promise<readonly ('confirmed' | OncewardError)[]> },
+  messages: readonly M[],
+): Promise<void> {
+  for (let open = messages; open.length > 0; ) {
+    const results = await publisher.publish(open)
+    const failed = results.filter(result => result !== 'confirmed')
+    open = open.filter((_, index) => results[index] !== 'confirmed')
+    if (failed.some(error => error.code === 'configuration' || error.code === 'publish_unroutable'))
+      throw failed[0]
+  }
+}
+
+/** All that is about one capture stands in one stream. */
+function partitionOf(capture: string | null, count: number): number {
+  return capture === null ? 0 : Number(capture.slice(-1)) % count
 }
 
 endWithParent()

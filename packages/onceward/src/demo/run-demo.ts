@@ -6,8 +6,9 @@ import { OncewardError } from '../index.ts'
 import { createPool, migrate } from '../stores/postgres/index.ts'
 import { Child } from './child.ts'
 import { Cleanup } from './cleanup.ts'
-import { brokerOfRun, findRabbitmq } from './demo-broker.ts'
+import { brokerOfRun } from './demo-broker.ts'
 import { gatherEvidence } from './evidence.ts'
+import { findServers } from './find-servers.ts'
 import { businessTables } from './payment-capture.ts'
 import { planMessages } from './plan.ts'
 import { ProgressReader } from './progress.ts'
@@ -55,9 +56,9 @@ async function stageRun(options: DemoOptions, view: View, cleanup: Cleanup): Pro
   const began = performance.now()
   const seed = options.seed ?? Math.floor(Math.random() * 1e9)
   view.say(
-    `Onceward demo: ${number(options.messages)} messages over ${brokerTitle(options.broker)}, seed ${seed}`,
+    `Onceward demo: ${number(options.messages)} messages over ${brokerTitles[options.broker]}, seed ${seed}`,
   )
-  const rabbitmqUrl = await findRabbitmq(options.broker, line => view.say(line))
+  const servers = await findServers(options.broker, line => view.say(line))
   const folder = mkdtempSync(join(tmpdir(), `onceward-demo-${seed}-`))
   cleanup.add(() => rmSync(folder, { recursive: true, force: true }))
   const databaseUrl = await startDatabase(folder, cleanup)
@@ -83,7 +84,7 @@ async function stageRun(options: DemoOptions, view: View, cleanup: Cleanup): Pro
     queue: queueName(options.broker, seed),
     deadLetters: `${queueName(options.broker, seed)}.dead`,
     databaseUrl,
-    rabbitmqUrl,
+    ...servers,
     gatewayUrl,
     compileCache: join(folder, 'compile-cache'),
     producerLog: join(folder, 'producer.log'),
@@ -107,14 +108,17 @@ async function stageRun(options: DemoOptions, view: View, cleanup: Cleanup): Pro
   return reachVerdict(evidence, settings, workers, Number(secondsSince(began)))
 }
 
-/** On RabbitMQ a queue outlives us if we are killed, so its name must not meet another run. */
+/** On a server of its own a queue outlives us if we are killed, so its name must not meet another run. */
 function queueName(broker: DemoBroker, seed: number): string {
   const name = 'payment.capture.requested.q'
-  return broker === 'rabbitmq' ? `${name}.demo-${process.pid}-${seed}` : name
+  return broker === 'postgres' ? name : `${name}.demo-${process.pid}-${seed}`
 }
 
-function brokerTitle(broker: DemoBroker): string {
-  return broker === 'rabbitmq' ? 'a RabbitMQ quorum queue and embedded PostgreSQL' : 'embedded PostgreSQL'
+const brokerTitles: Readonly<Record<DemoBroker, string>> = {
+  postgres: 'embedded PostgreSQL',
+  rabbitmq: 'a RabbitMQ quorum queue and embedded PostgreSQL',
+  stream: 'a RabbitMQ super stream and embedded PostgreSQL',
+  kafka: 'a Kafka topic and embedded PostgreSQL',
 }
 
 async function startDatabase(folder: string, cleanup: Cleanup): Promise<string> {

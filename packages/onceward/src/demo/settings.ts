@@ -1,16 +1,24 @@
-export type DemoBroker = 'postgres' | 'rabbitmq'
+export const demoBrokers = ['postgres', 'rabbitmq', 'stream', 'kafka'] as const
+export type DemoBroker = (typeof demoBrokers)[number]
+
+/** Null where the run does without. */
+export interface ServerAddresses {
+  readonly rabbitmqUrl: string | null
+  readonly rabbitmqStreamUrl: string | null
+  readonly kafkaBootstrap: string | null
+}
 
 /** What every process of one demo run must agree on. Children read it from the environment: it carries passwords. */
-export interface DemoSettings {
+export interface DemoSettings extends ServerAddresses {
   readonly broker: DemoBroker
   readonly seed: number
   readonly messages: number
   /** How long the producer takes, so that the kills find work under way. */
   readonly produceMs: number
+  /** The queue, topic or super stream. */
   readonly queue: string
   readonly deadLetters: string
   readonly databaseUrl: string
-  readonly rabbitmqUrl: string | null
   readonly gatewayUrl: string
   /** Node keeps compiled modules here: a restart then takes a fraction of its time. */
   readonly compileCache: string

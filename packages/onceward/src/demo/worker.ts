@@ -7,9 +7,11 @@ import { endWithParent, readSettings, report, reportRegularly } from './settings
 /** A consumer or a dispatcher, as `onceward run --part` would start it. It knows nothing of the kills. */
 async function work(role: 'consumer' | 'dispatcher', instance: string): Promise<void> {
   const settings = readSettings()
-  const running = await runConsumer(await paymentCapture(settings), {
+  const running = await runConsumer(await paymentCapture(settings, instance), {
     databaseUrl: settings.databaseUrl,
     rabbitmqUrl: settings.rabbitmqUrl ?? undefined,
+    rabbitmqStreamUrl: settings.rabbitmqStreamUrl ?? undefined,
+    kafkaBootstrap: settings.kafkaBootstrap ?? undefined,
     parts: role === 'consumer' ? ['consumer', 'relay'] : ['dispatcher'],
     instance,
     // Short, so that what a killed dispatcher had in flight is soon taken over.

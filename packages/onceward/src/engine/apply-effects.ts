@@ -22,8 +22,17 @@ export async function applyEffects<M, Tx>(
     if (fact !== undefined) facts.set(received, fact)
   }
   const due = dueMessages(batch, claims, facts)
-  if (due.length === 0) return facts
+  if (due.length > 0) await runDue(due, facts, session, spine)
+  if (known.size > 0) putBehind(claims.fresh, known, facts)
+  return facts
+}
 
+async function runDue<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<void> {
   const began = spine.world.clock.nowMs()
   const requested: Requested<M> = []
   const deadline = handlerDeadline(spine)
@@ -36,7 +45,26 @@ export async function applyEffects<M, Tx>(
   }
   spine.world.metrics.applySeconds(spine.consumer.name, (spine.world.clock.nowMs() - began) / 1000)
   if (requested.length > 0) await flushEffects(requested, facts, session, spine)
-  return facts
+}
+
+/**
+ * What an earlier round found about a message counts only while all before it in its lane get through: if one of them fails now, the
+ * message waits behind it. Otherwise it would be set aside first, and the earlier one parked behind it.
+ */
+function putBehind<M>(
+  fresh: readonly ReadableMessage<M>[],
+  known: KnownFacts,
+  facts: Map<Received<M>, Fact>,
+): void {
+  const stopped = new Set<string>()
+  for (const received of fresh) {
+    const { lane } = received
+    if (lane === null) continue
+    const fact = facts.get(received)
+    if (stopped.has(lane)) {
+      if (known.has(received)) facts.delete(received)
+    } else if (fact === undefined || fact.kind === 'behind' || stopsLane(fact)) stopped.add(lane)
+  }
 }
 
 /**

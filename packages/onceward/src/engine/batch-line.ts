@@ -90,7 +90,7 @@ export class BatchLine<M, Tx> {
         this.#paused++
         return () => this.#paused--
       },
-      spine: (suspicious, mayHaveCommitted) => ({
+      spine: (suspicious, tries) => ({
         consumer,
         store,
         enrolment,
@@ -101,7 +101,7 @@ export class BatchLine<M, Tx> {
         suspicious,
         log:
           this.#when === 'log'
-            ? { mayHaveCommitted, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
+            ? { tries, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
             : null,
         onCommitted: settlement.committed,
       }),

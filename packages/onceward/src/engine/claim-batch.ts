@@ -1,6 +1,6 @@
 import type { BusinessClaim, Claim, StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../message/received.ts'
-import { appliedByPosition, type StoredPositions } from './log-fence.ts'
+import { appliedByPosition, type Standing } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
@@ -17,7 +17,7 @@ export interface Claims<M = unknown> {
   /** Those whose business key this transaction inserted. */
   readonly keyed: ReadonlySet<Received<M>>
   /** Where a log stands in the store; null unless it had to be asked. */
-  readonly stored: StoredPositions | null
+  readonly standing: Standing | null
 }
 
 /** Claims every identified message of a batch, then the business keys, then asks which order keys are blocked. */
@@ -48,7 +48,7 @@ export async function claimBatch<M, Tx>(
   const keyed = new Set<Received<M>>()
   const unique = await claimBusinessKeys(fresh, facts, repeats, keyed, session)
   const passed = await passUnblocked(unique, facts, session, spine)
-  return { fresh: passed, facts, repeats, claimed, keyed, stored: null }
+  return { fresh: passed, facts, repeats, claimed, keyed, standing: null }
 }
 
 /** No marker is written: what the position does not cover is fresh. */
@@ -57,15 +57,16 @@ async function claimByPosition<M, Tx>(
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<Claims<M>> {
-  const { stored, applied } = await appliedByPosition(batch, session, spine)
+  const standing = await appliedByPosition(batch, session, spine)
   const facts = new Map<Received<M>, Fact>()
   const fresh: ReadableMessage<M>[] = []
   for (const received of batch) {
-    if (applied.has(received)) facts.set(received, { kind: 'seen', status: 'applied', sameDigest: true })
+    if (standing?.applied.has(received.delivery))
+      facts.set(received, { kind: 'seen', status: 'applied', sameDigest: true })
     else if (received.readable) fresh.push(received)
     else facts.set(received, unreadableFact(received, spine))
   }
-  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), stored }
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing }
 }
 
 /**

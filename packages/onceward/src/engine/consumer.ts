@@ -233,8 +233,10 @@ export class ConsumerProcess<M, Tx> {
   #onSourceEvent(event: SourceEvent): void {
     const { world, consumer, source } = this.#options
     const fields = { consumer: consumer.name, source: source.name, ...event }
-    if (event.kind === 'connected') world.log.info('source connected', fields)
+    if (event.kind === 'connected' || event.kind === 'ended') world.log.info(`source ${event.kind}`, fields)
     else world.log.warn(`source ${event.kind}`, fields)
+    // Not from within: the source may be in the middle of opening.
+    if (event.kind === 'ended') world.timers.soon(() => void this.drain().catch(() => {}))
   }
 
   #halt(error: unknown): void {

@@ -1,6 +1,6 @@
 import type { Subscription } from '../contracts/source.ts'
 import type { Received } from '../message/received.ts'
-import { fencedPartitions } from './log-fence.ts'
+import { fencedPartitions, type Tries } from './log-fence.ts'
 import { type Decided, processBatch, type Spine } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
 import type { StoreWatch } from './store-watch.ts'
@@ -12,7 +12,7 @@ const patience = 5
 export interface Desk<M, Tx> {
   readonly watch: StoreWatch<Tx>
   readonly subscription: Subscription
-  spine(suspicious: boolean, mayHaveCommitted: boolean): Spine<M, Tx>
+  spine(suspicious: boolean, tries: Tries): Spine<M, Tx>
   /** False once the source has taken the delivery back. */
   isLive(received: Received<M>): boolean
   /** The batch waits; called around each wait. */
@@ -30,13 +30,14 @@ export async function decideBatch<M, Tx>(
   desk: Desk<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   let current = batch
-  let mayHaveCommitted = false
+  const tries: Tries = { mayHaveCommitted: false, written: [] }
+  let moves = 0
   for (let failures = 0; ; ) {
     await desk.watch.present()
     // Also before the first try: where order counts, what stands behind a delivery that was taken back must go with it.
     current = current.filter(received => desk.isLive(received))
     if (current.length === 0) return []
-    const spine = desk.spine(failures >= patience, mayHaveCommitted)
+    const spine = desk.spine(failures >= patience, tries)
     try {
       return await processBatch(current, spine)
     } catch (error) {
@@ -51,10 +52,11 @@ export async function decideBatch<M, Tx>(
           desk.subscription.disown?.(lost)
           current = current.filter(({ delivery }) => !lost.includes(delivery.partition))
         }
-      } else if (fencedPartitions(error, 'position_moved') !== null && !mayHaveCommitted) {
-        mayHaveCommitted = true
+      } else if (fencedPartitions(error, 'position_moved') !== null && moves++ < patience) {
+        // A try of ours took after all, perhaps only now: its COMMIT may reach the server after we gave its connection up.
+        tries.mayHaveCommitted = true
       } else if (error instanceof StorePaused) {
-        mayHaveCommitted = true
+        tries.mayHaveCommitted = true
         const resumed = desk.onPause()
         await desk.watch.pause(error, failures++).finally(resumed)
         if (!desk.waits() && error.trouble === 'unavailable') throw error

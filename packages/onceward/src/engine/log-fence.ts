@@ -4,13 +4,27 @@ import { OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
 import type { Decided, Spine } from './process-batch.ts'
 
-/** What the spine needs of a log: its fence, and whether an earlier try may have committed unseen. */
+/** What the spine needs of a log: its fence, and what earlier tries of the batch may have left. */
 export interface LogSide {
   progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
-  readonly mayHaveCommitted: boolean
+  readonly tries: Tries
 }
 
-export type StoredPositions = ReadonlyMap<string, Position>
+/** The tries of one batch: whether one may have committed unseen, and which positions they wrote for which deliveries. */
+export interface Tries {
+  mayHaveCommitted: boolean
+  readonly written: {
+    readonly partition: string
+    readonly next: string
+    readonly done: ReadonlySet<Delivery>
+  }[]
+}
+
+/** What asking the store told: where it stands, and which deliveries a try that took has covered. */
+export interface Standing {
+  readonly positions: ReadonlyMap<string, Position>
+  readonly applied: ReadonlySet<Delivery>
+}
 
 /**
  * The last statement of a log's batch: every partition in it is still ours, and those that move stand where we think. Without it a process
@@ -19,44 +33,55 @@ export type StoredPositions = ReadonlyMap<string, Position>
 export async function passFence<M, Tx>(
   batch: readonly Received<M>[],
   decided: readonly Decided<M>[],
-  stored: StoredPositions | null,
+  standing: Standing | null,
   session: StoreSession<Tx>,
   { log }: Spine<M, Tx>,
 ): Promise<void> {
-  const done = decided.filter(({ decision }) => decision.outcome !== 'retry')
-  const progress = log!.progressWith(
-    batch.map(received => received.delivery),
-    done.map(({ received }) => received.delivery),
+  const done = decided.flatMap(({ decision, received }) =>
+    decision.outcome === 'retry' ? [] : received.delivery,
   )
-  await session.advance(stored === null ? progress : progress.map(one => fromStored(one, stored)))
+  const proposed = log!.progressWith(
+    batch.map(received => received.delivery),
+    done,
+  )
+  const progress = standing === null ? proposed : proposed.map(one => onward(one, standing, done))
+  for (const { partition, from, next } of progress) {
+    if (from !== null && next !== null) log!.tries.written.push({ partition, next, done: new Set(done) })
+  }
+  await session.advance(progress)
 }
 
-function fromStored(progress: Progress, stored: StoredPositions): Progress {
-  const position = stored.get(progress.partition)
+/** From where the store stands, and never back: part of a batch that took as a whole moves nothing. */
+function onward(progress: Progress, { positions, applied }: Standing, done: readonly Delivery[]): Progress {
+  const position = positions.get(progress.partition)
   if (position === undefined || progress.from === null) return progress
-  return position.next === progress.next
-    ? { ...progress, from: null, next: null }
-    : { ...progress, from: position.next }
+  const isNew = done.some(one => one.partition === progress.partition && !applied.has(one))
+  return isNew && position.next !== progress.next
+    ? { ...progress, from: position.next }
+    : { ...progress, from: null, next: null }
 }
 
 /**
- * With no marker beside it, only the position tells what a commit left whose answer was lost: records up to it are applied. Asked only
- * then; otherwise the fence proves that the position is the one we know.
+ * With no marker beside it, only the position tells what a commit left whose answer was lost: if it is the one a try wrote, what that try
+ * decided is durable. Asked only then; otherwise the fence proves that the position is the one we know. (The end of a record is no
+ * sign of it: the position goes on past gaps in the log and past what was set aside before.)
  */
 export async function appliedByPosition<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
   { log }: Spine<M, Tx>,
-): Promise<{ readonly stored: StoredPositions | null; readonly applied: ReadonlySet<Received<M>> }> {
-  if (!log!.mayHaveCommitted) return { stored: null, applied: new Set() }
+): Promise<Standing | null> {
+  const { mayHaveCommitted, written } = log!.tries
+  if (!mayHaveCommitted) return null
   const lanes = Map.groupBy(batch, received => received.delivery.partition)
-  const stored = await session.positions([...lanes.keys()])
-  const applied = new Set<Received<M>>()
+  const positions = await session.positions([...lanes.keys()])
+  const applied = new Set<Delivery>()
   for (const [partition, records] of lanes) {
-    const last = records.findLastIndex(({ delivery }) => delivery.place!.next === stored.get(partition)?.next)
-    for (const received of records.slice(0, last + 1)) applied.add(received)
+    const next = positions.get(partition)?.next
+    const took = written.find(one => one.partition === partition && one.next === next)
+    for (const { delivery } of records) if (took?.done.has(delivery)) applied.add(delivery)
   }
-  return { stored, applied }
+  return { positions, applied }
 }
 
 /** The partitions a fence named, or null when the error is none of its. */

@@ -86,7 +86,7 @@ async function commitRound<M, Tx>(
       const decided = await concludeBatch(batch, claims, facts, session, spine)
       world.reach('batch.concluded')
       if (spine.log !== null) {
-        await passFence(batch, decided, claims.stored, session, spine)
+        await passFence(batch, decided, claims.standing, session, spine)
         world.reach('batch.fenced')
       }
       return decided

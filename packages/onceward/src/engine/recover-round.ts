@@ -33,7 +33,7 @@ export async function recoverRound<M, Tx>(
   }
   if (error instanceof OncewardError && error.code !== 'commit_not_confirmed') throw error
   const trouble = spine.store.diagnose(error)
-  const blamable = spine.suspicious && !batch.every(received => known.has(received))
+  const blamable = spine.suspicious && batch.some(received => received.readable && !known.has(received))
   switch (trouble) {
     case 'contention':
       if (round < contentionRoundsMax && !blamable) {

@@ -70,6 +70,7 @@ class Item<M, Tx> implements BatchItem<M> {
   #requested: Requested<M>
   #spine: Spine<M, Tx>
   #effects: ClosableEffects | null = null
+  #closed = false
 
   constructor(received: ReadableMessage<M>, requested: Requested<M>, spine: Spine<M, Tx>) {
     this.message = received.message
@@ -80,12 +81,15 @@ class Item<M, Tx> implements BatchItem<M> {
   }
 
   close(): void {
-    // Made even if never asked for: a call after the handler returned must meet a closed one.
-    this.effects.close()
+    this.#closed = true
+    this.#effects?.close()
   }
 
+  /** Made when first asked for; asked for after the handler returned, it is closed from the start. */
   get effects(): ClosableEffects {
-    this.#effects ??= bufferEffects(this.#received, this.#requested, this.#spine)
+    if (this.#effects !== null) return this.#effects
+    this.#effects = bufferEffects(this.#received, this.#requested, this.#spine)
+    if (this.#closed) this.#effects.close()
     return this.#effects
   }
 }

@@ -2,9 +2,9 @@ import type { SourceDeclaration } from '../contract/contract.ts'
 import type { Source } from '../contracts/source.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
-import type { TopicDeclaration } from '../sources/kafka/index.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { openKafka } from './open-kafka.ts'
 
 /** What a broker kind needs to be opened. */
 export interface BrokerAccess {
@@ -13,6 +13,8 @@ export interface BrokerAccess {
   readonly rabbitmqUrl?: string | undefined
   /** Kafka's bootstrap list, when the declaration carries none. */
   readonly kafkaBootstrap?: string | undefined
+  /** The address of RabbitMQ's stream protocol, when the declaration carries none. */
+  readonly rabbitmqStreamUrl?: string | undefined
   readonly world: Surroundings
 }
 
@@ -31,11 +33,15 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
     case 'rabbitmq':
       return openRabbit(declaration, access)
     case 'kafka':
-      return openKafka(declaration as TopicDeclaration, access)
+      return openKafka(declaration, access)
+    case 'rabbitmq-stream':
+      return openRabbitStream(declaration, access)
+    case 'file':
+      return openFile(declaration, access)
     default:
       throw new OncewardError(
         'configuration',
-        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq and kafka. Nothing was started.`,
+        `No driver for source kind "${declaration.kind}". This version knows postgres, rabbitmq, rabbitmq-stream, kafka and file. Nothing was started.`,
       )
   }
 }
@@ -62,13 +68,7 @@ async function openRabbit(
       'The contract reads from RabbitMQ, but no address is known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
     )
   }
-  const rabbit = await import('../sources/rabbitmq/index.ts').catch(cause => {
-    throw new OncewardError(
-      'configuration',
-      'The contract reads from RabbitMQ, but amqplib is not installed. Run "npm install amqplib".',
-      { cause },
-    )
-  })
+  const rabbit = await importRabbit()
   return {
     source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
@@ -76,29 +76,55 @@ async function openRabbit(
   }
 }
 
-async function openKafka(
-  declaration: TopicDeclaration,
-  { kafkaBootstrap, world }: BrokerAccess,
+/** Streams are read over a protocol of their own; dead letters go to a queue, over AMQP. */
+async function openRabbitStream(
+  declaration: SourceDeclaration,
+  { rabbitmqUrl, rabbitmqStreamUrl }: BrokerAccess,
 ): Promise<Broker> {
-  const bootstrap = declaration.bootstrap ?? kafkaBootstrap
-  if (bootstrap === undefined) {
+  const url = (declaration as { url?: string }).url ?? rabbitmqStreamUrl
+  if (url === undefined) {
     throw new OncewardError(
       'configuration',
-      'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was started.',
+      'The contract reads a RabbitMQ stream, but no address is known. Set ONCEWARD_RABBITMQ_STREAM_URL. Nothing was started.',
     )
   }
-  const kafka = await import('../sources/kafka/index.ts').catch(cause => {
+  const { createStreamSource } = await import('../sources/rabbitmq-stream/index.ts')
+  const deadLetterUrl = () => {
+    if (rabbitmqUrl !== undefined) return rabbitmqUrl
     throw new OncewardError(
       'configuration',
-      'The contract reads from Kafka, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka@2.12.1".',
+      'The dead letters of a stream go to a RabbitMQ queue, but its AMQP address is not known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
+    )
+  }
+  return {
+    source: createStreamSource(declaration as never, { url }),
+    ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
+    openPublisher: async () => (await importRabbit()).createRabbitPublisher({ url: deadLetterUrl() }),
+  }
+}
+
+function importRabbit() {
+  return import('../sources/rabbitmq/index.ts').catch(cause => {
+    throw new OncewardError(
+      'configuration',
+      'The contract needs RabbitMQ queues, but amqplib is not installed. Run "npm install amqplib".',
       { cause },
     )
   })
-  const { tls, sasl } = declaration
-  const access = { bootstrap, ...(tls !== undefined && { tls }), ...(sasl !== undefined && { sasl }) }
+}
+
+async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess): Promise<Broker> {
+  const { createFileSource } = await import('../sources/file/index.ts')
+  const refuse = () =>
+    Promise.reject(
+      new OncewardError(
+        'configuration',
+        'A file cannot take dead letters: they stay in the store. Take failure.deadLetter out of the contract. Nothing was started.',
+      ),
+    )
   return {
-    source: kafka.createKafkaSource(declaration, { bootstrap, log: world.log }),
-    ensureQueue: name => kafka.ensureTopic(access, name),
-    openPublisher: async () => kafka.createKafkaPublisher(access),
+    source: createFileSource(declaration as never, { world }),
+    ensureQueue: refuse,
+    openPublisher: refuse,
   }
 }

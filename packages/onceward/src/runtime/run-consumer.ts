@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
+  /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
+  readonly rabbitmqStreamUrl?: string | undefined
   /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
   readonly mode?: Mode
   /** Default all three. */
@@ -53,8 +55,9 @@ export async function runConsumer<M>(
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
-    const { rabbitmqUrl, kafkaBootstrap } = options
-    const broker = await openBroker(consumer.source, { pool, rabbitmqUrl, kafkaBootstrap, world })
+    const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
+    const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
+    const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'dispatcher', 'relay'])
     if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
@@ -196,5 +199,10 @@ function running(
       for (const cancel of cancels) cancel()
     })
   }
+  // A source that was declared to end ends the consumer; the others have nothing to wait for then.
+  consumer?.finished.then(
+    () => void drain(),
+    () => {},
+  )
   return { consumer, leave, finished, drain }
 }

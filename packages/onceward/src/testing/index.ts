@@ -20,6 +20,16 @@ export {
 export { type DeathOptions, dieAt } from './crash.ts'
 export { logOptions, MemoryCheckpoints } from './memory-checkpoints.ts'
 export { handlerOn, probeRollback, type RollbackProbe } from './probe-rollback.ts'
+export { type FaultKind, faultKinds } from './simulator/faults.ts'
+export {
+  runSimulation,
+  type SimulationFailure,
+  type SimulationOptions,
+  type SimulationReport,
+  traceSchedule,
+} from './simulator/run-simulation.ts'
+export { type ScenarioName, simulationScenarios } from './simulator/scenarios.ts'
+export type { ScheduleResult } from './simulator/schedule.ts'
 export {
   createTestSurroundings,
   type LogLine,

@@ -1,94 +1,86 @@
 import { randomBytes } from 'node:crypto'
-import amqp from 'amqplib'
 import type { SourceDeclaration } from 'onceward'
-import { createPool, createQueue, postgresQueue, publish } from 'onceward/postgres'
-import { queue } from 'onceward/rabbitmq'
+import { kafkaBootstrap, rabbitmqStreamUrl, rabbitmqUrl } from '../services/services.ts'
+import { fileBroker } from './brokers/file.ts'
+import { kafkaBroker } from './brokers/kafka.ts'
+import { postgresBroker } from './brokers/postgres.ts'
+import { rabbitBroker } from './brokers/rabbitmq.ts'
+import { streamBroker } from './brokers/stream.ts'
 import type { Produced } from './workload.ts'
 
-export type BrokerKind = 'postgres' | 'rabbitmq'
+export type BrokerKind = 'postgres' | 'rabbitmq' | 'kafka' | 'rabbitmq-stream' | 'file'
 
-/** A queue on a real broker, seen from outside the engine. */
+export const brokerKinds: readonly BrokerKind[] = ['postgres', 'rabbitmq', 'kafka', 'rabbitmq-stream', 'file']
+export const logs: readonly BrokerKind[] = ['kafka', 'rabbitmq-stream', 'file']
+
+/** The servers a broker of this kind needs beside PostgreSQL. */
+export const serviceOf = {
+  postgres: 'postgres',
+  rabbitmq: 'rabbitmq',
+  kafka: 'kafka',
+  'rabbitmq-stream': 'rabbitmq',
+  file: 'postgres',
+} as const satisfies Record<BrokerKind, string>
+
+/** A queue or log on a real broker, seen from outside the engine. */
 export interface TestBroker {
   readonly declaration: SourceDeclaration
-  readonly deadLetter: string
+  /** Null where there is nowhere to send them to. */
+  readonly deadLetter: string | null
   publish(messages: readonly Produced[]): Promise<void>
   /** Messages not settled; meaningful once no consumer is connected. */
   depth(): Promise<number>
   /** Message ids of the copies in the dead-letter queue. */
   deadLetters(): Promise<string[]>
+  /** Null on queues, which have no positions. */
+  readonly log: TestLog | null
   close(): Promise<void>
 }
 
-export async function createBroker(
-  kind: BrokerKind,
-  urls: { postgres: string; rabbitmq: string },
-): Promise<TestBroker> {
+/** What a log is beside: records that stay where they are, and a position that others see. */
+export interface TestLog {
+  /** Everything published, with its place. */
+  readonly records: readonly LoggedRecord[]
+  /** How far the broker was told by partition: where the next reader would begin. */
+  told(): Promise<ReadonlyMap<string, number>>
+}
+
+export interface LoggedRecord {
+  readonly partition: string
+  readonly offset: number
+  readonly produced: Produced
+}
+
+/** Addresses as a worker needs them; '' where the kind does without. */
+export interface BrokerUrls {
+  readonly postgres: string
+  readonly rabbitmq: string
+  readonly stream: string
+  readonly kafka: string
+}
+
+export async function urlsFor(kind: BrokerKind, postgres: string): Promise<BrokerUrls> {
+  const needs = serviceOf[kind]
+  return {
+    postgres,
+    rabbitmq: needs === 'rabbitmq' ? await rabbitmqUrl() : '',
+    stream: kind === 'rabbitmq-stream' ? (await rabbitmqStreamUrl())! : '',
+    kafka: needs === 'kafka' ? await kafkaBootstrap() : '',
+  }
+}
+
+export async function createBroker(kind: BrokerKind, urls: BrokerUrls): Promise<TestBroker> {
   const name = `crash.${randomBytes(6).toString('hex')}`
-  return kind === 'postgres' ? postgresBroker(name, urls.postgres) : rabbitBroker(name, urls.rabbitmq)
-}
-
-async function postgresBroker(name: string, url: string): Promise<TestBroker> {
-  const pool = createPool(url, { max: 2 })
-  const deadLetter = `${name}.dead`
-  await createQueue(pool, name)
-  await createQueue(pool, deadLetter)
-  const messagesOf = async (queueName: string) => {
-    const { rows } = await pool.query(
-      `select message_id from onceward.queue_message join onceward.queue on queue.id = queue_id where name = $1`,
-      [queueName],
-    )
-    return rows.map(row => row.message_id as string)
-  }
-  return {
-    declaration: postgresQueue(name, { leaseMs: 1_500 }),
-    deadLetter,
-    publish: async messages =>
-      void (await publish(
-        pool,
-        name,
-        messages.map(({ body }) => ({ body })),
-      )),
-    depth: async () => (await messagesOf(name)).length,
-    deadLetters: () => messagesOf(deadLetter),
-    close: () => pool.end(),
-  }
-}
-
-async function rabbitBroker(name: string, url: string): Promise<TestBroker> {
-  const deadLetter = `${name}.dead`
-  const options = { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 } }
-  /** A connection per question: the server may be killed between two of them. */
-  const ask = async <T>(question: (channel: amqp.ConfirmChannel) => Promise<T>): Promise<T> => {
-    const connection = await amqp.connect(url)
-    try {
-      return await question(await connection.createConfirmChannel())
-    } finally {
-      await connection.close()
-    }
-  }
-  await ask(channel => channel.assertQueue(name, options))
-  return {
-    declaration: queue(name),
-    deadLetter,
-    publish: messages =>
-      ask(async channel => {
-        for (const { body } of messages) channel.sendToQueue(name, Buffer.from(body), { persistent: true })
-        await channel.waitForConfirms()
-      }),
-    depth: () => ask(async channel => (await channel.checkQueue(name)).messageCount),
-    deadLetters: () =>
-      ask(async channel => {
-        const ids: string[] = []
-        for (;;) {
-          const message = await channel.get(deadLetter, { noAck: true })
-          if (message === false) return ids
-          ids.push(message.properties.messageId as string)
-        }
-      }),
-    close: () =>
-      ask(async channel => {
-        await channel.deleteQueue(name)
-        await channel.deleteQueue(deadLetter)
-      }),
+  switch (kind) {
+    case 'postgres':
+      return postgresBroker(name, urls.postgres)
+    case 'rabbitmq':
+      return rabbitBroker(name, urls.rabbitmq)
+    case 'rabbitmq-stream':
+      return streamBroker(name, urls)
+    case 'kafka':
+      return kafkaBroker(name)
+    case 'file':
+      return fileBroker(urls.postgres)
   }
 }

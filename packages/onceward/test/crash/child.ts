@@ -1,18 +1,21 @@
 import { defineConsumer, type Mode, type Part, realSurroundings, runConsumer } from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
 import { type CrashPoint, dieAt } from 'onceward/testing'
-import { workContract } from './workload.ts'
+import type { BrokerUrls } from './brokers.ts'
+import { type Memory, workContract } from './workload.ts'
 
 /** What a parent tells a worker process; see `spawnWorker`. */
 export interface WorkerOrders {
   readonly databaseUrl: string
-  readonly rabbitmqUrl: string
+  /** Absent for tasks without a broker. */
+  readonly urls?: BrokerUrls
   readonly gatewayUrl: string
   readonly declaration: { kind: string }
-  readonly deadLetter: string
+  readonly deadLetter: string | null
   readonly task: 'consume' | 'migrate'
   readonly parts?: readonly Part[]
   readonly mode?: Mode
+  readonly memory?: Memory
   readonly dieAt?: { readonly point: CrashPoint; readonly hit: number; readonly witness: string }
   readonly ledgerLeaseMs?: number
   /** Tells the parent and waits for ever inside the handler of this id, after its first write. */
@@ -37,7 +40,9 @@ if (orders.task === 'migrate') {
   const consumer = defineConsumer(workContract(orders))
   const running = await runConsumer(consumer, {
     databaseUrl: orders.databaseUrl,
-    rabbitmqUrl: orders.rabbitmqUrl,
+    rabbitmqUrl: orders.urls?.rabbitmq,
+    rabbitmqStreamUrl: orders.urls?.stream,
+    kafkaBootstrap: orders.urls?.kafka,
     world: realSurroundings({ reach, log }),
     ...(orders.parts && { parts: orders.parts }),
     ...(orders.mode && { mode: orders.mode }),

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import type { CrashPoint } from 'onceward/testing'
+import { brokerKinds } from './brokers.ts'
 import { runScenario } from './run-scenario.ts'
-import { crashScenarios } from './scenarios.ts'
+import { type CrashRun, runsOn } from './scenarios.ts'
 
 /** `npm run crash`: the crash suite by itself, with a line per run; `--json` ends with one object. */
 const { values } = parseArgs({
@@ -11,27 +11,28 @@ let runs = 0
 let failed = 0
 const points = new Set<string>()
 
-for (const broker of ['postgres', 'rabbitmq'] as const) {
+for (const broker of brokerKinds) {
   if (values.broker !== undefined && values.broker !== broker) continue
-  for (const [point, scenario] of Object.entries(crashScenarios)) {
-    if (values.point !== undefined && values.point !== point) continue
-    const reason = scenario.without?.[broker]
-    if (reason !== undefined) console.error(`skip  ${broker} ${point}: ${reason}`)
-    else for (const hit of scenario.hits) await run(point as CrashPoint, broker, hit)
-  }
+  const wanted = (point: string) => values.point === undefined || values.point === point
+  const planned = runsOn(broker)
+  for (const [point, reason] of planned.skipped)
+    if (wanted(point)) console.error(`skip  ${broker} ${point}: ${reason}`)
+  for (const one of planned.runs) if (wanted(one.point)) await run(one)
 }
 if (values.json) console.log(JSON.stringify({ points: points.size, runs, failed }))
 else console.log(`${points.size} points, ${runs} runs, ${failed} failed`)
 process.exit(failed === 0 && runs > 0 ? 0 : 1)
 
-async function run(point: CrashPoint, broker: 'postgres' | 'rabbitmq', hit: number): Promise<void> {
+async function run({ point, broker, hit, memory }: CrashRun): Promise<void> {
   runs++
   points.add(point)
+  const name = `${broker} ${point} passage ${hit}${memory === 'after effect' ? '' : `, ${memory}`}`
+  const began = performance.now()
   try {
-    await runScenario(point, broker, hit)
-    console.error(`ok    ${broker} ${point} passage ${hit}`)
+    await runScenario(point, broker, hit, memory)
+    console.error(`ok    ${name} (${((performance.now() - began) / 1_000).toFixed(1)} s)`)
   } catch (error) {
     failed++
-    console.error(`FAIL  ${broker} ${point} passage ${hit}: ${error instanceof Error ? error.stack : error}`)
+    console.error(`FAIL  ${name}: ${error instanceof Error ? error.stack : error}`)
   }
 }

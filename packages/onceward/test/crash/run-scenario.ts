@@ -4,17 +4,23 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPool, migrate } from 'onceward/postgres'
 import { type CrashPoint, until } from 'onceward/testing'
-import { createDatabase, rabbitmqUrl } from '../services/services.ts'
-import { type BrokerKind, createBroker } from './brokers.ts'
+import { createDatabase } from '../services/services.ts'
+import { type BrokerKind, createBroker, urlsFor } from './brokers.ts'
 import type { WorkerOrders } from './child.ts'
 import { startGateway } from './gateway.ts'
 import { assertInvariants, isDrained } from './invariants.ts'
+import { assertNothingSkipped } from './positions.ts'
 import { crashScenarios } from './scenarios.ts'
 import { spawnWorker } from './worker.ts'
-import { tables, workMessages } from './workload.ts'
+import { type Memory, tables, workMessages } from './workload.ts'
 
 /** Kills a real process at the point, starts another, and checks every invariant from outside. */
-export async function runScenario(point: CrashPoint, kind: BrokerKind, hit: number): Promise<void> {
+export async function runScenario(
+  point: CrashPoint,
+  kind: BrokerKind,
+  hit: number,
+  memory: Memory = 'after effect',
+): Promise<void> {
   const scenario = crashScenarios[point]
   await using cleanup = new AsyncDisposableStack()
   const database = await createDatabase()
@@ -27,16 +33,15 @@ export async function runScenario(point: CrashPoint, kind: BrokerKind, hit: numb
   const armed = { dieAt: { point, hit, witness } }
   const basic = {
     databaseUrl: database.url,
-    deadLetter: '',
+    deadLetter: null,
     declaration: { kind: '' },
     gatewayUrl: '',
-    rabbitmqUrl: '',
   }
 
   if (scenario.task === 'migrate') await dieIn({ ...basic, task: 'migrate', ...armed }, witness)
   await migrate(pool)
   await pool.query(tables)
-  const urls = { postgres: database.url, rabbitmq: kind === 'rabbitmq' ? await rabbitmqUrl() : '' }
+  const urls = await urlsFor(kind, database.url)
   const broker = await createBroker(kind, urls)
   cleanup.defer(() => broker.close())
   const gateway = await startGateway()
@@ -44,28 +49,38 @@ export async function runScenario(point: CrashPoint, kind: BrokerKind, hit: numb
   const orders: WorkerOrders = {
     ...basic,
     task: 'consume',
-    rabbitmqUrl: urls.rabbitmq,
+    urls,
+    memory,
     gatewayUrl: gateway.url,
     declaration: broker.declaration,
     deadLetter: broker.deadLetter,
     ledgerLeaseMs: 3_000,
   }
-  await broker.publish(workMessages())
+  await broker.publish(workMessages(memory))
   if (scenario.task === 'consume') await dieIn({ ...orders, ...armed }, witness)
   if (scenario.task === 'drain') await dieIn({ ...orders, ...armed }, witness, 'SIGTERM')
 
+  const nothingSkipped = async () => {
+    if (broker.log !== null) await assertNothingSkipped(pool, broker.log)
+  }
+  await nothingSkipped()
   do {
     const worker = spawnWorker(orders)
     cleanup.defer(() => void worker.process.kill('SIGKILL'))
     await worker.running
-    await until(`everything is decided after a crash at ${point} on ${kind}`, () => isDrained(pool))
-    await until('the broker has nothing waiting', async () => (await broker.depth()) === 0)
+    await until(`everything is decided after a crash at ${point} on ${kind}`, async () => {
+      await nothingSkipped()
+      return isDrained(pool, memory)
+    })
+    // Where the store keeps the position the broker hears of it now and then, and when the worker leaves.
+    if (memory === 'after effect')
+      await until('the broker has nothing waiting', async () => (await broker.depth()) === 0)
     worker.process.kill('SIGTERM')
     const end = await worker.ended
     assert.equal(end.code, 0, `the worker drains and leaves: ${end.stderr}`)
     // Copies it had fetched but not begun go back when it leaves: another takes them.
   } while ((await broker.depth()) > 0)
-  await assertInvariants(pool, broker, gateway)
+  await assertInvariants(pool, broker, gateway, memory)
 }
 
 async function dieIn(orders: WorkerOrders, witness: string, signal?: NodeJS.Signals): Promise<void> {

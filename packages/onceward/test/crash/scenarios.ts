@@ -1,5 +1,6 @@
 import type { CrashPoint } from 'onceward/testing'
-import type { BrokerKind } from './brokers.ts'
+import { type BrokerKind, logs } from './brokers.ts'
+import type { Memory } from './workload.ts'
 
 /** How the crash suite reaches a point, and on which brokers it exists. */
 export interface CrashScenario {
@@ -11,6 +12,15 @@ export interface CrashScenario {
 }
 
 const consume: CrashScenario = { task: 'consume', hits: [1, 4] }
+
+const relay: CrashScenario = {
+  task: 'consume',
+  hits: [1],
+  without: { file: 'a file takes no dead letters: they stay in the store, and nothing is relayed' },
+}
+
+const leasesNothing = 'only the queue on PostgreSQL leases rows'
+const migratesNothing = 'migrations do not touch the broker'
 
 export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'batch.received': consume,
@@ -24,20 +34,57 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'batch.committed': consume,
   'batch.settled': consume,
   'drain.begun': { task: 'drain', hits: [1] },
-  'relay.claimed': { task: 'consume', hits: [1] },
-  'relay.published': { task: 'consume', hits: [1] },
-  'relay.deleted': { task: 'consume', hits: [1] },
+  'relay.claimed': relay,
+  'relay.published': relay,
+  'relay.deleted': relay,
   'dispatch.claimed': consume,
   'dispatch.called': consume,
   'dispatch.recorded': consume,
   'postgres.leased': {
     task: 'consume',
     hits: [1, 2],
-    without: { rabbitmq: 'RabbitMQ leases nothing: its channel holds deliveries' },
+    without: {
+      rabbitmq: leasesNothing,
+      kafka: leasesNothing,
+      'rabbitmq-stream': leasesNothing,
+      file: leasesNothing,
+    },
   },
   'migrate.applied': {
     task: 'migrate',
     hits: [1],
-    without: { rabbitmq: 'migrations do not touch the broker' },
+    without: {
+      rabbitmq: migratesNothing,
+      kafka: migratesNothing,
+      'rabbitmq-stream': migratesNothing,
+      file: migratesNothing,
+    },
   },
+}
+
+/** Points around the moment at which effects and position become durable: on logs also where the store keeps the position. */
+export const positionPoints = ['batch.fenced', 'batch.committed', 'batch.settled'] as const
+
+export interface CrashRun {
+  readonly point: CrashPoint
+  readonly broker: BrokerKind
+  readonly hit: number
+  readonly memory: Memory
+}
+
+/** Every run of the suite on one broker, and the points that do not exist there with the reason. */
+export function runsOn(broker: BrokerKind): { runs: CrashRun[]; skipped: [CrashPoint, string][] } {
+  const runs: CrashRun[] = []
+  const skipped: [CrashPoint, string][] = []
+  for (const [point, { hits, without }] of Object.entries(crashScenarios) as [CrashPoint, CrashScenario][]) {
+    const reason = without?.[broker]
+    if (reason !== undefined) skipped.push([point, reason])
+    else runs.push(...hits.map(hit => ({ point, broker, hit, memory: 'after effect' as const })))
+  }
+  if (!logs.includes(broker)) return { runs, skipped }
+  for (const point of positionPoints) {
+    for (const memory of ['with effect', 'checkpoint'] as const)
+      runs.push(...crashScenarios[point].hits.map(hit => ({ point, broker, hit, memory })))
+  }
+  return { runs, skipped }
 }

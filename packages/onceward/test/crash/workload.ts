@@ -8,25 +8,37 @@ export interface WorkMessage {
   amount: number
 }
 
+export const consumerName = 'crash_work'
 export const attemptsMax = 2
+
+/** What remembers and where the position is kept; on queues only the first. */
+export type Memory = 'after effect' | 'with effect' | 'checkpoint'
+
+const memories = {
+  'after effect': {},
+  'with effect': { settle: { when: 'with effect' } },
+  checkpoint: { dedup: 'checkpoint', order: 'partition' },
+} as const satisfies Record<Memory, Partial<ConsumerContract>>
 
 export const tables = `
   create table effect (id text primary key, times integer not null)`
 
 export interface WorkOptions {
   readonly declaration: SourceDeclaration
-  readonly deadLetter: string
+  readonly deadLetter: string | null
   readonly gatewayUrl: string
+  readonly memory?: Memory
   readonly freezeIn?: string
   readonly handlerTimeoutMs?: number
 }
 
 export function workContract(options: WorkOptions): ConsumerContract<WorkMessage, SqlTransaction> {
   return {
-    name: 'crash_work',
+    name: consumerName,
     owner: 'tests',
     risk: 'money',
     source: options.declaration,
+    ...memories[options.memory ?? 'after effect'],
     identity: { id: m => m.id },
     effect: {
       external: {
@@ -40,7 +52,12 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
         },
       },
     },
-    failure: { attemptsMax, delayMs: 10, delayMaxMs: 20, deadLetter: options.deadLetter },
+    failure: {
+      attemptsMax,
+      delayMs: 10,
+      delayMaxMs: 20,
+      ...(options.deadLetter !== null && { deadLetter: options.deadLetter }),
+    },
     batch: { sizeMax: 8, deliveriesMax: 16, handlerTimeoutMs: options.handlerTimeoutMs ?? 10_000 },
     async handle({ message, tx, effects }) {
       if (message.kind === 'reject') return reject('not acceptable')
@@ -62,16 +79,20 @@ export interface Produced {
 }
 
 /** 30 charges (10 of them twice), 3 conflicts, 2 rejected, 2 that always fail, 3 that cannot be read. */
-export function workMessages(): Produced[] {
+export function workMessages(memory: Memory = 'after effect'): Produced[] {
   const message = (id: string, kind: WorkMessage['kind'], amount: number): Produced => ({
     id,
     body: JSON.stringify({ id, kind, amount }),
   })
   const charges = Array.from({ length: 30 }, (_, n) => message(`charge-${n}`, 'charge', n + 1))
+  // A position remembers no ids: what a producer sends twice it cannot tell, and the contract says so.
+  const repeats =
+    memory === 'checkpoint'
+      ? []
+      : [...charges.slice(0, 10), ...[3, 4, 5].map(n => message(`charge-${n}`, 'charge', 1_000 + n))]
   return [
     ...charges,
-    ...charges.slice(0, 10),
-    ...[3, 4, 5].map(n => message(`charge-${n}`, 'charge', 1_000 + n)),
+    ...repeats,
     message('reject-0', 'reject', 1),
     message('reject-1', 'reject', 1),
     message('fail-0', 'fail', 1),
@@ -83,4 +104,6 @@ export function workMessages(): Produced[] {
 }
 
 /** What must stand at the end, whatever was killed on the way. */
-export const expected = { charges: 30, conflicts: 3, rejected: 2, parked: 2, unreadable: 3 }
+export function expectedOf(memory: Memory = 'after effect') {
+  return { charges: 30, conflicts: memory === 'checkpoint' ? 0 : 3, rejected: 2, parked: 2, unreadable: 3 }
+}

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { rabbitmqUrl, skipWithout } from '../services/services.ts'
+import { kafkaBootstrap, rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
@@ -54,6 +54,7 @@ async function provesItself(args: readonly string[], seed: number, env?: NodeJS.
 }
 
 const rabbitmq = await skipWithout('rabbitmq')
+const kafka = await skipWithout('kafka')
 
 describe('the demo', () => {
   it('loses nothing and charges nothing twice on the embedded broker', () => provesItself([], 41))
@@ -62,6 +63,21 @@ describe('the demo', () => {
     await provesItself(['--broker', 'rabbitmq'], 42, {
       ...process.env,
       ONCEWARD_RABBITMQ_URL: await rabbitmqUrl(),
+    })
+  })
+
+  it('does the same over a RabbitMQ super stream', rabbitmq, async () => {
+    await provesItself(['--broker', 'stream'], 44, {
+      ...process.env,
+      ONCEWARD_RABBITMQ_URL: await rabbitmqUrl(),
+      ONCEWARD_RABBITMQ_STREAM_URL: await rabbitmqStreamUrl(),
+    })
+  })
+
+  it('does the same over a Kafka topic', kafka, async () => {
+    await provesItself(['--broker', 'kafka'], 45, {
+      ...process.env,
+      ONCEWARD_KAFKA_BOOTSTRAP: await kafkaBootstrap(),
     })
   })
 

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { KafkaConnections } from '../../src/sources/kafka/client/connections.ts'
 import { KafkaProducer } from '../../src/sources/kafka/client/producer.ts'
 import { TransactionalProducer } from '../../src/sources/kafka/client/transactions.ts'
+import { createKafkaTransform } from '../../src/sources/kafka/transform.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
 import { openKafka, randomName } from './fixture.ts'
@@ -71,5 +72,43 @@ describe('a broker that is killed and comes back', await skipWithout('kafka'), (
     await producer.send([record(topic, 'c')])
     await producer.commit()
     await until('and the next', async () => (await kafka.read(topic)).length === 3)
+  })
+
+  test('has every output of a transform once that ran through its death and a freeze', async t => {
+    const kafka = await openKafka(t, broker.bootstrap)
+    const [input, output] = [await kafka.createTopic({ partitions: 2 }), await kafka.createTopic()]
+    const values = Array.from({ length: 3_000 }, (_, index) => String(index))
+    await kafka.produce(
+      input,
+      values.map((value, index) => ({ value, partition: index % 2 })),
+    )
+    const transform = createKafkaTransform({
+      bootstrap: broker.bootstrap,
+      from: input,
+      group: randomName('group'),
+      start: 'earliest',
+      sessionTimeoutMs: 6_000,
+      batchMax: 10,
+      map: ({ value }) => [{ topic: output, value }],
+    })
+    await transform.start()
+    t.after(() => transform.drain().catch(() => {}))
+    await until('it works', () => transform.tally.records > 100)
+    await broker.kill()
+    await broker.start()
+    const after = transform.tally.records
+    await until('it works again', () => transform.tally.records > after + 100, { deadlineMs: 90_000 })
+    broker.freeze()
+    const silent = performance.now()
+    await until('longer than a session', () => performance.now() - silent > 8_000)
+    broker.resume()
+    await until('all is written', () => transform.tally.records >= values.length, { deadlineMs: 90_000 })
+    // A commit is answered before its markers are written, and only those make it visible.
+    await until('all is visible', async () => (await kafka.read(output)).length >= values.length)
+    const read = (await kafka.read(output)).map(({ value }) => Number(value))
+    assert.deepEqual(
+      read.toSorted((a, b) => a - b),
+      values.map(Number),
+    )
   })
 })

@@ -4,7 +4,10 @@ import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
 import { randomName } from './fixture.ts'
+import { startKafkaProxy } from './kafka-proxy.ts'
 import { numbered, openCluster, openReader, texts } from './reader.ts'
+
+const fetchKey = 1
 
 describe('one member of a Kafka group', await skipWithout('kafka'), () => {
   test('hands over what a record carries, with its place in the log', async t => {
@@ -37,6 +40,25 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     assert.equal(deleted!.key, 'base64://4=')
     assert.equal(empty!.properties.tombstone, undefined, 'an empty value is no tombstone')
     assert.notEqual(empty!.key, 'base64:/w==', 'a text that looks marked is marked itself')
+  })
+
+  test('asks about an idle topic with one request at a time, whatever it read before', async t => {
+    const kafka = await openCluster(t)
+    const proxy = await startKafkaProxy(t, kafka.bootstrap)
+    const name = await kafka.createTopic({ partitions: 4 })
+    const fetches: number[] = []
+    proxy.onRequest(apiKey => void (apiKey === fetchKey && fetches.push(performance.now())))
+    await kafka.produce(
+      name,
+      numbered(4).map((value, partition) => ({ value, partition })),
+    )
+    const reader = await openReader(kafka, name, { bootstrap: proxy.bootstrap })
+    await reader.take(4)
+    const readMs = performance.now()
+    await until('a second passes with a few requests', () => {
+      const sinceMs = performance.now() - 1_000
+      return sinceMs > readMs && fetches.filter(atMs => atMs > sinceMs).length <= 4
+    })
   })
 
   test('commits what is settled and goes on there after a restart', async t => {

@@ -63,7 +63,7 @@ async function openWorld() {
     const worker = spawnWorker({
       task: 'consume',
       databaseUrl: database.url,
-      rabbitmqUrl: url,
+      urls: { postgres: '', rabbitmq: url, stream: '', kafka: '' },
       gatewayUrl: gateway.url,
       declaration: queue(name, { declare: 'verify', deadLetterIngest: dead }),
       deadLetter: `${name}.own`,

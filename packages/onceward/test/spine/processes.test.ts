@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { createBroker } from '../crash/brokers.ts'
+import { createBroker, urlsFor } from '../crash/brokers.ts'
 import { startGateway } from '../crash/gateway.ts'
 import { killWorker, spawnWorker } from '../crash/worker.ts'
 import { tables } from '../crash/workload.ts'
-import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
 
 for (const kind of ['postgres', 'rabbitmq'] as const) {
   describe(`several processes on ${kind}`, await skipWithout('postgres', kind), () => {
@@ -93,7 +93,7 @@ async function openWorld(kind: 'postgres' | 'rabbitmq') {
   const pool = createPool(database.url, { max: 2 })
   await migrate(pool)
   await pool.query(tables)
-  const urls = { postgres: database.url, rabbitmq: kind === 'rabbitmq' ? await rabbitmqUrl() : '' }
+  const urls = await urlsFor(kind, database.url)
   const broker = await createBroker(kind, urls)
   const gateway = await startGateway()
   const spawned: ReturnType<typeof spawnWorker>[] = []
@@ -113,7 +113,7 @@ async function openWorld(kind: 'postgres' | 'rabbitmq') {
         spawnWorker({
           task: 'consume',
           databaseUrl: database.url,
-          rabbitmqUrl: urls.rabbitmq,
+          urls,
           gatewayUrl: gateway.url,
           declaration: broker.declaration,
           deadLetter: broker.deadLetter,

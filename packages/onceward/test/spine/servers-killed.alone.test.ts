@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { createBroker } from '../crash/brokers.ts'
+import { createBroker, urlsFor } from '../crash/brokers.ts'
 import { startGateway } from '../crash/gateway.ts'
 import { spawnWorker } from '../crash/worker.ts'
 import { tables } from '../crash/workload.ts'
-import { createDatabase, killService, rabbitmqUrl, skipWithout, startService } from '../services/services.ts'
+import { createDatabase, killService, skipWithout, startService } from '../services/services.ts'
 
 const messages = 4_000
 
@@ -18,6 +18,8 @@ describe('servers killed with kill -9 under load', {
     ['postgres', 'postgres'],
     ['rabbitmq', 'postgres'],
     ['rabbitmq', 'rabbitmq'],
+    ['rabbitmq-stream', 'postgres'],
+    ['rabbitmq-stream', 'rabbitmq'],
   ] as const) {
     test(`${victim} dies while two processes consume from ${kind}: all arrive, each once`, async t => {
       await using cleanup = new AsyncDisposableStack()
@@ -27,7 +29,7 @@ describe('servers killed with kill -9 under load', {
       cleanup.defer(() => pool.end())
       await migrate(pool)
       await pool.query(tables)
-      const urls = { postgres: database.url, rabbitmq: await rabbitmqUrl() }
+      const urls = await urlsFor(kind, database.url)
       const broker = await createBroker(kind, urls)
       const gateway = await startGateway()
       cleanup.defer(() => gateway.close())
@@ -39,7 +41,7 @@ describe('servers killed with kill -9 under load', {
       const orders = {
         task: 'consume' as const,
         databaseUrl: database.url,
-        rabbitmqUrl: urls.rabbitmq,
+        urls,
         gatewayUrl: gateway.url,
         declaration: broker.declaration,
         deadLetter: broker.deadLetter,

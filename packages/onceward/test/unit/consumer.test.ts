@@ -142,6 +142,18 @@ describe('a store that is away', () => {
     rig.expectLogged('warn', /waiting for a lock/)
   })
 
+  test('a lock somebody holds for long is not blamed on bytes that nobody can read', async () => {
+    const rig = new ConsumerRig()
+    rig.store.trouble = 'lock wait'
+    rig.queue.publish({ body: '{ no json' })
+    const one = await rig.start()
+    await rig.world.advance(60_000)
+    assert.equal(one.state, 'running')
+    rig.store.trouble = null
+    await rig.world.advance(10_000)
+    assert.deepEqual(one.tally.outcomes, { quarantined: 1 })
+  })
+
   test('contention is tried again at once and is no attempt of the message', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'contention'
@@ -303,6 +315,26 @@ describe('counting', () => {
     assert.deepEqual(rig.applied, { a: 1 })
     assert.equal(rig.store.transactions, 1)
   })
+})
+
+test('a message that failed is not set aside before an earlier one of its key that fails after it', async () => {
+  const rig = new ConsumerRig()
+  rig.publish({ id: 'a', key: 'k' }, { id: 'b', key: 'k' })
+  let calls = 0
+  const one = await rig.start({
+    order: 'key',
+    identity: { id: note => note.id, orderKey: note => note.key },
+    failure: { delayMs: 1 },
+    handle: ({ message, tx }) => {
+      rig.apply(tx, message.id)
+      if (message.id === 'b') throw Object.assign(new Error('refused'), { code: '23505' })
+      if (++calls === 2) throw new Error('only in the round without b')
+    },
+  })
+  await rig.world.advance(1_000)
+  assert.deepEqual(rig.applied, { a: 1 })
+  assert.deepEqual(one.tally.outcomes, { retry: 2, applied: 1, parked: 1 })
+  assert.equal(rig.queue.unsettled, 0)
 })
 
 test('a lane of slow handlers is cut by elapsed time: the rest waits for the next batch, uncounted and in order', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { retryAfter } from 'onceward'
 import { until } from 'onceward/testing'
+import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
 import { logRig } from './log-rig.ts'
 
 const twoPartitions = { 'p/0': { 10: 'a10', 11: 'a11', 12: 'a12' }, 'p/1': { 50: 'b50', 51: 'b51' } }
@@ -97,6 +98,74 @@ describe('the position as the only memory', () => {
     await one.drain()
   })
 
+  test('nor is one behind whose last record the log went on with nothing to show', async () => {
+    const rig = logRig(twoPartitions)
+    const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
+    const one = await rig.start({
+      ...contract,
+      handle: async ({ message, tx }) => {
+        await frozen
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.world.turn()
+    for (const progress of rig.log.subscription!.partitions) rig.log.subscription!.offer(progress, [], '99')
+    rig.store.loseNextAnswer = true
+    wake()
+    await until('all is told', async () => {
+      await rig.world.advance(1_000)
+      return rig.log.told.get('p/0') === '99' && rig.log.told.get('p/1') === '99'
+    })
+    assert.equal(rig.store.loseNextAnswer, false, 'an answer was lost')
+    assert.deepEqual(rig.applied().sort(), everything)
+    await one.drain()
+  })
+
+  test('nor is one that moved past what was set aside before it', async () => {
+    const rig = logRig({ 'p/0': { 10: 'a10', 11: 'unnamed' } })
+    let calls = 0
+    const one = await rig.start({
+      ...contract,
+      identity: { id: record => (record.id === 'unnamed' ? undefined : record.id) },
+      handle: ({ message, tx }) => {
+        if (++calls === 1) return retryAfter(10)
+        rig.store.loseNextAnswer = calls === 2
+        rig.apply(tx, message.id)
+      },
+    })
+    await until('all is told', async () => {
+      await rig.world.advance(1_000)
+      return rig.log.told.get('p/0') === '12'
+    })
+    assert.equal(calls, 2)
+    assert.deepEqual(rig.applied(), ['a10'])
+    await one.drain()
+  })
+
+  test('nor is one that took as a whole and is then taken apart', async () => {
+    const rig = logRig({ 'p/0': { 10: 'a10', 11: 'a11', 12: 'a12' } })
+    const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
+    const one = await rig.start({
+      ...contract,
+      handle: async ({ message, tx }) => {
+        await frozen
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.world.turn()
+    // More often than a batch is given the benefit of the doubt.
+    rig.store.refuseCommits = 5
+    rig.store.loseNextAnswer = true
+    wake()
+    await until('all is told', async () => {
+      await rig.world.advance(1_000)
+      return rig.log.told.get('p/0') === '13'
+    })
+    assert.deepEqual(rig.applied(), ['a10', 'a11', 'a12'])
+    assert.equal(rig.store.committed.checkpoints.get('reader/1\0p/0')?.stored?.next, '13')
+    await one.drain()
+  })
+
   test('a batch taken apart moves the position part by part', async () => {
     const rig = logRig({ 'p/0': { 0: 'a', 1: 'b', 2: 'c', 3: 'd' } })
     const one = await rig.start({
@@ -136,6 +205,49 @@ describe('a partition that went to another process', () => {
       await one.drain()
     })
   }
+})
+
+describe('a partition the group took away, and nobody has taken yet', () => {
+  for (const changes of [{}, { settle: { when: 'with effect' } }, { dedup: 'checkpoint' }] as const) {
+    test(`commits nothing more: ${JSON.stringify(changes)}`, async () => {
+      const rig = logRig(twoPartitions)
+      const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
+      const one = await rig.start({
+        ...changes,
+        handle: async ({ message, tx }) => {
+          if (message.id === 'a10') await frozen
+          rig.apply(tx, message.id)
+        },
+      })
+      await rig.world.turn()
+      rig.log.subscription!.drop('p/0')
+      wake()
+      await until('the other partition is told', () => rig.log.told.get('p/1') === '52')
+      assert.deepEqual(rig.applied().sort(), ['b50', 'b51'])
+      await one.drain()
+    })
+  }
+
+  test('stays ours when it has come back before the old batch noticed', async () => {
+    const rig = logRig(twoPartitions)
+    const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
+    const one = await rig.start({
+      handle: async ({ message, tx }) => {
+        if (message.id === 'a10') await frozen
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.world.turn()
+    const checkpoint = rig.store.committed.checkpoints.get('reader/1\0p/0')!
+    Object.assign(checkpoint, { epoch: 2 })
+    rig.log.subscription!.drop('p/0')
+    const again = new PartitionProgress('p/0', 2, { incarnation: 'life 1', next: '10' })
+    rig.log.subscription!.own(again)
+    wake()
+    await until('the other partition is told', () => rig.log.told.get('p/1') === '52')
+    assert.equal(rig.log.subscription!.progressOf('p/0'), again)
+    await one.drain()
+  })
 })
 
 describe('told before the effect', () => {

@@ -77,17 +77,23 @@ export class ScriptedLog implements Source {
 export class ForgetfulStore extends MemoryStore {
   /** The answer to the next commit of an effect gets lost. */
   loseNextAnswer = false
+  /** So many transactions are broken off before their COMMIT. */
+  refuseCommits = 0
   readonly history: string[] = []
 
   override async transaction<T>(
     enrolment: Enrolment,
     work: (session: StoreSession<MemoryTransaction>) => Promise<T>,
   ): Promise<T> {
-    const result = await super.transaction(enrolment, work)
+    const result = await super.transaction(enrolment, async session => {
+      const done = await work(session)
+      if (this.refuseCommits > 0 && this.refuseCommits-- > 0) throw connectionLost()
+      return done
+    })
     this.history.push('committed')
     if (this.loseNextAnswer && this.committed.data.size > 0) {
       this.loseNextAnswer = false
-      throw Object.assign(new Error('connection reset'), { lost: true })
+      throw connectionLost()
     }
     return result
   }
@@ -95,6 +101,10 @@ export class ForgetfulStore extends MemoryStore {
   override diagnose(error?: unknown): 'statement' {
     return ((error as { lost?: boolean }).lost ? 'unavailable' : 'statement') as 'statement'
   }
+}
+
+function connectionLost(): Error {
+  return Object.assign(new Error('connection reset'), { lost: true })
 }
 
 export function logRig(records: { readonly [partition: string]: { readonly [offset: number]: string } }) {

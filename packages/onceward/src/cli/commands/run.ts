@@ -39,6 +39,7 @@ export function runCommand(): Command {
           databaseUrl: database.url,
           rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
           kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
+          rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
           environment: process.env.ONCEWARD_ENVIRONMENT,
           mode: flags.mode,
           ...(flags.part && { parts: flags.part }),

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
@@ -8,6 +7,7 @@ import type { Member } from './client/kafka-client.ts'
 import type { TopicRecord } from './client/producer.ts'
 import { type ConsumedOffset, type GroupMember, TransactionalProducer } from './client/transactions.ts'
 import { WireClient } from './client/wire-client.ts'
+import { ExclusiveTransactions } from './exclusive-transactions.ts'
 import { settingsOf, type TopicOptions, topic } from './topic.ts'
 import { type InputBatch, TransformInput } from './transform-input.ts'
 import {
@@ -68,9 +68,6 @@ export function createKafkaTransform(options: KafkaTransformOptions): KafkaTrans
   return new Transform(options)
 }
 
-const retryDelayMs = 200
-/** Fenced so often in a row, it is no time-out: another process runs under our name. */
-const fencesMax = 3
 const halting: readonly OncewardError['code'][] = [
   'configuration',
   'consumer_halted',
@@ -94,12 +91,11 @@ class Transform implements KafkaTransform {
   readonly #connections: KafkaConnections
   readonly #client: WireClient
   readonly #producer: TransactionalProducer
+  readonly #transactions: ExclusiveTransactions
   readonly #done = Promise.withResolvers<void>()
   readonly #stopping = new AbortController()
   readonly #tally = { records: 0, outputs: 0, transactions: 0, aborted: 0 }
   #input: TransformInput | null = null
-  #last: Promise<unknown> = Promise.resolve()
-  #fences = 0
   #failure: OncewardError | null = null
 
   constructor(options: KafkaTransformOptions) {
@@ -116,6 +112,12 @@ class Transform implements KafkaTransform {
       ...(options.transactionTimeoutMs !== undefined && {
         transactionTimeoutMs: options.transactionTimeoutMs,
       }),
+    })
+    this.#transactions = new ExclusiveTransactions(this.#producer, {
+      log: this.#log,
+      stopping: this.#stopping.signal,
+      onRival: () => this.#halt(rivalled(options)),
+      onRefused: error => this.#halt(error),
     })
     this.#done.promise.catch(() => {})
   }
@@ -162,7 +164,7 @@ class Transform implements KafkaTransform {
     for (;;) {
       const batch = await input.next(this.#options.batchMax ?? 1_000)
       if (batch === null) break
-      const committed = await this.#commitOrRecover(batch, input)
+      const committed = await this.#settle(batch, input)
       input.conclude(batch, committed)
       if (!committed && !this.#stopping.signal.aborted) {
         this.#tally.aborted++
@@ -173,11 +175,11 @@ class Transform implements KafkaTransform {
   }
 
   /** The function runs before the transaction is opened, which then stands for milliseconds. */
-  async #commitOrRecover(batch: InputBatch, input: TransformInput): Promise<boolean> {
+  async #settle(batch: InputBatch, input: TransformInput): Promise<boolean> {
     try {
       const outputs: TopicRecord[] = []
       for (const record of batch.records) outputs.push(...(await this.#apply(record)))
-      return await this.#alone(() => this.#transact(batch, outputs, input))
+      return await this.#transactions.run(() => this.#transact(batch, outputs, input))
     } catch (error) {
       if (halting.includes(codeOf(error))) this.#halt(error)
       return false
@@ -205,27 +207,11 @@ class Transform implements KafkaTransform {
   }
 
   async #begin(member: Member, offsets: readonly ConsumedOffset[]): Promise<void> {
-    await this.#alone(async () => {
+    await this.#transactions.run(async () => {
       if (!member.live) throw new Error('not a member of the group any more')
       await this.#producer.sendOffsets(this.#memberOf(member), offsets)
       await this.#producer.commit()
     })
-  }
-
-  /** One transaction at a time, and none before the last one is out of the way. */
-  #alone<T>(transact: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(async () => {
-      try {
-        const done = await transact()
-        this.#fences = 0
-        return done
-      } catch (error) {
-        await this.#recover(error)
-        throw error
-      }
-    })
-    this.#last = result.catch(() => {})
-    return result
   }
 
   #memberOf({ id: memberId, epoch: generation }: Member): GroupMember {
@@ -245,23 +231,6 @@ class Transform implements KafkaTransform {
         `The function failed on ${name}/${partition}@${offset}: ${errorText(error, 500)}. Nothing of it is visible or committed. Correct the function, or name a \`deadLetter\` topic, and start again.`,
         { cause: error },
       )
-    }
-  }
-
-  /** Leaves the producer ready, or the transform halted. */
-  async #recover(error: unknown): Promise<void> {
-    this.#log.warn('transaction not committed; its records are read again', { reason: errorText(error, 500) })
-    if (codeOf(error) === 'producer_fenced' && ++this.#fences >= fencesMax)
-      this.#halt(rivalled(this.#options))
-    while (this.#producer.state !== 'ready') {
-      try {
-        if (this.#producer.state === 'lost') await this.#producer.start()
-        else await this.#producer.abort()
-      } catch (again) {
-        if (again instanceof OncewardError && again.code === 'configuration') this.#halt(again)
-        if (this.#stopping.signal.aborted) return
-        await sleep(retryDelayMs, undefined, { signal: this.#stopping.signal }).catch(() => {})
-      }
     }
   }
 

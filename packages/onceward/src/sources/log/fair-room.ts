@@ -4,8 +4,8 @@ import type { PartitionProgress } from './partition-progress.ts'
 type Limits = Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax'>
 
 /**
- * How the room for unsettled records is shared. Half of it is guaranteed, the same share to every partition; the rest is for whoever
- * comes. A share counts as taken even while it is empty, so however many partitions are stuck, each other one still has its own. (Letting a
+ * How the room for unsettled records is shared. Half of it is guaranteed, the same share to every partition; a sixth is for whoever
+ * comes, and a third for the shares of partitions that come after the others have filled theirs. A share counts as taken even while it is empty, so however many partitions are stuck, each other one still has its own. (Letting a
  * partition hold as much as was still free ended with none left after ten stuck ones.)
  *
  * A record that finds no room stands in line: until it has gone, the others keep to their shares, or stand still when it needs more than
@@ -13,12 +13,18 @@ type Limits = Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax'>
  */
 export class FairRoom {
   readonly #limits: Limits
+  /** Two thirds of it. */
+  readonly #usual: Limits
   #inLine: { readonly progress: PartitionProgress; readonly bytes: number } | null = null
   #count = roomFor(0, 0)
   #bytes = roomFor(0, 0)
 
   constructor(limits: Limits) {
     this.#limits = limits
+    this.#usual = {
+      inFlightMax: Math.max(1, Math.floor((limits.inFlightMax * 2) / 3)),
+      inFlightBytesMax: Math.floor((limits.inFlightBytesMax * 2) / 3),
+    }
   }
 
   /** Counts afresh; `fits` and `took` are about these partitions until the next call. */
@@ -35,14 +41,13 @@ export class FairRoom {
   }
 
   fits(progress: PartitionProgress, bytes: number): boolean {
-    const { inFlightMax, inFlightBytesMax } = this.#limits
     if (this.#count.used === 0) return true
     const within =
-      this.#count.used < inFlightMax &&
-      this.#bytes.used + bytes <= inFlightBytesMax &&
-      this.#isFair(progress, bytes)
-    if (!within && progress.unsettled === 0) this.#inLine ??= { progress, bytes }
-    return within
+      this.#isWithin(this.#usual, bytes) ||
+      (this.#isWithin(this.#limits, bytes) && (this.#isOwn(progress, bytes) || this.#waits(progress)))
+    const fits = within && this.#isFair(progress, bytes)
+    if (!fits && progress.unsettled === 0) this.#inLine ??= { progress, bytes }
+    return fits
   }
 
   /** The record is handed over; call before the partition counts it. */
@@ -57,8 +62,21 @@ export class FairRoom {
     if (this.#inLine?.progress === progress) this.#inLine = null
   }
 
+  #isWithin({ inFlightMax, inFlightBytesMax }: Limits, bytes: number): boolean {
+    return this.#count.used < inFlightMax && this.#bytes.used + bytes <= inFlightBytesMax
+  }
+
+  #isOwn(progress: PartitionProgress, bytes: number): boolean {
+    const more = beyondShare(this.#count, progress.unsettled, 1)
+    return more === 0 && beyondShare(this.#bytes, progress.unsettledBytes, bytes) === 0
+  }
+
+  #waits(progress: PartitionProgress): boolean {
+    return this.#inLine?.progress === progress
+  }
+
   #isFair(progress: PartitionProgress, bytes: number): boolean {
-    const { inFlightMax, inFlightBytesMax } = this.#limits
+    const { inFlightMax, inFlightBytesMax } = this.#usual
     const more = beyondShare(this.#count, progress.unsettled, 1)
     const moreBytes = beyondShare(this.#bytes, progress.unsettledBytes, bytes)
     const needsMost = this.#inLine !== null && this.#inLine.bytes > inFlightBytesMax / 2

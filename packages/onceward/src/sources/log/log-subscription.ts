@@ -6,6 +6,7 @@ import type {
   Progress,
   Subscription,
 } from '../../contracts/source.ts'
+import { OncewardError } from '../../errors.ts'
 import { FairRoom } from './fair-room.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
@@ -78,6 +79,12 @@ export class LogSubscription implements Subscription {
   wants(partition: string): boolean {
     const owned = this.#owned.get(partition)
     return owned !== undefined && !owned.stopped && owned.bytes < readAheadBytesMax
+  }
+
+  /** Records read ahead and not handed over. */
+  readAhead(partition: string): number {
+    const owned = this.#owned.get(partition)
+    return owned === undefined ? 0 : owned.buffer.length - owned.head
   }
 
   /** Records in order of the log, then where reading goes on, which may be past them. Ignored for a partition that is not ours. */
@@ -160,6 +167,8 @@ export class LogSubscription implements Subscription {
   progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[] {
     const finished = new Set(done.map(({ token }) => token as Entry))
     const touched = new Set(batch.map(({ token }) => (token as Entry).progress))
+    const gone = [...touched].filter(({ live }) => !live).map(({ partition }) => partition)
+    if (gone.length > 0) throw notOurs(gone)
     return [...touched].map(progress => progress.proposal(finished, this.#options.log.progress))
   }
 
@@ -208,8 +217,9 @@ export class LogSubscription implements Subscription {
       this.#room.took(progress, bytes)
       into.push(this.#deliver(record, progress))
     }
-    if (owned.head === buffer.length) {
-      owned.buffer = []
+    if (owned.head * 2 >= buffer.length) {
+      // A log that is always ahead never empties its buffer: what was handed over must go all the same.
+      owned.buffer = buffer.slice(owned.head)
       owned.head = 0
     }
     if (!wanted && this.wants(progress.partition)) this.#driver.onRoom()
@@ -237,6 +247,17 @@ export class LogSubscription implements Subscription {
     this.#waiting = null
     waiting?.()
   }
+}
+
+/** Nobody may have raised the epoch yet, so the store could not tell; and a dropped partition knows no position to move to. */
+function notOurs(partitions: readonly string[]): OncewardError {
+  return new OncewardError(
+    'ownership_lost',
+    `${partitions.join(', ')}: not ours any more. Nothing was committed.`,
+    {
+      details: { partitions },
+    },
+  )
 }
 
 interface Owned {

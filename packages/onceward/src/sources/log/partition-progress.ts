@@ -1,5 +1,4 @@
 import type { LogOptions, Position, Progress } from '../../contracts/source.ts'
-import { OncewardError } from '../../errors.ts'
 
 /** One record that was handed over: the private token of its delivery. */
 export interface Entry {
@@ -89,17 +88,11 @@ export class PartitionProgress {
   }
 
   /**
-   * What a transaction that decides `done` has to write; throws `ownership_lost` once the partition is gone: always the proof that the partition is ours; the position if the store keeps it and
+   * What a transaction that decides `done` has to write: always the proof that the partition is ours; the position if the store keeps it and
    * this transaction moves it. Only the batch with the lowest unfinished record moves it, so two in flight never move it back.
    */
   proposal(done: ReadonlySet<Entry>, keeper: LogOptions['progress']): Progress {
     const { partition, epoch, incarnation } = this
-    // The fence would let it pass until the next owner has taken it, and the effect would commit without its position.
-    if (!this.#live) {
-      throw new OncewardError('ownership_lost', `${partition} was given away. Nothing was committed.`, {
-        details: { partitions: [partition] },
-      })
-    }
     const kept = keeper === 'store' || keeper === 'only'
     const next = kept ? this.#positionWith(done) : this.#position
     if (next === (keeper === 'only' ? this.#stored : this.#position)) {

@@ -11,6 +11,7 @@ interface Unreadable {
   readonly body: Buffer
   readonly row: { readonly id: string | null; readonly state: string; readonly code: string }
   readonly contract?: Partial<JobContract>
+  readonly needs?: readonly DeliveryFeature[]
 }
 
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value))
@@ -37,6 +38,7 @@ const unreadable: readonly Unreadable[] = [
     what: 'no bytes at all',
     body: Buffer.alloc(0),
     row: { id: null, state: 'quarantined', code: 'undecodable' },
+    needs: ['any bytes'],
   },
   {
     what: 'broken UTF-8',
@@ -68,8 +70,9 @@ const unreadable: readonly Unreadable[] = [
 ]
 
 /** Bytes that never reach a handler have a row and an end all the same. */
-export const deliveryUnreadableCases: Cases = unreadable.map(({ what, body, row, contract }) => ({
+export const deliveryUnreadableCases: Cases = unreadable.map(({ what, body, row, contract, needs = [] }) => ({
   name: `${what}: held with every byte, settled, and the next good message is applied`,
+  needs,
   async run(bench: DeliveryBench<unknown>) {
     const good = { id: 'good', note: 'fine', business: 'k' }
     await bench.publishRaw({ body })

@@ -39,6 +39,10 @@ export class PartitionRead {
     this.#epochs = [{ epoch: start.leaderEpoch, from: 0 }]
   }
 
+  get caughtUp(): boolean {
+    return this.end !== null && this.offset >= this.end
+  }
+
   /** Leader epoch of the last record read, -1 when unknown. */
   get lastEpoch(): number {
     return this.#epochs.at(-1)!.epoch

@@ -107,12 +107,11 @@ async function explain(client: SqlClient, consumerId: number, missing: readonly 
   )
   const epochs = new Map(rows.map(row => [row.partition as string, row.epoch as number]))
   const lost = missing.filter(({ partition, epoch }) => epochs.get(partition) !== epoch)
-  const [code, named] =
-    lost.length > 0 ? (['ownership_lost', lost] as const) : (['position_moved', missing] as const)
-  const partitions = named.map(one => one.partition)
+  const taken = lost.length > 0
+  const partitions = (taken ? lost : missing).map(one => one.partition)
   throw new OncewardError(
-    code,
-    `${code === 'ownership_lost' ? 'Another process reads' : 'The store has moved on at'} ${partitions.join(', ')}. Nothing was committed.`,
+    taken ? 'ownership_lost' : 'position_moved',
+    `${taken ? 'Another process reads' : 'The store has moved on at'} ${partitions.join(', ')}. Nothing was committed.`,
     { details: { partitions } },
   )
 }

@@ -1,0 +1,30 @@
+import { realSurroundings, runConsumer } from 'onceward'
+import { type CrashPoint, dieAt } from 'onceward/testing'
+import { parcelTracking } from '../parcel-tracking.ts'
+import type { Settings } from '../settings.ts'
+
+/** What the test tells this process through its environment. */
+export interface Orders {
+  readonly settings: Settings
+  readonly databaseUrl: string
+  readonly rabbitmqStreamUrl: string
+  /** Kills itself with SIGKILL at this passage of the point. */
+  readonly dieAt: CrashPoint
+  readonly hit: number
+}
+
+const {
+  settings,
+  databaseUrl,
+  rabbitmqStreamUrl,
+  dieAt: point,
+  hit,
+} = JSON.parse(process.env.PARCEL_ORDERS!) as Orders
+process.on('disconnect', () => process.exit(0))
+const running = await runConsumer(parcelTracking(settings), {
+  databaseUrl,
+  rabbitmqStreamUrl,
+  parts: ['consumer'],
+  world: realSurroundings({ reach: dieAt(point, { hit }) }),
+})
+await running.finished

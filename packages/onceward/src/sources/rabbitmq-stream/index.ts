@@ -1,0 +1,2 @@
+export { createStreamSource, type StreamSourceOptions } from './source.ts'
+export { type StreamDeclaration, type StreamOptions, type StreamStart, stream } from './stream.ts'

@@ -1,0 +1,316 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { LogOptions, Loss, Position } from '../../contracts/source.ts'
+import { errorText, OncewardError } from '../../errors.ts'
+import type { LogRecord, LogSubscription } from '../log/log-subscription.ts'
+import { PartitionProgress } from '../log/partition-progress.ts'
+import { Credit } from './credit.ts'
+import { decidePosition, recordsLost } from './decide-position.ts'
+import type { OffsetTeller } from './offset-teller.ts'
+import type { StreamDeclaration } from './stream.ts'
+import { toRecords } from './to-records.ts'
+import { type Chunk, readChunk } from './wire/chunk.ts'
+import { giveCredit, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
+import type { StreamConnection } from './wire/connection.ts'
+import { code, StreamRefusal } from './wire/frame.ts'
+import { within } from './within.ts'
+
+export interface ReaderOptions {
+  readonly partition: string
+  readonly declaration: StreamDeclaration
+  readonly group: string
+  readonly log: LogOptions
+  readonly connection: StreamConnection
+  readonly subscription: LogSubscription
+  readonly teller: OffsetTeller
+  /** Offsets below it were handed over by this process before. */
+  readonly handedOver: Map<string, number>
+  readonly onAssigned: () => void
+  readonly onRevoked: (reason: string) => void
+  /** Trying again may help: the connection should be given up. */
+  readonly onTrouble: (reason: string) => void
+}
+
+/** The broker gives up on a consumer that does not answer within a minute. */
+const revokeTimeoutMs = 20_000
+const lostTimeoutMs = 3_000
+const standAsideMs = 1_000
+
+/**
+ * Reads one partition on one connection.
+ *
+ *   new ──start──▶ standing by ──made active──▶ taking ──position decided──▶ reading
+ *                       ▲                                                      │
+ *                       └──handed back── stepping down ◀──made inactive, or the connection ended
+ *
+ * What the broker asks is answered in order, and only when it is done: an activation after the store has made the partition ours, a step
+ * down after everything under way is settled and told. The next owner begins after that.
+ */
+export class PartitionReader {
+  readonly #options: ReaderOptions
+  #turn: Promise<void> = Promise.resolve()
+  #id = -1
+  #credit = new Credit()
+  #progress: PartitionProgress | null = null
+  /** Where the next record is expected. */
+  #readOn = 0
+  #newest = 0
+  /** Chunks that wait for an answer about a gap before them. */
+  #held: Chunk[] | null = null
+
+  constructor(options: ReaderOptions) {
+    this.#options = options
+  }
+
+  get partition(): string {
+    return this.#options.partition
+  }
+
+  /** Resolves when the broker has the subscription. Rejects when it does not, for whatever reason. */
+  async start(): Promise<void> {
+    const { partition, declaration, group, connection } = this.#options
+    const stream = partition
+    try {
+      if (declaration.singleActive === false) return await this.#takeAndSubscribe()
+      const properties = {
+        'single-active-consumer': 'true',
+        name: group,
+        ...(declaration.superStream && { 'super-stream': declaration.stream }),
+      }
+      this.#credit = new Credit()
+      this.#id = await subscribe(
+        connection,
+        { stream, from: 'next', credit: 1, properties },
+        this.#listener(),
+      )
+    } catch (error) {
+      throw isMissing(error) ? await this.#missing(error) : error
+    }
+  }
+
+  /** The connection has ended: hands the partition back. Another process may have it already, so nothing is waited for long. Never rejects. */
+  end(reason: string): Promise<void> {
+    return this.#next(() => this.#stepDown(reason, lostTimeoutMs))
+  }
+
+  /**
+   * The store says that another process owns the partition: lets the broker give it away. Stands by again after a while, so that whoever
+   * took it is the active one by then. Never rejects.
+   */
+  release(): Promise<void> {
+    this.#progress = null
+    this.#held = null
+    const { connection } = this.#options
+    return this.#next(async () => {
+      await unsubscribe(connection, this.#id)
+      this.#options.onRevoked('the store says that another process owns it')
+      await delay(standAsideMs, undefined, { ref: false })
+      if (connection.live) await this.start()
+    })
+  }
+
+  /** Called when there may be room again. */
+  topUp(): void {
+    if (this.#progress === null || !this.#options.subscription.wants(this.partition)) return
+    const more = this.#credit.more()
+    if (more > 0) giveCredit(this.#options.connection, this.#id, more)
+  }
+
+  /** Records after the position, as far as the broker has said. */
+  get newest(): number | null {
+    return this.#progress === null ? null : this.#newest
+  }
+
+  /** Called now and then: without chunks the broker says nothing of what it has. */
+  async look(): Promise<void> {
+    if (this.#progress === null) return
+    if (this.#credit.given > 0) this.#newest = this.#readOn
+    else {
+      const { committedChunk } = await queryStats(this.#options.connection, this.partition)
+      this.#newest = Math.max(this.#newest, committedChunk + 1)
+    }
+  }
+
+  #listener() {
+    return {
+      onChunk: (frame: Buffer, at: number, committed: number) => this.#arrived(frame, at, committed),
+      onActive: (active: boolean, answer: (from: number | null) => void) => {
+        void this.#next(async () => {
+          if (!active) {
+            await this.#stepDown('another process of the group reads it now')
+            return answer(null)
+          }
+          await this.#stepDown('the broker makes this process the active one anew')
+          await this.#take()
+          if (this.#progress !== null) answer(this.#readOn)
+        })
+      },
+    }
+  }
+
+  async #takeAndSubscribe(): Promise<void> {
+    await this.#take()
+    if (this.#progress === null) return
+    const { connection, partition: stream } = this.#options
+    this.#credit = new Credit()
+    const from = { offset: this.#readOn }
+    this.#id = await subscribe(connection, { stream, from, credit: 1 }, this.#listener())
+  }
+
+  /** One step after the other; what goes wrong ends the connection or the subscription, never the process. */
+  #next(step: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn.then(step).catch(error => this.#failed(error))
+    return this.#turn
+  }
+
+  #failed(error: unknown): void {
+    const isFinal = error instanceof OncewardError && error.code !== 'ownership_lost'
+    if (isFinal) this.#options.subscription.fail(error)
+    else this.#options.onTrouble(errorText(error))
+  }
+
+  async #take(): Promise<void> {
+    const { partition, log, connection, declaration, group, teller } = this.#options
+    const [ownership] = await log.checkpoints.take([partition])
+    const brokerKnows = log.progress === 'broker' || log.progress === 'first'
+    const decision = await decidePosition({
+      connection,
+      declaration,
+      group,
+      ownership: ownership!,
+      brokerKnows,
+    })
+    if ('loss' in decision) throw await this.#lost(decision.loss)
+    const { position, isNew } = decision
+    if (isNew) {
+      if (brokerKnows && !(await teller.confirm(partition, position.next)))
+        throw new Error('the broker did not confirm the first position')
+      await log.checkpoints.begin(partition, ownership!.epoch, position)
+    }
+    if (!connection.live) return
+    this.#own(new PartitionProgress(partition, ownership!.epoch, position), position)
+    this.#options.onAssigned()
+  }
+
+  #own(progress: PartitionProgress, { next }: Position): void {
+    this.#progress = progress
+    this.#readOn = Number(next)
+    this.#newest = this.#readOn
+    this.#held = null
+    this.#options.subscription.own(progress)
+  }
+
+  async #stepDown(reason: string, timeoutMs = revokeTimeoutMs): Promise<void> {
+    const { partition, subscription, log, teller } = this.#options
+    if (this.#progress === null) return
+    subscription.stop(partition)
+    await within(timeoutMs, log.onRevoke([partition]))
+    await within(timeoutMs, teller.flush())
+    this.#progress = null
+    this.#held = null
+    subscription.drop(partition)
+    this.#options.onRevoked(reason)
+  }
+
+  async #lost(loss: Loss): Promise<OncewardError> {
+    await this.#options.log.checkpoints.declareLoss(loss)
+    return recordsLost(loss)
+  }
+
+  /** A stream that is not there is a mistake in the contract, unless this consumer has read it before. */
+  async #missing(cause: unknown): Promise<unknown> {
+    const { partition, log } = this.#options
+    const [ownership] = await log.checkpoints.take([partition])
+    const stored = ownership!.stored
+    if (stored === null) {
+      return new OncewardError(
+        'configuration',
+        `Stream ${partition} does not exist. Nothing was consumed. Create it, or correct the name.`,
+        { cause, details: { missing: true } },
+      )
+    }
+    const reason = 'the stream was deleted'
+    return this.#lost({ partition, from: stored, to: null, records: null, reason })
+  }
+
+  #arrived(frame: Buffer, at: number, committed: number): void {
+    this.#credit.arrived(frame.length)
+    if (this.#progress === null) return
+    try {
+      const chunk = readChunk(frame, at)
+      if (chunk !== null) {
+        const end = chunk.firstOffset + chunk.records
+        this.#newest = committed > chunk.firstOffset ? Math.max(committed + 1, end) : end
+        if (this.#held === null) this.#read(chunk)
+        else this.#held.push(chunk)
+      }
+      this.topUp()
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  #read(chunk: Chunk): void {
+    if (chunk.firstOffset > this.#readOn) {
+      this.#held = [chunk]
+      void this.#next(() => this.#checkGap())
+      return
+    }
+    this.#offer(chunk)
+  }
+
+  #offer(chunk: Chunk): void {
+    const { partition, handedOver, subscription } = this.#options
+    const before = handedOver.get(partition) ?? 0
+    const records = readRecords(chunk, partition, this.#readOn, before)
+    this.#readOn = Math.max(this.#readOn, chunk.firstOffset + chunk.records)
+    handedOver.set(partition, Math.max(before, this.#readOn))
+    if (records.length > 0) subscription.offer(this.#progress!, records, records.at(-1)!.next)
+  }
+
+  /**
+   * Offsets are missing before the first held chunk. The broker uses some for itself (every stored offset is one); but when the stream now
+   * begins after the place we were at, retention was faster than we were, and nobody can say what those offsets were.
+   */
+  async #checkGap(): Promise<void> {
+    const { firstChunk } = await queryStats(this.#options.connection, this.partition)
+    const held = this.#held
+    const progress = this.#progress
+    if (held === null || progress === null) return
+    this.#held = null
+    if (firstChunk > this.#readOn) {
+      this.#progress = null
+      this.#options.subscription.stop(this.partition)
+      const { incarnation } = progress
+      const to = held[0]!.firstOffset
+      throw await this.#lost({
+        partition: this.partition,
+        from: { incarnation, next: String(this.#readOn) },
+        to: { incarnation, next: String(to) },
+        records: to - this.#readOn,
+        reason: `retention removed offsets from ${this.#readOn} on while they were being read`,
+      })
+    }
+    this.#offer(held.shift()!)
+    while (held.length > 0 && this.#held === null) this.#read(held.shift()!)
+    if (this.#held !== null) (this.#held as Chunk[]).push(...held)
+    this.topUp()
+  }
+}
+
+/** Its sum was right, so it was written like this and trying again cannot help. */
+function readRecords(chunk: Chunk, partition: string, from: number, handedOver: number): LogRecord[] {
+  try {
+    return toRecords(chunk, partition, from, handedOver)
+  } catch (error) {
+    if (error instanceof OncewardError) throw error
+    throw new OncewardError(
+      'configuration',
+      `${partition}: the chunk at offset ${chunk.firstOffset} cannot be taken apart (${errorText(error, 200)}). Nothing of it was handed over or settled. Find out which publisher wrote it, and begin after it under another group if it must be left out.`,
+      { cause: error },
+    )
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof StreamRefusal && error.code === code.streamDoesNotExist
+}

@@ -1,0 +1,160 @@
+import type { LogOptions, SourceEvent } from '../../contracts/source.ts'
+import { OncewardError } from '../../errors.ts'
+import type { LogSubscription } from '../log/log-subscription.ts'
+import type { StreamAddress } from './address.ts'
+import type { OffsetTeller } from './offset-teller.ts'
+import { PartitionReader } from './partition-reader.ts'
+import type { StreamDeclaration } from './stream.ts'
+import { queryNodes, queryPartitions } from './wire/commands.ts'
+import type { StreamConnection } from './wire/connection.ts'
+import { code, StreamRefusal } from './wire/frame.ts'
+import { openLink, type StreamLink } from './wire/handshake.ts'
+
+export interface SessionOptions {
+  readonly address: StreamAddress
+  readonly declaration: StreamDeclaration
+  readonly group: string
+  readonly log: LogOptions
+  readonly subscription: LogSubscription
+  readonly teller: OffsetTeller
+  readonly handedOver: Map<string, number>
+  readonly onEvent: (event: SourceEvent) => void
+}
+
+const lookEveryMs = 1_000
+
+/**
+ * The connections of one try, and a reader per partition. It ends as a whole: with the first connection that ends, a stream that moved or
+ * went away, or a reader in trouble.
+ */
+export class StreamSession {
+  readonly #options: SessionOptions
+  readonly #links = new Map<string, StreamLink>()
+  readonly #readers = new Map<string, { reader: PartitionReader; connection: StreamConnection }>()
+  readonly #ended = Promise.withResolvers<string>()
+  #looking: NodeJS.Timeout | undefined
+  #over: string | null = null
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+  }
+
+  /** Resolves once, with the reason, when nothing more can come. */
+  get ended(): Promise<string> {
+    return this.#ended.promise
+  }
+
+  /** Connects and subscribes to every partition. Rejects when any of it fails. */
+  async start(): Promise<void> {
+    const entrance = await this.#link(this.#options.address)
+    for (const partition of await this.#partitions(entrance.connection)) {
+      const { connection } = await this.#linkTo(partition, entrance)
+      const reader = this.#createReader(partition, connection)
+      this.#readers.set(partition, { reader, connection })
+      await reader.start()
+    }
+    if (this.#over === null) this.#looking = setInterval(() => this.#look(), lookEveryMs).unref()
+  }
+
+  connectionOf(partition: string): StreamConnection | null {
+    const connection = this.#readers.get(partition)?.connection
+    return connection?.live ? connection : null
+  }
+
+  newestOf(partition: string): number | null {
+    return this.#readers.get(partition)?.reader.newest ?? null
+  }
+
+  topUp(): void {
+    for (const { reader } of this.#readers.values()) reader.topUp()
+  }
+
+  release(partitions: readonly string[]): void {
+    for (const partition of partitions) void this.#readers.get(partition)?.reader.release()
+  }
+
+  /** Cuts every connection now. */
+  cut(reason: string): void {
+    this.#end(reason)
+    for (const { connection } of this.#links.values()) connection.destroy(reason)
+  }
+
+  /** Hands every partition back; the connections may be gone already. Never rejects. */
+  async handBack(reason: string): Promise<void> {
+    await Promise.all([...this.#readers.values()].map(({ reader }) => reader.end(reason)))
+  }
+
+  /** Says goodbye on every connection. Never rejects. */
+  async close(timeoutMs: number): Promise<void> {
+    this.#end('closed by this process')
+    await Promise.all([...this.#links.values()].map(({ connection }) => connection.close(timeoutMs)))
+  }
+
+  #end(reason: string): void {
+    this.#over ??= reason
+    clearInterval(this.#looking)
+    this.#ended.resolve(reason)
+  }
+
+  async #link(address: StreamAddress): Promise<StreamLink> {
+    const link = await openLink(
+      address,
+      `reads ${this.#options.declaration.stream} as ${this.#options.group}`,
+    )
+    if (this.#over !== null) {
+      link.connection.destroy(this.#over)
+      throw new Error(this.#over)
+    }
+    this.#links.set(link.node, link)
+    void link.connection.ended.then(reason => this.cut(reason))
+    link.connection.onUnavailable = stream => this.cut(`stream ${stream} moved or is gone`)
+    return link
+  }
+
+  async #partitions(connection: StreamConnection): Promise<readonly string[]> {
+    const { stream, superStream } = this.#options.declaration
+    if (!superStream) return [stream]
+    const partitions = await queryPartitions(connection, stream).catch((error): string[] => {
+      if (error instanceof StreamRefusal && error.code === code.streamDoesNotExist) return []
+      throw error
+    })
+    if (partitions.length > 0) return partitions
+    throw new OncewardError(
+      'configuration',
+      `Super stream ${stream} does not exist or has no partitions. Nothing was consumed. Create it, correct the name, or leave superStream out for a plain stream.`,
+      { details: { missing: true } },
+    )
+  }
+
+  /** Any node that has the stream will do; the one we are on if it has. */
+  async #linkTo(partition: string, entrance: StreamLink): Promise<StreamLink> {
+    const nodes = await queryNodes(entrance.connection, partition).catch((error): string[] => {
+      if (error instanceof StreamRefusal) return []
+      throw error
+    })
+    if (nodes.length === 0 || nodes.includes(entrance.node)) return entrance
+    const known = nodes.find(node => this.#links.has(node))
+    if (known !== undefined) return this.#links.get(known)!
+    const replica = nodes.at(-1)!
+    const at = replica.lastIndexOf(':')
+    const host = replica.slice(0, at)
+    return this.#link({ ...this.#options.address, host, port: Number(replica.slice(at + 1)) })
+  }
+
+  #createReader(partition: string, connection: StreamConnection): PartitionReader {
+    const { onEvent } = this.#options
+    return new PartitionReader({
+      ...this.#options,
+      partition,
+      connection,
+      onAssigned: () =>
+        onEvent({ kind: 'assigned', partitions: [partition], reason: 'this process reads it now' }),
+      onRevoked: reason => onEvent({ kind: 'revoked', partitions: [partition], reason }),
+      onTrouble: reason => this.cut(reason),
+    })
+  }
+
+  #look(): void {
+    for (const { reader } of this.#readers.values()) reader.look().catch(() => {})
+  }
+}

@@ -1,0 +1,62 @@
+import { OncewardError } from '../../errors.ts'
+
+/** A RabbitMQ stream, or a super stream, as a contract names it: plain data, made by `stream(...)`. */
+export interface StreamDeclaration {
+  readonly kind: 'rabbitmq-stream'
+  readonly stream: string
+  /** `rabbitmq-stream://` or `rabbitmq-stream+tls://`; where absent the process that runs the consumer gives it. */
+  readonly url?: string
+  /** True when the name is that of a super stream: each of its partitions is read, shared among the processes of the group. */
+  readonly superStream?: boolean
+  /** Who reads, as the broker knows it. Default: the consumer's name, with its generation from the second on. */
+  readonly group?: string
+  /** Where a consumer begins that never began here. No default: to begin at the wrong end loses records or repeats them. */
+  readonly start?: StreamStart
+  /** Default true: one process of the group reads a partition at a time, the others stand by. False: each process reads everything. */
+  readonly singleActive?: boolean
+  readonly [option: string]: unknown
+}
+
+/** The first record that is still there, the newest chunk, only what comes from now on, an offset, or the first chunk from a time on. */
+export type StreamStart =
+  | 'first'
+  | 'last'
+  | 'next'
+  | number
+  /** An ISO date, or milliseconds since 1970. */
+  | { readonly timestamp: string | number }
+
+export type StreamOptions = Partial<
+  Pick<StreamDeclaration, 'url' | 'superStream' | 'group' | 'start' | 'singleActive'>
+>
+
+/** Names the stream a consumer reads. Nothing is opened. */
+export function stream(name: string, options: StreamOptions = {}): StreamDeclaration {
+  return { kind: 'rabbitmq-stream', stream: name, ...options }
+}
+
+const groupBytesMax = 240
+
+/** What is wrong with a declaration as it stands, before any broker is asked. */
+export function assertStream(declaration: StreamDeclaration, group: string): void {
+  const { stream: name, start } = declaration
+  const wrong = (text: string) => new OncewardError('configuration', `${text} Nothing was opened.`)
+  if (typeof name !== 'string' || name.length === 0) throw wrong('A RabbitMQ stream needs a name.')
+  if (start !== undefined && !isStart(start)) {
+    throw wrong(
+      `Stream ${name} has a start that cannot be read: ${JSON.stringify(start)}. Write 'first', 'last', 'next', an offset, or { timestamp: '2026-11-15T08:00:00Z' }.`,
+    )
+  }
+  if (group.length === 0 || Buffer.byteLength(group) > groupBytesMax)
+    throw wrong(`The group of stream ${name} must have 1 to ${groupBytesMax} bytes.`)
+}
+
+function isStart(start: unknown): boolean {
+  if (typeof start === 'string') return ['first', 'last', 'next'].includes(start)
+  if (typeof start === 'number') return Number.isSafeInteger(start) && start >= 0
+  return start !== null && typeof start === 'object' && Number.isFinite(startTimeMs(start as never))
+}
+
+export function startTimeMs({ timestamp }: { readonly timestamp: string | number }): number {
+  return typeof timestamp === 'number' ? timestamp : Date.parse(timestamp)
+}

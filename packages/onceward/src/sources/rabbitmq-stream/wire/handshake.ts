@@ -1,0 +1,124 @@
+import { OncewardError } from '../../../errors.ts'
+import type { StreamAddress } from '../address.ts'
+import { StreamConnection } from './connection.ts'
+import { code, command, type FrameReader, FrameWriter, StreamRefusal } from './frame.ts'
+
+/** A connection that is ready for commands, and what the broker said of itself. */
+export interface StreamLink {
+  readonly connection: StreamConnection
+  readonly brokerVersion: string
+  /** How the broker's node calls itself towards clients; it may not be the address we dialled. */
+  readonly node: string
+}
+
+const connectTimeoutMs = 5_000
+const heartbeatS = 10
+
+/**
+ * Connects, checks the version before anything an older broker would not understand is said, authenticates and opens the virtual host.
+ * Rejects with a `configuration` error when trying again cannot help.
+ */
+export async function openLink(address: StreamAddress, purpose: string): Promise<StreamLink> {
+  const connection = await StreamConnection.connect(address, connectTimeoutMs)
+  try {
+    const brokerVersion = (await introduce(connection, purpose)).version ?? 'unknown'
+    assertVersion(brokerVersion, address)
+    await authenticate(connection, address)
+    await tune(connection)
+    const opened = await open(connection, address)
+    await exchangeVersions(connection)
+    return {
+      connection,
+      brokerVersion,
+      node: `${opened.advertised_host ?? address.host}:${opened.advertised_port ?? address.port}`,
+    }
+  } catch (error) {
+    connection.destroy('the handshake failed')
+    throw refusedHandshake(error, address) ?? error
+  }
+}
+
+function introduce(connection: StreamConnection, purpose: string): Promise<Record<string, string>> {
+  return connection.request(
+    command.peerProperties,
+    'introduce',
+    frame =>
+      frame.texts({ product: 'Onceward', platform: 'Node.js', connection_name: `onceward ${purpose}` }),
+    readTexts,
+  )
+}
+
+/** Single active consumers came with 3.11, the commands of super streams with 3.13; nothing older is still maintained. */
+export function assertVersion(version: string, { host, port }: Pick<StreamAddress, 'host' | 'port'>): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > 3 || (major === 3 && minor >= 13)) return
+  throw new OncewardError(
+    'configuration',
+    `The broker at ${host}:${port} is RabbitMQ ${version}; streams need 3.13 or later. Nothing was consumed or settled. Upgrade the broker, or read a queue instead.`,
+    { details: { version } },
+  )
+}
+
+async function authenticate(connection: StreamConnection, { user, password }: StreamAddress): Promise<void> {
+  await connection.request(
+    command.saslHandshake,
+    'ask for authentication',
+    () => {},
+    () => {},
+  )
+  await connection.request(
+    command.saslAuthenticate,
+    'authenticate',
+    frame => frame.text('PLAIN').bytes(Buffer.from(`\0${user}\0${password}`)),
+    () => {},
+  )
+}
+
+async function tune(connection: StreamConnection): Promise<void> {
+  const asked = await connection.tuned
+  const agreedS = asked.heartbeatS === 0 ? heartbeatS : Math.min(asked.heartbeatS, heartbeatS)
+  connection.send(new FrameWriter(command.tune).u32(asked.frameMax).u32(agreedS))
+  connection.keepAlive(agreedS)
+}
+
+function open(connection: StreamConnection, { vhost }: StreamAddress): Promise<Record<string, string>> {
+  return connection.request(
+    command.open,
+    'open the virtual host',
+    frame => frame.text(vhost),
+    reader => (reader.at < reader.frame.length ? readTexts(reader) : {}),
+  )
+}
+
+/** Only because chunks then come with the newest offset: what lag is measured by. */
+function exchangeVersions(connection: StreamConnection): Promise<void> {
+  return connection.request(
+    command.exchangeVersions,
+    'exchange versions',
+    frame => frame.u32(1).u16(command.deliver).u16(1).u16(2),
+    () => {},
+  )
+}
+
+function readTexts(reader: FrameReader): Record<string, string> {
+  return Object.fromEntries(reader.list(() => [reader.text(), reader.text()] as const))
+}
+
+function refusedHandshake(error: unknown, { host, port, user, vhost }: StreamAddress): OncewardError | null {
+  if (!(error instanceof StreamRefusal)) return null
+  const where = `RabbitMQ at ${host}:${port}`
+  if (error.code === code.virtualHostAccess) {
+    return new OncewardError(
+      'configuration',
+      `${where} does not let user ${user} into virtual host ${vhost}, or there is none of that name. Nothing was consumed or settled. Check the path of the URL (none is the default one, /) and the user's permissions.`,
+      { cause: error },
+    )
+  }
+  const refused: readonly number[] = [7, code.authenticationFailure, 9, code.loopbackOnly, code.accessRefused]
+  if (!refused.includes(error.code)) return null
+  return new OncewardError(
+    'configuration',
+    `${where} refused user ${user}: ${error.message}. Nothing was consumed or settled. Check user and password in the URL.`,
+    { cause: error },
+  )
+}

@@ -1,0 +1,41 @@
+/**
+ * One life of a simulated process, as the world outside sees it: alive ⇄ frozen, either ──▶ dead. What it would hear while frozen
+ * waits in its mailbox; what it would hear once dead is lost.
+ */
+export class Actor {
+  readonly number: number
+  readonly name: string
+  #state: 'alive' | 'frozen' | 'dead' = 'alive'
+  #mailbox: (() => void)[] = []
+
+  constructor(number: number, name: string) {
+    this.number = number
+    this.name = name
+  }
+
+  get state(): 'alive' | 'frozen' | 'dead' {
+    return this.#state
+  }
+
+  hear(callback: () => void): void {
+    if (this.#state === 'alive') callback()
+    else if (this.#state === 'frozen') this.#mailbox.push(callback)
+  }
+
+  freeze(): void {
+    if (this.#state === 'alive') this.#state = 'frozen'
+  }
+
+  thaw(): void {
+    if (this.#state !== 'frozen') return
+    this.#state = 'alive'
+    const missed = this.#mailbox
+    this.#mailbox = []
+    for (const callback of missed) callback()
+  }
+
+  die(): void {
+    this.#state = 'dead'
+    this.#mailbox = []
+  }
+}

@@ -1,0 +1,101 @@
+import type { CrashPoint } from '../../crash-points.ts'
+import type { Draws } from './draws.ts'
+
+/** What may go wrong, and the one that only follows from others (`lock wait`). */
+export const faultKinds = [
+  /** A process is killed. What it had on the wire may still arrive. */
+  'crash',
+  /** A process stands still while the world goes on, then goes on itself. */
+  'freeze',
+  /** A process is asked to stop, and another is started. */
+  'drain',
+  /** The database server dies and comes back. */
+  'store outage',
+  'connection cut',
+  'commit reply lost',
+  /** The client gives up on COMMIT before the server executes it. */
+  'commit late',
+  'contention',
+  'lock wait',
+  /** Time passes at once until the next timer, as in a process that got no CPU. */
+  'slow',
+  /** The broker closes a consumer's connection and hands its deliveries over again. */
+  'disconnect',
+  /** An acknowledgement, or the knowledge that it arrived, gets lost with its connection. */
+  'settle lost',
+  /** Deliveries are handed over in another order, where none is promised. */
+  'reorder',
+  /** Partitions of a log move: asked for and handed over, or simply taken away. */
+  'rebalance',
+  'partition lost',
+  'offset commit lost',
+] as const
+
+export type FaultKind = (typeof faultKinds)[number]
+
+const queueOnly: readonly FaultKind[] = ['disconnect', 'settle lost', 'reorder']
+const logOnly: readonly FaultKind[] = ['rebalance', 'partition lost', 'offset commit lost']
+
+/** The kinds that can happen to a source of this kind. */
+export function faultsOf(source: 'queue' | 'log'): readonly FaultKind[] {
+  const foreign = source === 'queue' ? logOnly : queueOnly
+  return faultKinds.filter(kind => !foreign.includes(kind))
+}
+
+/**
+ * The faults of one schedule: some of the kinds, more or less often, until a number of them is used up. Few kinds at a time go deeper
+ * than all of them always.
+ */
+export class Faults {
+  readonly fired = new Map<FaultKind, number>()
+  /** Kills, by the crash point the process had passed last. */
+  readonly kills = new Map<CrashPoint, number>()
+  readonly enabled: readonly FaultKind[]
+  readonly #draws: Draws
+  readonly #rate: number
+  #left: number
+
+  constructor(draws: Draws, kinds: readonly FaultKind[]) {
+    this.#draws = draws
+    // Drawn for all kinds, so that leaving one out changes as little as it can.
+    this.enabled = faultKinds.filter(() => draws.chance(0.6)).filter(kind => kinds.includes(kind))
+    this.#rate = draws.pick([0.02, 0.06, 0.15])
+    this.#left = draws.between(1, 8)
+  }
+
+  get over(): boolean {
+    return this.#left === 0
+  }
+
+  /** True when this is the moment for it. */
+  strike(kind: FaultKind): boolean {
+    if (this.#left === 0 || !this.enabled.includes(kind) || !this.#draws.chance(this.#rate)) return false
+    this.spend(kind)
+    return true
+  }
+
+  /** A fault that may be tried now, at its place in the schedule; `spend` it if it happened. */
+  due(kinds: readonly FaultKind[]): FaultKind | null {
+    if (this.#left === 0 || !this.#draws.chance(this.#rate)) return null
+    const possible = this.enabled.filter(kind => kinds.includes(kind))
+    return possible.length === 0 ? null : this.#draws.pick(possible)
+  }
+
+  spend(kind: FaultKind): void {
+    this.#left--
+    this.met(kind)
+  }
+
+  /** It happened, as a consequence of something else. */
+  met(kind: FaultKind): void {
+    this.fired.set(kind, (this.fired.get(kind) ?? 0) + 1)
+  }
+
+  killedAfter(point: CrashPoint | null): void {
+    if (point !== null) this.kills.set(point, (this.kills.get(point) ?? 0) + 1)
+  }
+
+  stop(): void {
+    this.#left = 0
+  }
+}

@@ -1,0 +1,55 @@
+import type { PartitionProgress } from '../../sources/log/partition-progress.ts'
+import type { SimulatedLog } from './log.ts'
+import type { LogMember } from './log-member.ts'
+
+/** Pause before a lost commit is sent again. */
+const againMs = 100
+
+/** Tells the broker how far the partitions are, one request at a time; what moves meanwhile joins the next. */
+export class OffsetCommits {
+  readonly #log: SimulatedLog
+  readonly #member: LogMember
+  readonly #due = new Set<PartitionProgress>()
+  #sending: Promise<void> | null = null
+
+  constructor(log: SimulatedLog, member: LogMember) {
+    this.#log = log
+    this.#member = member
+  }
+
+  note(moved: readonly PartitionProgress[]): void {
+    for (const progress of moved) this.#due.add(progress)
+    this.#sending ??= this.#send()
+  }
+
+  /** Once more before the partitions go; whether it arrives or not. */
+  async last(progress: readonly PartitionProgress[]): Promise<void> {
+    await this.#sending
+    await this.#request(progress.filter(({ live }) => live)).catch(() => {})
+  }
+
+  async #send(): Promise<void> {
+    const moved = [...this.#due].filter(({ live }) => live)
+    this.#due.clear()
+    try {
+      await this.#request(moved)
+    } catch {
+      this.#log.scheduler.after(this.#member.actor, againMs, () => this.note(moved))
+    }
+    this.#sending = null
+    if (this.#due.size > 0) this.note([])
+  }
+
+  #request(moved: readonly PartitionProgress[]): Promise<void> {
+    if (moved.length === 0) return Promise.resolve()
+    const { scheduler, faults } = this.#log
+    const positions = moved.map(({ partition, position }) => ({ partition, offset: Number(position) }))
+    const label = `commit ${positions.map(({ partition, offset }) => `${partition} at ${offset}`).join(', ')}`
+    return scheduler.call(this.#member.actor, label, () => {
+      const isLost = faults.strike('offset commit lost')
+      if (isLost && scheduler.draws.chance(0.5)) throw new Error('lost on the way')
+      for (const { partition, offset } of positions) this.#log.commit(this.#member, partition, offset)
+      if (isLost) throw new Error('answer lost')
+    })
+  }
+}

@@ -1,0 +1,139 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { Source } from '../../contracts/source.ts'
+import type { Store } from '../../contracts/store.ts'
+import type { CrashPoint, Reach } from '../../crash-points.ts'
+import { ConsumerProcess } from '../../engine/consumer.ts'
+import { errorCode, errorText } from '../../errors.ts'
+import type { Metrics } from '../../observe/metrics.ts'
+import { type Surroundings, silent } from '../../surroundings.ts'
+import { Actor } from './actor.ts'
+import type { Job } from './job.ts'
+import type { SimulatedTx } from './loan.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** What the processes of a schedule are made of. */
+export interface ProcessParts {
+  consumerOf(actor: Actor): Consumer<Job, SimulatedTx>
+  sourceOf(actor: Actor): Source
+  storeOf(actor: Actor): Store<SimulatedTx>
+  onHalt(why: string): void
+  /** A life is over: the servers have to get along without it. */
+  onEnd(actor: Actor): void
+  /** False once nothing is to be started again. */
+  readonly restarts: boolean
+}
+
+/** One place for a consumer process: after a death or a stop another life begins in it. The engine inside is the shipped one. */
+export class SimulatedProcess {
+  readonly #number: number
+  readonly #scheduler: Scheduler
+  readonly #parts: ProcessParts
+  #life = 0
+  #reached: CrashPoint | null = null
+  #actor: Actor | null = null
+  #engine: ConsumerProcess<Job, SimulatedTx> | null = null
+
+  constructor(number: number, scheduler: Scheduler, parts: ProcessParts) {
+    this.#number = number
+    this.#scheduler = scheduler
+    this.#parts = parts
+    this.#startLater()
+  }
+
+  /** Null between two lives. */
+  get actor(): Actor | null {
+    return this.#actor
+  }
+
+  /** The last crash point this life has passed. */
+  get reached(): CrashPoint | null {
+    return this.#reached
+  }
+
+  get running(): boolean {
+    return this.#engine?.state === 'running' && this.#actor?.state === 'alive'
+  }
+
+  /** Killed: not one more instruction. */
+  kill(): void {
+    this.#end()
+  }
+
+  /** Asks the engine to stop. Resolves when it has. */
+  drain(): Promise<void> {
+    return this.#engine!.drain()
+  }
+
+  #startLater(): void {
+    this.#scheduler.offer(null, `process ${this.#number} starts`, () => this.#start())
+  }
+
+  #start(): void {
+    const name = `p${this.#number}${this.#life > 0 ? `.${this.#life}` : ''}`
+    const actor = new Actor(this.#number, name)
+    this.#life++
+    this.#reached = null
+    this.#actor = actor
+    const engine = new ConsumerProcess<Job, SimulatedTx>({
+      consumer: this.#parts.consumerOf(actor),
+      source: this.#parts.sourceOf(actor),
+      store: this.#parts.storeOf(actor),
+      world: worldOf(actor, this.#scheduler, point => this.#reach(actor, point)),
+      instance: name,
+    })
+    this.#engine = engine
+    const ended = (why: string | null) => {
+      if (this.#engine !== engine) return
+      if (why !== null) this.#parts.onHalt(`${name} ${why}`)
+      this.#end()
+    }
+    // A start refused by a store that is away ends the process, as it would in production; a supervisor starts it again.
+    engine
+      .start()
+      .catch(error => ended(errorCode(error) === 'ECONNREFUSED' ? null : `cannot start: ${errorText(error)}`))
+    engine.finished.then(
+      () => ended(null),
+      error => ended(`halted: ${errorText(error)}`),
+    )
+  }
+
+  #reach(actor: Actor, point: CrashPoint): void {
+    if (this.#actor === actor) this.#reached = point
+    if (this.#scheduler.trace.on) this.#scheduler.remark(`${actor.name} reaches ${point}`)
+  }
+
+  #end(): void {
+    const actor = this.#actor!
+    actor.die()
+    this.#actor = null
+    this.#engine = null
+    this.#parts.onEnd(actor)
+    if (this.#parts.restarts) this.#startLater()
+  }
+}
+
+function worldOf(actor: Actor, scheduler: Scheduler, reach: Reach): Surroundings {
+  return {
+    clock: { nowMs: () => scheduler.nowMs },
+    timers: {
+      after: (delayMs, callback) => scheduler.after(actor, delayMs, callback),
+      soon: callback => void scheduler.offer(actor, 'soon', () => actor.hear(callback)),
+    },
+    random: scheduler.draws.next,
+    log: silent,
+    metrics: noMetrics,
+    reach,
+  }
+}
+
+const noMetrics: Metrics = {
+  delivered() {},
+  decided() {},
+  conflicts() {},
+  inboxInsertSeconds() {},
+  applySeconds() {},
+  settleMissed() {},
+  externalSuppressed() {},
+  externalCall() {},
+  watchLag: () => () => {},
+}

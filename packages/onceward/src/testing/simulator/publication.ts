@@ -1,0 +1,25 @@
+import type { DeliveryProperties } from '../../contracts/source.ts'
+
+/** Bytes a producer handed to the broker, with what the checks know of them. */
+export interface Publication {
+  /** In order of publishing, over all. */
+  readonly number: number
+  readonly body: Buffer
+  readonly properties: DeliveryProperties
+  /** Null when the bytes cannot be read. */
+  readonly id: string | null
+  /** Of the raw bytes, in hex. */
+  readonly digest: string
+  readonly key: string
+  /** On a log, once it is there. */
+  position: string | null
+}
+
+export function publicationName({ id, number }: Publication): string {
+  return `${id ?? 'unreadable'}#${number}`
+}
+
+/** Sees what the broker lets go of. */
+export interface AckWatcher {
+  acked(publication: Publication): void
+}

@@ -1,0 +1,70 @@
+import type { Loss, Position } from '../../contracts/source.ts'
+import type { MarkerStatus } from '../../contracts/store.ts'
+
+export interface MarkerRow {
+  /** In hex, as all digests here. */
+  readonly digest: string
+  readonly status: MarkerStatus
+}
+
+/** What a handler of the workload did to the world. Nothing makes it unique: twice is to be seen as twice. */
+export interface EffectRow {
+  readonly id: string
+  readonly version: string
+  readonly position: string | null
+}
+
+export interface HeldRow {
+  readonly id: string | null
+  readonly digest: string
+  readonly state: 'parked' | 'dead' | 'quarantined'
+  readonly code: string
+}
+
+export interface CheckpointRow {
+  readonly epoch: number
+  readonly stored: Position | null
+}
+
+/** The rows of one consumer; everything but effects by its unique key. */
+export interface Tables {
+  readonly markers: Map<string, MarkerRow>
+  readonly businessKeys: Map<string, { readonly id: string; readonly digest: string | null }>
+  readonly intents: Map<string, { readonly id: string; readonly digest: string }>
+  readonly attempts: Map<string, number>
+  readonly held: Map<string, HeldRow>
+  readonly blocked: Map<string, true>
+  readonly checkpoints: Map<string, CheckpointRow>
+  readonly losses: Map<string, Loss>
+}
+
+export type TableName = keyof Tables
+export type RowOf<T extends TableName> = Tables[T] extends Map<string, infer Row> ? Row : never
+
+export const tableNames: readonly TableName[] = [
+  'markers',
+  'businessKeys',
+  'intents',
+  'attempts',
+  'held',
+  'blocked',
+  'checkpoints',
+  'losses',
+]
+
+export function emptyTables(): Tables {
+  return {
+    markers: new Map(),
+    businessKeys: new Map(),
+    intents: new Map(),
+    attempts: new Map(),
+    held: new Map(),
+    blocked: new Map(),
+    checkpoints: new Map(),
+    losses: new Map(),
+  }
+}
+
+export function heldKey(id: string | null, digest: string): string {
+  return `${id ?? ''}\0${digest}`
+}

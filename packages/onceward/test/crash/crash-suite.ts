@@ -1,0 +1,21 @@
+import { describe, test } from 'node:test'
+import { skipWithout } from '../services/services.ts'
+import { type BrokerKind, serviceOf } from './brokers.ts'
+import { runScenario } from './run-scenario.ts'
+import { runsOn } from './scenarios.ts'
+
+/** One file per broker calls it, so that they share the machine and none of them has to be long. */
+export async function crashSuite(broker: BrokerKind): Promise<void> {
+  const { runs, skipped } = runsOn(broker)
+  describe(`kill -9 at every crash point, on ${broker}`, {
+    concurrency: 2,
+    ...(await skipWithout('postgres', serviceOf[broker])),
+  }, () => {
+    for (const { point, hit, memory } of runs) {
+      const kept = memory === 'after effect' ? '' : `, position ${memory}`
+      test(`${point}, passage ${hit}${kept}: restart loses nothing and doubles nothing`, () =>
+        runScenario(point, broker, hit, memory))
+    }
+    for (const [point, reason] of skipped) test(`${point} does not exist here`, { skip: reason }, () => {})
+  })
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
+import { describe, test } from 'node:test'
+import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
+import { queryStats } from '../../src/sources/rabbitmq-stream/wire/commands.ts'
+import { FrameReader, FrameWriter } from '../../src/sources/rabbitmq-stream/wire/frame.ts'
+import { FrameSplitter } from '../../src/sources/rabbitmq-stream/wire/frame-splitter.ts'
+import { openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
+import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
+import { until } from '../../src/testing/until.ts'
+import { startProxyFor } from '../proxy/tcp-proxy.ts'
+import { manage } from '../rabbitmq/broker.ts'
+import { rabbitmqStreamUrl, skipWithout } from '../services/services.ts'
+import { createTestStream, numbers, openStream, randomName, text } from './broker.ts'
+
+describe('the connection to a stream', { timeout: 60_000, ...(await skipWithout('rabbitmq')) }, () => {
+  test('is refused at once with a wrong password, which is not repeated', async t => {
+    const { name } = await createTestStream(t)
+    const url = new URL((await rabbitmqStreamUrl())!)
+    url.password = 'sesame'
+    await assert.rejects(openStream(t, name, { url: url.href, start: 'first' }), (error: Error) => {
+      assert.match(error.message, /refused user guest.*Nothing was consumed/s)
+      assert.doesNotMatch(error.message, /sesame/)
+      assert.equal((error as { code?: unknown }).code, 'configuration')
+      return true
+    })
+  })
+
+  test('is refused at once for a virtual host that does not exist', async t => {
+    const url = new URL((await rabbitmqStreamUrl())!)
+    url.pathname = '/nowhere'
+    await assert.rejects(openStream(t, 'any', { url: url.href, start: 'first' }), {
+      code: 'configuration',
+      message: /virtual host nowhere/,
+    })
+  })
+
+  for (const superStream of [false, true]) {
+    test(`is refused at once for a ${superStream ? 'super stream' : 'stream'} that does not exist`, async t => {
+      await assert.rejects(openStream(t, randomName(), { superStream, start: 'first' }), {
+        code: 'configuration',
+        message: /does not exist.*Nothing was consumed/s,
+      })
+    })
+  }
+
+  test('is refused to a broker that is too old, before anything it would not understand is said', async t => {
+    const keys: number[] = []
+    const server = createServer(socket => {
+      const splitter = new FrameSplitter()
+      socket.on('error', () => {})
+      socket.on('data', bytes =>
+        splitter.add(bytes, frame => {
+          const reader = new FrameReader(frame)
+          keys.push(reader.u16())
+          reader.u16()
+          const answer = new FrameWriter(0x8011).u32(reader.u32()).u16(1)
+          socket.write(answer.texts({ product: 'RabbitMQ', version: '3.10.8' }).end())
+        }),
+      )
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    t.after(() => server.close())
+    const { port } = server.address() as { port: number }
+    const url = `rabbitmq-stream://127.0.0.1:${port}`
+    await assert.rejects(openStream(t, 'any', { url, start: 'first' }), {
+      code: 'configuration',
+      message: /is RabbitMQ 3\.10\.8; streams need 3\.13 or later/,
+    })
+    assert.deepEqual(keys, [0x11])
+  })
+
+  test('is cut and comes back by itself; nothing is lost, and what was told is not read again', async t => {
+    const { name, send } = await createTestStream(t)
+    const proxy = await startProxyFor((await rabbitmqStreamUrl())!)
+    t.after(() => proxy.close())
+    await send(...numbers(0, 20))
+    const url = proxy.through((await rabbitmqStreamUrl())!)
+    const { take, subscription, event } = await openStream(t, name, { url, start: 'first' })
+    const first = await take(20)
+    await subscription.settle(first.slice(0, 15))
+    await until('the broker knows', () => subscription.lag!()[0]!.behind === 5)
+    proxy.cut()
+    await event('disconnected')
+    const again = await take(5)
+    assert.deepEqual(text(again), numbers(15, 20))
+    assert.ok(again.every(({ redelivered }) => redelivered))
+    assert.equal(subscription.isLive(first[17]!), false)
+    assert.deepEqual(await subscription.settle(first.slice(15)), { missed: 5 })
+    await send('20')
+    assert.deepEqual(text(await take(1)), ['20'])
+  })
+
+  test('is closed by the broker and comes back by itself', async t => {
+    const { name, send } = await createTestStream(t)
+    const { take, event, subscription } = await openStream(t, name, { start: 'first', group: name })
+    await send('a')
+    await subscription.settle(await take(1))
+    const mine = async () =>
+      (
+        (await manage('GET', 'connections')) as {
+          name: string
+          client_properties?: { connection_name?: string }
+        }[]
+      ).find(one => one.client_properties?.connection_name === `onceward reads ${name} as ${name}`)
+    await until('the broker lists the connection', async () => (await mine()) !== undefined)
+    await manage('DELETE', `connections/${encodeURIComponent((await mine())!.name)}`)
+    await event('disconnected')
+    await event('connected', 2)
+    await send('b')
+    assert.equal(text(await take(1)).at(-1), 'b')
+  })
+
+  test('ends with the reason when the broker says goodbye', async () => {
+    const { connection } = await openLink(readAddress((await rabbitmqStreamUrl())!, 'a test'), 'tests')
+    connection.send(new FrameWriter(0x7abc))
+    assert.match(await connection.ended, /the broker closed the connection: .*\(code \d+\)/)
+    await assert.rejects(queryStats(connection, 'any'), /the broker closed the connection/)
+  })
+
+  test('that says nothing any more is given up', async t => {
+    const url = (await rabbitmqStreamUrl())!
+    const proxy = await startProxyFor(url)
+    t.after(() => proxy.close())
+    const { connection } = await openLink(readAddress(proxy.through(url), 'a test'), 'tests')
+    connection.keepAlive(0.05)
+    proxy.pause()
+    assert.match(await connection.ended, /no sign of life/)
+  })
+
+  test('that damages a chunk is given up, and the chunk read again', async t => {
+    const { name, send } = await createTestStream(t)
+    const proxy = await startProxyFor((await rabbitmqStreamUrl())!)
+    t.after(() => proxy.close())
+    await send('precious')
+    let damaged = 0
+    proxy.toClient(bytes => {
+      const at = bytes.indexOf('precious')
+      if (at < 0 || damaged++ > 0) return bytes
+      const changed = Buffer.from(bytes)
+      changed[at] = 'P'.charCodeAt(0)
+      return changed
+    })
+    const url = proxy.through((await rabbitmqStreamUrl())!)
+    const { take, events } = await openStream(t, name, { url, start: 'first' })
+    assert.deepEqual(text(await take(1)), ['precious'])
+    assert.ok(damaged > 1)
+    assert.match(JSON.stringify(events), /damaged on its way/)
+  })
+
+  test('outlives a store that fails while a partition is taken', async t => {
+    const { name, send } = await createTestStream(t)
+    await send('a')
+    let failures = 0
+    class Failing extends MemoryCheckpoints {
+      override take(partitions: readonly string[]) {
+        return failures++ < 2 ? Promise.reject(new Error('the store stumbled')) : super.take(partitions)
+      }
+    }
+    const { take, events } = await openStream(
+      t,
+      name,
+      { start: 'first' },
+      { log: { checkpoints: new Failing(), onRevoke: () => Promise.reject(new Error('never mind')) } },
+    )
+    assert.deepEqual(text(await take(1)), ['a'])
+    assert.match(JSON.stringify(events), /the store stumbled/)
+  })
+})

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createPool, migrate } from 'onceward/postgres'
+import { until } from 'onceward/testing'
+import { createBroker, urlsFor } from '../crash/brokers.ts'
+import { startGateway } from '../crash/gateway.ts'
+import { killWorker, spawnWorker, type Worker } from '../crash/worker.ts'
+import { tables } from '../crash/workload.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
+
+const charge = (n: number) => ({
+  id: `charge-${n}`,
+  body: JSON.stringify({ id: `charge-${n}`, kind: 'charge', amount: n }),
+})
+const charges = (count: number) => Array.from({ length: count }, (_, n) => charge(n))
+
+describe('two processes on one stream', {
+  timeout: 120_000,
+  ...(await skipWithout('postgres', 'rabbitmq')),
+}, () => {
+  test('the active one is killed with kill -9: the other goes on where it was, and each effect happens once', async () => {
+    await using world = await openWorld()
+    const [one, other] = await world.spawn(2)
+    await world.broker.publish(charges(1_500))
+    await until('a part is applied', async () => (await world.applied()) > 50)
+    const active = await world.activeOf([one!, other!])
+    await killWorker(active)
+    const before = await world.applied()
+    assert.ok(before < 1_500, 'killed in the middle of the work')
+    await until('everything is applied', async () => (await world.applied()) === 1_500, {
+      deadlineMs: 60_000,
+    })
+    await until('the broker knows', async () => (await world.broker.depth()) === 0)
+    assert.deepEqual(await world.twice(), [])
+  })
+
+  test('the active one is frozen: the other takes over, and what the frozen one had begun is fenced off', async () => {
+    await using world = await openWorld()
+    const [frozen] = await world.spawn(1, { freezeIn: 'charge-3', handlerTimeoutMs: 1_000 })
+    await world.broker.publish(charges(10))
+    await new Promise<void>(resolve => frozen!.process.once('message', () => resolve()))
+    frozen!.process.kill('SIGSTOP')
+    await world.spawn(1)
+    // The broker notices when heartbeats are missing.
+    await until('the other applied all', async () => (await world.applied()) === 10, { deadlineMs: 90_000 })
+    frozen!.process.kill('SIGCONT')
+    await world.broker.publish([charge(10)])
+    await until('reading goes on', async () => (await world.applied()) === 11, { deadlineMs: 30_000 })
+    assert.deepEqual(await world.twice(), [])
+  })
+})
+
+async function openWorld() {
+  const database = await createDatabase()
+  const pool = createPool(database.url, { max: 2 })
+  await migrate(pool)
+  await pool.query(tables)
+  const urls = await urlsFor('rabbitmq-stream', database.url)
+  const broker = await createBroker('rabbitmq-stream', urls)
+  const gateway = await startGateway()
+  const spawned: Worker[] = []
+  return {
+    broker,
+    applied: async () => (await pool.query('select count(*)::int from effect')).rows[0].count as number,
+    twice: async () => (await pool.query('select id from effect where times <> 1')).rows,
+    async spawn(count: number, extra: { freezeIn?: string; handlerTimeoutMs?: number } = {}) {
+      const workers = Array.from({ length: count }, () =>
+        spawnWorker({
+          task: 'consume',
+          databaseUrl: database.url,
+          urls,
+          gatewayUrl: gateway.url,
+          declaration: broker.declaration,
+          deadLetter: broker.deadLetter,
+          ledgerLeaseMs: 3_000,
+          ...extra,
+        }),
+      )
+      spawned.push(...workers)
+      await Promise.all(workers.map(worker => worker.running))
+      return workers
+    },
+    /** The process whose run wrote the markers. */
+    async activeOf(workers: readonly Worker[]): Promise<Worker> {
+      const { rows } = await pool.query(
+        'select distinct instance from onceward.run where id in (select run_id from onceward.inbox)',
+      )
+      const active = workers.filter(({ process: { pid } }) =>
+        rows.some(({ instance }) => String(instance).startsWith(`${pid}@`)),
+      )
+      assert.equal(active.length, 1, 'one of them does all the work')
+      return active[0]!
+    },
+    async [Symbol.asyncDispose]() {
+      for (const worker of spawned) worker.process.kill('SIGKILL')
+      await Promise.all(spawned.map(worker => worker.ended))
+      await gateway.close()
+      await broker.close()
+      await pool.end()
+      await database.drop()
+    },
+  }
+}

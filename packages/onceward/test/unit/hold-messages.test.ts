@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Conclusion, Enrolment, HeldRecord } from '../../src/contracts/store.ts'
+import type { SqlClient } from '../../src/stores/postgres/pool.ts'
+import { holdMessages } from '../../src/stores/postgres/sql/hold-messages.ts'
+
+const enrolment = {
+  consumerId: 1,
+  runId: '1',
+  facts: { name: 'cases', generation: 2, deadLetterTo: { broker: 'kafka', queue: 'cases.dead' } },
+} as unknown as Enrolment
+
+const held = {
+  state: 'dead',
+  reason: 'refused',
+  failureClass: 'validation',
+  code: 'x',
+  attempts: 3,
+  orderKey: null,
+  origin: 'case-events',
+  position: 'case-events/3@1207',
+  brokerKey: 'case-7',
+  headers: '{"trace":{"$bytes":"AAH/"}}',
+  properties: '{}',
+  body: Buffer.from('b'),
+} as unknown as HeldRecord
+
+async function copyOf(record: HeldRecord): Promise<{ key: unknown; headers: Record<string, unknown> }> {
+  let copy: unknown[] = []
+  const client = {
+    query: async (sql: string, values: unknown[]) => {
+      if (sql.includes('onceward.outbox')) copy = values
+      return { rows: [{ id: '5', seen: 1 }] }
+    },
+  } as unknown as SqlClient
+  await holdMessages(client, enrolment, [{ id: 'm-1', digest: Buffer.alloc(1), held: record } as Conclusion])
+  return { key: copy[3], headers: JSON.parse(String(copy[4])) }
+}
+
+describe('the copy of a dead letter', () => {
+  test('carries where the original stands, its key and its headers', async () => {
+    const { key, headers } = await copyOf(held)
+    assert.equal(key, 'case-7')
+    assert.equal(headers['onceward-origin'], 'case-events')
+    assert.equal(headers['onceward-position'], 'case-events/3@1207')
+    assert.deepEqual(headers.trace, { $bytes: 'AAH/' })
+  })
+
+  test('has no position where the broker has none', async () => {
+    const { headers } = await copyOf({ ...held, position: null })
+    assert.equal('onceward-position' in headers, false)
+  })
+})
