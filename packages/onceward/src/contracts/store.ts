@@ -103,6 +103,8 @@ export interface ConsumerFacts {
   readonly mode: string
   readonly handlerVersion: string
   readonly instance: string
+  /** What remembers. `checkpoint` is refused where positions were kept beside markers: such a position may lag effects nobody would recognise. */
+  readonly dedup: 'marker' | 'checkpoint'
   /** Longest a handler may hold its transaction: the store lets the server end what is idle or running past it. */
   readonly handlerTimeoutMs: number
   /** Where the contract's dead letters go on the broker; null when they stay in the store only. */

@@ -4,7 +4,7 @@ import type { ConsumerFacts } from '../contracts/store.ts'
 
 /** What the store has to know of a consumer before it takes a message. */
 export function consumerFacts<M, Tx>(consumer: Consumer<M, Tx>, mode: Mode, instance: string): ConsumerFacts {
-  const { name, generation, owner, risk, handlerVersion, batch, failure, source } = consumer
+  const { name, generation, owner, risk, handlerVersion, dedup, batch, failure, source } = consumer
   return {
     name,
     generation,
@@ -13,6 +13,7 @@ export function consumerFacts<M, Tx>(consumer: Consumer<M, Tx>, mode: Mode, inst
     mode,
     handlerVersion,
     instance,
+    dedup,
     handlerTimeoutMs: batch.handlerTimeoutMs,
     deadLetterTo: failure.deadLetter === null ? null : { broker: source.kind, queue: failure.deadLetter },
   }

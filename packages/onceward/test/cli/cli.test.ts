@@ -167,6 +167,7 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       handlerVersion: 'unversioned',
       instance: 'cli test',
       handlerTimeoutMs: 1_000,
+      dedup: 'marker',
       deadLetterTo: null,
     })
     const [taken] = await store.takePartitions(enrolment, ['t/0'])

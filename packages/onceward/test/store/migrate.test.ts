@@ -12,6 +12,7 @@ const facts = {
   handlerVersion: '1',
   instance: 'test',
   handlerTimeoutMs: 1_000,
+  dedup: 'marker' as const,
   deadLetterTo: null,
 }
 

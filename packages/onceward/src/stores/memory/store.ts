@@ -1,3 +1,4 @@
+import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
 import type { Loss, Ownership, Position, Progress } from '../../contracts/source.ts'
 import type {
   AttemptRecord,
@@ -40,11 +41,19 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly capabilities = { durable: false, shared: false, sql: false }
   #state: State = emptyState()
   #consumers = 0
+  readonly #dedup = new Map<string, 'marker' | 'checkpoint'>()
   #tail: Promise<unknown> = Promise.resolve()
 
-  enroll(facts: Enrolment['facts']): Promise<Enrolment> {
+  async enroll(facts: Enrolment['facts']): Promise<Enrolment> {
+    const scope = `${facts.name}/${facts.generation}`
+    const begun = [...this.#state.checkpoints].some(
+      ([key, { stored }]) => key.startsWith(`${scope}\0`) && stored !== null,
+    )
+    if (begun && facts.dedup === 'checkpoint' && this.#dedup.get(scope) === 'marker')
+      throw keptBesideMarkers(facts)
+    this.#dedup.set(scope, facts.dedup)
     this.#consumers++
-    return Promise.resolve({ consumerId: this.#consumers, runId: this.#consumers, facts })
+    return { consumerId: this.#consumers, runId: this.#consumers, facts }
   }
 
   closeRun(): Promise<void> {

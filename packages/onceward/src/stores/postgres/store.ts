@@ -1,4 +1,5 @@
 import type { SqlTransaction } from '../../contract/contract.ts'
+import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
 import type { ConsumerFacts, Enrolment, Store, StoreSession } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
@@ -139,11 +140,15 @@ async function rollback(client: SqlClient): Promise<boolean> {
 
 async function enroll(pool: SqlPool, facts: ConsumerFacts): Promise<Enrolment> {
   const consumer = await pool.query(
-    `insert into onceward.consumer (name, generation, owner, risk) values ($1, $2, $3, $4)
-     on conflict (name, generation) do update set owner = excluded.owner, risk = excluded.risk
-     returning id`,
-    [facts.name, facts.generation, facts.owner, facts.risk],
+    `insert into onceward.consumer as c (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
+     on conflict (name, generation) do update set owner = excluded.owner, risk = excluded.risk,
+       dedup = case when excluded.dedup = 'checkpoint' and c.dedup = 'marker' and exists (
+         select from onceward.checkpoint where consumer_id = c.id and next is not null
+       ) then c.dedup else excluded.dedup end
+     returning id, dedup`,
+    [facts.name, facts.generation, facts.owner, facts.risk, facts.dedup],
   )
+  if (consumer.rows[0].dedup !== facts.dedup) throw keptBesideMarkers(facts)
   const consumerId = consumer.rows[0].id as number
   const run = await pool.query(
     `insert into onceward.run (consumer_id, instance, handler_version, mode) values ($1, $2, $3, $4) returning id`,

@@ -70,6 +70,7 @@ export function factsOf(name: string, changes: Partial<ConsumerFacts> = {}): Con
     handlerVersion: '1',
     instance: 'conformance',
     handlerTimeoutMs: 30_000,
+    dedup: 'marker',
     deadLetterTo: null,
     ...changes,
   }

@@ -51,6 +51,23 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
+    name: 'a position that was kept beside markers does not become the only memory',
+    async run(bench) {
+      const { store } = bench.under
+      await store.enroll(factsOf(bench.name, { dedup: 'checkpoint' }))
+      await store.enroll(factsOf(bench.name))
+      await take(bench, 'p')
+      await store.beginPartition(bench.enrolment, 'p', 1, at('7'))
+      for (let tries = 0; tries < 2; tries++)
+        await assert.rejects(store.enroll(factsOf(bench.name, { dedup: 'checkpoint' })), {
+          code: 'configuration',
+          message: /new generation/,
+        })
+      await store.enroll(factsOf(bench.name, { generation: 2, dedup: 'checkpoint' }))
+      await store.enroll(factsOf(bench.name))
+    },
+  },
+  {
     name: 'beginning a partition needs its present epoch',
     async run(bench) {
       await take(bench, 'p')

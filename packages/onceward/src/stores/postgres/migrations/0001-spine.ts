@@ -6,6 +6,7 @@ create table onceward.consumer (
   generation  smallint not null,
   owner       text not null,
   risk        text not null,
+  dedup       text not null default 'marker',
   enrolled_at timestamptz not null default clock_timestamp(),
   unique (name, generation)
 );

@@ -1,0 +1,10 @@
+import { OncewardError } from '../errors.ts'
+import type { ConsumerFacts } from './store.ts'
+
+/** What a store answers to `enroll` where `dedup: 'checkpoint'` would repeat effects. */
+export function keptBesideMarkers({ name, generation }: ConsumerFacts): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `Consumer ${name} (generation ${generation}) has read with markers so far. Its position may lag what was applied, and with dedup 'checkpoint' nothing would recognise the difference. Nothing was started. Keep dedup 'marker', or begin a new generation at a position you choose.`,
+  )
+}
