@@ -47,7 +47,7 @@ describe('a Kafka broker in trouble', await skipWithout('kafka'), () => {
         const committed = await kafka.committed(group, name)
         return committed.get(0) === 20 && committed.get(1) === 20
       })
-      assert.equal(reader.events.filter(({ kind }) => kind === 'connected').length, 2)
+      assert.ok(reader.events.filter(({ kind }) => kind === 'connected').length >= 2, 'and that it is back')
       assert.deepEqual(reader.checkpoints.losses, [])
     })
 
