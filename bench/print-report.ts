@@ -33,10 +33,11 @@ export function reportLines(results: Results): string[] {
       `  messages per second: both ${whole(rebalance.rateBefore)}, survivor until then ${whole(rebalance.rateBetween)}, survivor with all ${whole(rebalance.rateAfter)}`,
     )
   }
-  lines.push('', 'targets (the lower ratio of ordered and random ids)')
-  for (const { name, value, bound, reached } of targetsOf(results)) {
+  const targets = targetsOf(results)
+  if (targets.length > 0) lines.push('', 'targets (the lower ratio of ordered and random ids)')
+  for (const { name, value, bound, reached } of targets) {
     lines.push(
-      `  ${reached ? 'reached    ' : 'not reached'}  ${name.padEnd(40)} ${value.toFixed(2).padStart(6)}  ${bound}`,
+      `  ${reached ? 'reached    ' : 'not reached'}  ${name.padEnd(46)} ${value.toFixed(2).padStart(6)}  ${bound}`,
     )
   }
   return lines

@@ -6,6 +6,7 @@ import type { MemberSample } from './process.ts'
 
 const entry = fileURLToPath(new URL('./process.ts', import.meta.url))
 const lookMs = 20
+const patienceMs = 120_000
 
 /** One consumer of the group in a process of its own, watched from outside. */
 export class Member {
@@ -46,8 +47,10 @@ export class Member {
   }
 
   async #until(holds: () => boolean): Promise<void> {
+    const sinceMs = performance.now()
     while (!holds()) {
       if (this.#ended) throw new Error('a consumer of the group ended by itself')
+      if (performance.now() - sinceMs > patienceMs) throw new Error('the group did not share the topic')
       await sleep(lookMs)
     }
   }

@@ -30,12 +30,12 @@ function open(options: IncrementOptions, openLog: OpenLog): OpenContender {
     const store = createPostgresStore({ pool })
     return async task => {
       const { declaration, source } = openLog(place, task)
-      const { watched, begun } = watchBeginning(source)
+      const { watched, assigned } = watchAssignment(source)
       const consumer = defineIncrements(options, declaration)
       const world = realSurroundings()
       const process = new ConsumerProcess({ consumer, source: watched, store, world, instance: 'bench' })
       await process.start()
-      await Promise.race([begun, process.finished])
+      await Promise.race([assigned, process.finished])
       const seconds = startClock()
       await applied(process, task.load.count)
       const took = seconds()
@@ -45,19 +45,30 @@ function open(options: IncrementOptions, openLog: OpenLog): OpenContender {
   }
 }
 
-/** Joining a group takes as long as the broker wants, and the hand-written loops join none: the clock starts with the first partition. */
-function watchBeginning(source: Source): { watched: Source; begun: Promise<void> } {
-  const { promise, resolve } = Promise.withResolvers<void>()
+/**
+ * Joining a group takes as long as the broker wants, and the hand-written loops join none: the clock starts when the partitions are ours,
+ * and nothing is handed over before.
+ */
+function watchAssignment(source: Source): { watched: Source; assigned: Promise<void> } {
+  const { promise: assigned, resolve } = Promise.withResolvers<void>()
   const watched: Source = {
     ...source,
-    open: options => {
-      const { checkpoints } = options.log
-      const begin: typeof checkpoints.begin = async (...position) => {
-        await checkpoints.begin(...position)
-        resolve()
-      }
-      return source.open({ ...options, log: { ...options.log, checkpoints: { ...checkpoints, begin } } })
+    async open(options) {
+      const subscription = await source.open({
+        ...options,
+        onEvent: event => {
+          if (event.kind === 'assigned') resolve()
+          options.onEvent(event)
+        },
+      })
+      const receive = subscription.receive.bind(subscription)
+      return Object.assign(subscription, {
+        receive: async (max: number) => {
+          await assigned
+          return receive(max)
+        },
+      })
     },
   }
-  return { watched, begun: promise }
+  return { watched, assigned }
 }

@@ -6,8 +6,9 @@ import { errorText } from '../errors.ts'
 import { decompress } from './decompress.ts'
 import { businessDigestOf, digestOf } from './digest.ts'
 import { positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
+import { LateDigest, noDigest } from './late-digest.ts'
 import { overLimit } from './limits.ts'
-import type { Problem, ProblemKind, Received } from './received.ts'
+import type { Problem, ProblemKind, ReadableMessage, Received } from './received.ts'
 
 /** Waits for `work`, which never rejects, as long as somebody allows; then takes what `late` makes of the reason. */
 export type Patience = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>
@@ -29,34 +30,45 @@ export function createMessageReader<M, Tx>(
   const identities = compileIdentities(consumer.identity)
   const laneOf = (delivery: Delivery) => (consumer.order === 'partition' ? delivery.partition : null)
 
-  const read = (delivery: Delivery, digest: Buffer, value: unknown): Received<M> => {
+  // Without markers nobody keeps the digest of what is applied, and it is two fifths of the reading.
+  const digestsLate = consumer.dedup === 'checkpoint'
+
+  const digestNow = ({ body, headers }: Delivery) => digestOf(body, headers, digestHeaders)
+
+  const read = (delivery: Delivery, early: Buffer | null, value: unknown): Received<M> => {
     const message = value as M
     const id = readId(attempt(identities.id, message, delivery))
-    if ('problem' in id)
+    if ('problem' in id) {
+      const digest = early ?? digestNow(delivery)
       return unreadable(delivery, digest, null, laneOf(delivery), `id ${id.problem}`, id.text)
+    }
     const keyed = readKeys(consumer, identities, message, delivery)
-    if ('kind' in keyed)
+    if ('kind' in keyed) {
+      const digest = early ?? digestNow(delivery)
       return { readable: false, delivery, digest, id: id.id, lane: laneOf(delivery), problem: keyed }
-    return {
+    }
+    const readable: ReadableMessage<M> = {
       readable: true,
       delivery,
-      digest,
+      digest: early ?? noDigest,
       id: id.id,
       lane: keyed.orderKey ?? laneOf(delivery),
       message,
       envelope: envelopeOf(identities, message, delivery, id.id, keyed),
       businessDigest: keyed.businessDigest,
     }
+    return early === null ? new LateDigest(readable, digestNow) : readable
   }
 
   return delivery => {
     const over = overLimit(delivery, limits)
     // Headers over their limits are not worth a digest: whoever sends them decides how much work that is.
-    const digest = digestOf(delivery.body, delivery.headers, over === null ? digestHeaders : [])
+    const listed = over === null ? digestHeaders : []
+    const digest = digestsLate ? null : digestOf(delivery.body, delivery.headers, listed)
     const withoutMessage = (kind: ProblemKind, text: string) =>
       unreadable(
         delivery,
-        digest,
+        digest ?? digestOf(delivery.body, delivery.headers, listed),
         idWithoutBody(consumer.identity.id, delivery),
         laneOf(delivery),
         kind,
@@ -74,7 +86,8 @@ export function createMessageReader<M, Tx>(
 
     const withoutSchema = (kind: ProblemKind, text: string): Received<M> => {
       const id = readId(attempt(identities.id, value as M, delivery))
-      return unreadable(delivery, digest, 'id' in id ? id.id : null, laneOf(delivery), kind, text)
+      const known = 'id' in id ? id.id : null
+      return unreadable(delivery, digest ?? digestNow(delivery), known, laneOf(delivery), kind, text)
     }
     const invalid = (text: string) => withoutSchema('invalid', text)
     const conclude = (result: StandardSchemaV1.Result<M>) =>

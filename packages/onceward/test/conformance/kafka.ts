@@ -2,13 +2,11 @@ import type { TestContext } from 'node:test'
 import { Admin } from '@platformatic/kafka'
 import type { Source } from 'onceward'
 import { createKafkaSource, topic } from 'onceward/kafka'
-import { logOptions, type PublishedMessage, type SourceFactory } from 'onceward/testing'
+import type { PublishedMessage, SourceFactory } from 'onceward/testing'
 import type { LogOptions } from '../../src/contracts/source.ts'
 import { openKafka, type TestRecord } from '../kafka/fixture.ts'
 import { startKafkaProxy } from '../kafka/kafka-proxy.ts'
 import { kafkaBootstrap, skipWithout } from '../services/services.ts'
-
-const tester = logOptions().consumer
 
 /** A topic of four partitions and a group of its own, reached through a proxy that can be cut. */
 export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'): Promise<SourceFactory> {
@@ -25,11 +23,13 @@ export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'):
       const name = await kafka.createTopic({ partitions: 4, configs: { 'max.message.bytes': '2000000' } })
       /** As the default has it, by name and generation, but not shared with whoever else tests on this broker. */
       const groupOf = (consumer: LogOptions['consumer']) => `${name}.${consumer.name}.${consumer.generation}`
+      const groups = new Set<string>()
       const declaration = topic(name, { protocol, start: 'earliest', sessionTimeoutMs: 10_000 })
       const create = (): Source => ({
         ...createKafkaSource(declaration),
         open: options => {
           const grouped = { ...declaration, group: groupOf(options.log.consumer) }
+          groups.add(grouped.group)
           return createKafkaSource(grouped, { bootstrap: proxy.bootstrap }).open(options)
         },
       })
@@ -49,7 +49,9 @@ export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'):
         loseRecords: async (partition, keep) =>
           kafka.deleteRecords(name, partitions.indexOf(partition), (await end(partition)) - keep),
         recreate: () => kafka.recreateTopic(name, { partitions: 4 }),
-        forgetPositions: () => forget(bootstrap, groupOf(tester), name),
+        forgetPositions: async () => {
+          for (const group of groups) await forget(bootstrap, group, name)
+        },
         disconnect: async () => proxy.cut(),
         close: async () => {
           for (const hook of hooks.toReversed()) await hook()

@@ -107,6 +107,10 @@ describe('reading committed records', await skipWithout('kafka'), () => {
     const end = await kafka.endOffset(name, 0)
     await until('the end is committed', async () => (await kafka.committed(group, name)).get(0) === end)
     assert.equal(reader.subscription.lag!()[0]!.behind, 0)
+    await producer.send('gone too')
+    await producer.abort()
+    const further = await kafka.endOffset(name, 0)
+    await until('and the end after it', async () => (await kafka.committed(group, name)).get(0) === further)
   })
 
   test('waits behind an open transaction, and hands its records over when it commits', async t => {

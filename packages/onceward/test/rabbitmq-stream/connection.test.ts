@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { describe, test } from 'node:test'
 import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
+import { queryStats } from '../../src/sources/rabbitmq-stream/wire/commands.ts'
 import { FrameReader, FrameWriter } from '../../src/sources/rabbitmq-stream/wire/frame.ts'
 import { FrameSplitter } from '../../src/sources/rabbitmq-stream/wire/frame-splitter.ts'
 import { openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
@@ -108,6 +109,13 @@ describe('the connection to a stream', { timeout: 60_000, ...(await skipWithout(
     await event('connected', 2)
     await send('b')
     assert.equal(text(await take(1)).at(-1), 'b')
+  })
+
+  test('ends with the reason when the broker says goodbye', async () => {
+    const { connection } = await openLink(readAddress((await rabbitmqStreamUrl())!, 'a test'), 'tests')
+    connection.send(new FrameWriter(0x7abc))
+    assert.match(await connection.ended, /the broker closed the connection: .*\(code \d+\)/)
+    await assert.rejects(queryStats(connection, 'any'), /the broker closed the connection/)
   })
 
   test('that says nothing any more is given up', async t => {

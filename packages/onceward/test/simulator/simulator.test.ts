@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { after, describe, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import {
+  type CrashPoint,
+  crashPoints,
   faultKinds,
   runSimulation,
   type ScenarioName,
@@ -35,6 +37,15 @@ describe('the shipped engine keeps its promises in every schedule', () => {
     for (const kind of faultKinds) {
       const fired = reports.reduce((sum, { faultsFired }) => sum + (faultsFired[kind] ?? 0), 0)
       assert.ok(fired >= 50, `${kind} happened ${fired} times: a run without it proves nothing about it`)
+    }
+  })
+
+  test('and processes were killed after every crash point of a batch and of a drain', () => {
+    const points = (Object.keys(crashPoints) as CrashPoint[]).filter(point => /^(batch|drain)\./.test(point))
+    assert.ok(points.length >= 7)
+    for (const point of points) {
+      const kills = reports.reduce((sum, { killsAfter }) => sum + (killsAfter[point] ?? 0), 0)
+      assert.ok(kills >= 20, `${kills} processes were killed after ${point}`)
     }
   })
 })

@@ -18,6 +18,8 @@ describe('servers killed with kill -9 under load', {
     ['postgres', 'postgres'],
     ['rabbitmq', 'postgres'],
     ['rabbitmq', 'rabbitmq'],
+    ['rabbitmq-stream', 'postgres'],
+    ['rabbitmq-stream', 'rabbitmq'],
   ] as const) {
     test(`${victim} dies while two processes consume from ${kind}: all arrive, each once`, async t => {
       await using cleanup = new AsyncDisposableStack()

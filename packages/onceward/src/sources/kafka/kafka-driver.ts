@@ -130,6 +130,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   async onRevoked(partitions: readonly number[]): Promise<void> {
     const names = partitions.map(partition => partitionName(this.#settings, partition))
     for (const name of names) this.subscription.stop(name)
+    for (const partition of partitions) this.#claims.delete(partition)
     const { rebalanceTimeoutMs } = this.#settings
     await within(rebalanceTimeoutMs / 2, this.#options.open.log.onRevoke(names))
     const leases = partitions.flatMap(partition => this.#leases.get(partition) ?? [])
@@ -142,9 +143,10 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   onConnected(): void {
-    if (!this.#connected) this.#options.open.onEvent({ kind: 'connected' })
+    if (this.#connected) return
     this.#connected = true
     this.#warned.clear()
+    this.#options.open.onEvent({ kind: 'connected' })
   }
 
   onDisconnected(reason: string): void {

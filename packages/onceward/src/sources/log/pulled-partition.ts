@@ -83,6 +83,9 @@ export class PulledPartition {
       await options.log.checkpoints.begin(partition, ownership!.epoch, to)
       subscription.drop(partition)
       position = to
+      // A reader that moves in circles is slow, not endless.
+      await this.#pause.wait(pollMinMs)
+      if (this.#closed) return
     }
   }
 

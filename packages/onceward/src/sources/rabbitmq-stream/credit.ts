@@ -1,17 +1,17 @@
-/** Most chunks under way at once; a publisher that is slow makes chunks of one record. */
-const chunksMax = 16
+/** Most chunks under way at once: what large chunks after many small ones may cost, and what a row of chunks with one record needs. */
+const chunksMax = 8
 const bytesUnderWay = 1024 * 1024
 
-/** How many chunks the broker may still send, and how many more it should be allowed: about as many as fill what may be read ahead. */
+/**
+ * How many chunks the broker may still send, and how many more it should be allowed: about as many as fill what may be read ahead. Begins with
+ * one and doubles, because nobody says beforehand how large a chunk is; a credit that was given cannot be taken back.
+ */
 export class Credit {
-  #given: number
+  #given = 1
+  #window = 1
   #chunkBytes = 0
 
-  constructor(given: number) {
-    this.#given = given
-  }
-
-  /** Chunks allowed and not yet here. */
+  /** Chunks allowed and not yet here; one from the beginning. */
   get given(): number {
     return this.#given
   }
@@ -19,12 +19,13 @@ export class Credit {
   arrived(bytes: number): void {
     this.#given--
     // The largest of late: one small chunk among large ones must not open the gates.
-    this.#chunkBytes = Math.max(bytes, this.#chunkBytes * 0.9)
+    this.#chunkBytes = Math.max(bytes, this.#chunkBytes * 0.98)
   }
 
   /** What to allow now; counted as given. */
   more(): number {
-    const wanted = Math.min(chunksMax, Math.max(1, Math.floor(bytesUnderWay / this.#chunkBytes)))
+    this.#window = Math.min(chunksMax, this.#window * 2)
+    const wanted = Math.min(this.#window, Math.max(1, Math.floor(bytesUnderWay / this.#chunkBytes)))
     const more = wanted - this.#given
     // By halves, so that not every chunk costs a frame.
     if (more <= 0 || (this.#given > 0 && more < wanted / 2)) return 0

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { OncewardError } from '../../errors.ts'
 import { queryOffset, storeOffset } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 
@@ -22,7 +23,12 @@ export async function markLife(connection: StreamConnection, group: string, stre
   const mark = (randomBytes(8).readBigUInt64BE() >> 2n) | (1n << 62n)
   storeOffset(connection, lifeOf(group), stream, mark)
   const life = await readLife(connection, group, stream)
-  if (life === null) throw new Error(`the broker did not keep a mark in stream ${stream}`)
+  if (life === null) {
+    throw new OncewardError(
+      'configuration',
+      `The broker keeps no offsets of this user in stream ${stream}, which a consumer's position needs. Nothing was consumed. Give the user write permission on the stream.`,
+    )
+  }
   return life
 }
 

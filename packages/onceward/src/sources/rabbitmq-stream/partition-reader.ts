@@ -49,7 +49,7 @@ export class PartitionReader {
   readonly #options: ReaderOptions
   #turn: Promise<void> = Promise.resolve()
   #id = -1
-  #credit = new Credit(0)
+  #credit = new Credit()
   #progress: PartitionProgress | null = null
   /** Where the next record is expected. */
   #readOn = 0
@@ -76,7 +76,7 @@ export class PartitionReader {
         name: group,
         ...(declaration.superStream && { 'super-stream': declaration.stream }),
       }
-      this.#credit = new Credit(1)
+      this.#credit = new Credit()
       this.#id = await subscribe(
         connection,
         { stream, from: 'next', credit: 1, properties },
@@ -139,6 +139,7 @@ export class PartitionReader {
             await this.#stepDown('another process of the group reads it now')
             return answer(null)
           }
+          await this.#stepDown('the broker makes this process the active one anew')
           await this.#take()
           if (this.#progress !== null) answer(this.#readOn)
         })
@@ -150,7 +151,7 @@ export class PartitionReader {
     await this.#take()
     if (this.#progress === null) return
     const { connection, partition: stream } = this.#options
-    this.#credit = new Credit(1)
+    this.#credit = new Credit()
     const from = { offset: this.#readOn }
     this.#id = await subscribe(connection, { stream, from, credit: 1 }, this.#listener())
   }

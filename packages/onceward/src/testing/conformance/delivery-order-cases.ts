@@ -147,6 +147,8 @@ export const deliveryOrderCases: Cases = [
       const published = (id: string, key: string | null) => ({
         body: Buffer.from(JSON.stringify({ id, key: 'k' })),
         key,
+        // A log would put another key elsewhere, and promises nothing across its partitions.
+        partition: 0,
       })
       await bench.publishRaw(published('m0', 'k'), published('m1', 'other'), published('m2', 'k'))
       await bench.start(ordered)

@@ -1,3 +1,4 @@
+import type { CrashPoint } from '../../crash-points.ts'
 import type { Draws } from './draws.ts'
 
 /** What may go wrong, and the one that only follows from others (`lock wait`). */
@@ -47,6 +48,8 @@ export function faultsOf(source: 'queue' | 'log'): readonly FaultKind[] {
  */
 export class Faults {
   readonly fired = new Map<FaultKind, number>()
+  /** Kills, by the crash point the process had passed last. */
+  readonly kills = new Map<CrashPoint, number>()
   readonly enabled: readonly FaultKind[]
   readonly #draws: Draws
   readonly #rate: number
@@ -86,6 +89,10 @@ export class Faults {
   /** It happened, as a consequence of something else. */
   met(kind: FaultKind): void {
     this.fired.set(kind, (this.fired.get(kind) ?? 0) + 1)
+  }
+
+  killedAfter(point: CrashPoint | null): void {
+    if (point !== null) this.kills.set(point, (this.kills.get(point) ?? 0) + 1)
   }
 
   stop(): void {

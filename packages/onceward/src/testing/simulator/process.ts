@@ -1,6 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Source } from '../../contracts/source.ts'
 import type { Store } from '../../contracts/store.ts'
+import type { CrashPoint, Reach } from '../../crash-points.ts'
 import { ConsumerProcess } from '../../engine/consumer.ts'
 import { errorCode, errorText } from '../../errors.ts'
 import type { Metrics } from '../../observe/metrics.ts'
@@ -28,6 +29,7 @@ export class SimulatedProcess {
   readonly #scheduler: Scheduler
   readonly #parts: ProcessParts
   #life = 0
+  #reached: CrashPoint | null = null
   #actor: Actor | null = null
   #engine: ConsumerProcess<Job, SimulatedTx> | null = null
 
@@ -41,6 +43,11 @@ export class SimulatedProcess {
   /** Null between two lives. */
   get actor(): Actor | null {
     return this.#actor
+  }
+
+  /** The last crash point this life has passed. */
+  get reached(): CrashPoint | null {
+    return this.#reached
   }
 
   get running(): boolean {
@@ -65,12 +72,13 @@ export class SimulatedProcess {
     const name = `p${this.#number}${this.#life > 0 ? `.${this.#life}` : ''}`
     const actor = new Actor(this.#number, name)
     this.#life++
+    this.#reached = null
     this.#actor = actor
     const engine = new ConsumerProcess<Job, SimulatedTx>({
       consumer: this.#parts.consumerOf(actor),
       source: this.#parts.sourceOf(actor),
       store: this.#parts.storeOf(actor),
-      world: worldOf(actor, this.#scheduler),
+      world: worldOf(actor, this.#scheduler, point => this.#reach(actor, point)),
       instance: name,
     })
     this.#engine = engine
@@ -89,6 +97,11 @@ export class SimulatedProcess {
     )
   }
 
+  #reach(actor: Actor, point: CrashPoint): void {
+    if (this.#actor === actor) this.#reached = point
+    if (this.#scheduler.trace.on) this.#scheduler.remark(`${actor.name} reaches ${point}`)
+  }
+
   #end(): void {
     const actor = this.#actor!
     actor.die()
@@ -99,7 +112,7 @@ export class SimulatedProcess {
   }
 }
 
-function worldOf(actor: Actor, scheduler: Scheduler): Surroundings {
+function worldOf(actor: Actor, scheduler: Scheduler, reach: Reach): Surroundings {
   return {
     clock: { nowMs: () => scheduler.nowMs },
     timers: {
@@ -109,9 +122,7 @@ function worldOf(actor: Actor, scheduler: Scheduler): Surroundings {
     random: scheduler.draws.next,
     log: silent,
     metrics: noMetrics,
-    reach: point => {
-      if (scheduler.trace.on) scheduler.remark(`${actor.name} reaches ${point}`)
-    },
+    reach,
   }
 }
 

@@ -1,3 +1,4 @@
+import type { CrashPoint } from '../../crash-points.ts'
 import { type FaultKind, faultsOf } from './faults.ts'
 import type { InvariantName } from './invariants.ts'
 import { type ScenarioName, simulationScenarios } from './scenarios.ts'
@@ -19,6 +20,8 @@ export interface SimulationReport {
   readonly schedules: number
   readonly steps: number
   readonly faultsFired: Readonly<Partial<Record<FaultKind, number>>>
+  /** Kills, by the crash point the process had passed last. */
+  readonly killsAfter: Readonly<Partial<Record<CrashPoint, number>>>
   /** The first schedule that broke a promise; the run ends there. */
   readonly failure?: SimulationFailure
 }
@@ -38,20 +41,22 @@ export interface SimulationFailure {
 /** Runs the shipped engine through schedules, each made by its number alone, until one breaks an invariant. */
 export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {
   const { schedules, seed = 1, scenario } = options
-  const fired: Partial<Record<FaultKind, number>> = {}
+  const faultsFired: Partial<Record<FaultKind, number>> = {}
+  const killsAfter: Partial<Record<CrashPoint, number>> = {}
   let steps = 0
   for (let index = 0; index < schedules; index++) {
     const result = await run(options, seed + index)
     steps += result.steps
-    for (const [kind, count] of result.fired) fired[kind] = (fired[kind] ?? 0) + count
+    for (const [kind, count] of result.fired) faultsFired[kind] = (faultsFired[kind] ?? 0) + count
+    for (const [point, count] of result.kills) killsAfter[point] = (killsAfter[point] ?? 0) + count
     if (result.broken !== null) {
       const failure = await explain(options, seed + index, result)
-      return { scenario, schedules: index + 1, steps, faultsFired: fired, failure }
+      return { scenario, schedules: index + 1, steps, faultsFired, killsAfter, failure }
     }
     // Timers and signals of the process running the simulation get their turn.
     if (index % 64 === 63) await new Promise(resolve => setImmediate(resolve))
   }
-  return { scenario, schedules, steps, faultsFired: fired }
+  return { scenario, schedules, steps, faultsFired, killsAfter }
 }
 
 /** One schedule, written down. Two runs with the same options have the same hash. */

@@ -2,12 +2,14 @@ import type { ConsumerContract } from '../../contract/contract.ts'
 import { defineConsumer } from '../../contract/define-consumer.ts'
 import type { Source } from '../../contracts/source.ts'
 import type { Store } from '../../contracts/store.ts'
+import type { CrashPoint } from '../../crash-points.ts'
 import type { Actor } from './actor.ts'
 import type { SimulatedBroker } from './broker.ts'
 import { SimulatedDatabase } from './database.ts'
 import { Draws } from './draws.ts'
 import { type FaultKind, Faults } from './faults.ts'
 import { checkEnd } from './final-check.ts'
+import { Interruptions } from './interruptions.ts'
 import { type Broken, Invariants } from './invariants.ts'
 import type { Job } from './job.ts'
 import type { SimulatedTx } from './loan.ts'
@@ -42,6 +44,7 @@ export interface ScheduleResult {
   readonly steps: number
   readonly hash: string
   readonly fired: ReadonlyMap<FaultKind, number>
+  readonly kills: ReadonlyMap<CrashPoint, number>
   readonly broken: Broken | null
   readonly trace: readonly string[]
 }
@@ -62,6 +65,7 @@ export class Schedule {
   readonly #invariants: Invariants
   readonly #broker: SimulatedBroker
   readonly #processes: readonly SimulatedProcess[]
+  readonly #interruptions: Interruptions
   #published = 0
   #restarts = true
 
@@ -81,13 +85,20 @@ export class Schedule {
     this.#database.watcher = this.#invariants
     this.#broker = this.#createBroker()
     this.#processes = this.#createProcesses(around)
+    this.#interruptions = new Interruptions(
+      this.#scheduler,
+      this.#faults,
+      this.#database,
+      this.#broker,
+      this.#processes,
+    )
     this.#publishLater()
   }
 
   async run(): Promise<ScheduleResult> {
     while (!this.#over()) {
       if (this.#scheduler.steps >= faultStepsMax) this.#faults.stop()
-      if (this.#maybeFault()) await this.#scheduler.quiet()
+      if (this.#interruptions.maybe()) await this.#scheduler.quiet()
       if (!(await this.#scheduler.step())) {
         this.#invariants.breach('the backlog drains', 'nothing can happen any more, and not all is done')
       } else if (this.#scheduler.steps > stepsMax) {
@@ -105,6 +116,7 @@ export class Schedule {
       steps: this.#scheduler.steps,
       hash: this.#trace.hash,
       fired: this.#faults.fired,
+      kills: this.#faults.kills,
       broken,
       trace: this.#trace.lines,
     }
@@ -189,89 +201,7 @@ export class Schedule {
       () => void this.#broker.disconnect(actor),
     )
   }
-
-  #maybeFault(): boolean {
-    const kind = this.#faults.due(stepFaults)
-    if (kind === null || !this.#tryFault(kind)) return false
-    this.#faults.spend(kind)
-    return true
-  }
-
-  #tryFault(kind: FaultKind): boolean {
-    switch (kind) {
-      case 'store outage':
-        if (this.#database.down) return false
-        this.#say('the store goes down')
-        this.#database.crash()
-        return true
-      case 'rebalance':
-        this.#say('a partition is asked for')
-        return this.#broker.rebalance!()
-      case 'partition lost':
-        this.#say('a partition is given away')
-        return this.#broker.loseOne!()
-      case 'slow':
-        this.#say('time passes')
-        return this.#scheduler.leap()
-      default:
-        return this.#tryProcessFault(kind)
-    }
-  }
-
-  #tryProcessFault(kind: FaultKind): boolean {
-    const one = this.#draws.pick(this.#processes)
-    if (one.actor === null) return false
-    const { actor } = one
-    switch (kind) {
-      case 'crash':
-        this.#say(`${actor.name} is killed`)
-        one.kill()
-        return true
-      case 'freeze':
-        return this.#freeze(actor)
-      case 'drain':
-        if (!one.running) return false
-        this.#say(`${actor.name} is asked to stop`)
-        void one.drain().catch(() => {})
-        return true
-      default:
-        if (!this.#broker.disconnect(actor)) return false
-        this.#say(`${actor.name} is disconnected`)
-        return true
-    }
-  }
-
-  #say(what: string): void {
-    if (this.#trace.on) this.#scheduler.remark(`FAULT: ${what}`)
-  }
-
-  /** It stands still; the servers may lose patience before it goes on. */
-  #freeze(actor: Actor): boolean {
-    if (actor.state !== 'alive') return false
-    this.#say(`${actor.name} stands still`)
-    actor.freeze()
-    const meanwhile = (label: string, then: () => void) =>
-      this.#scheduler.offer(null, label, () => {
-        if (actor.state === 'frozen') then()
-      })
-    meanwhile(`${actor.name} goes on`, () => actor.thaw())
-    meanwhile(`the broker gives up on ${actor.name}`, () => void this.#broker.disconnect(actor))
-    meanwhile(`the store ends idle transactions of ${actor.name}`, () => this.#database.endIdle(actor))
-    return true
-  }
 }
-
-/** Those that strike between two steps; the others strike inside a call. */
-const stepFaults: readonly FaultKind[] = [
-  'crash',
-  'freeze',
-  'drain',
-  'store outage',
-  'slow',
-  'disconnect',
-  'rebalance',
-  'partition lost',
-]
 
 function same<T>(part: T): T {
   return part

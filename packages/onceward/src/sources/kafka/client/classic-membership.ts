@@ -131,6 +131,7 @@ export class ClassicMembership implements Membership {
     try {
       await this.#requests.heartbeat(member)
       member.good(sent)
+      if (member.live) this.#events.onConnected()
     } catch (error) {
       if (this.#member !== member || this.#closed.signal.aborted) return
       const trouble = troubleOf(error)

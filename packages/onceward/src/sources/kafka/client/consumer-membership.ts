@@ -101,11 +101,11 @@ export class ConsumerMembership implements Membership {
     if (member === null) {
       const { sessionTimeoutMs } = this.#settings
       this.#member = new GroupMember(this.#memberId, answer.memberEpoch, sessionTimeoutMs)
-      this.#events.onConnected()
     } else {
       member.epoch = answer.memberEpoch
       member.good(sent)
     }
+    this.#events.onConnected()
     if (answer.assignment !== null) await this.#retarget(answer.assignment.topicPartitions)
     return this.#reconcile() ? 0 : answer.heartbeatIntervalMs
   }

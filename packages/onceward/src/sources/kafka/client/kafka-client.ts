@@ -84,7 +84,7 @@ export interface MembershipEvents {
   onRevoked(partitions: readonly number[]): Promise<void>
   /** They may be another's already. */
   onLost(partitions: readonly number[], reason: string): void
-  /** Joined and steady again. */
+  /** The group answers, for the first time or again. Called often. */
   onConnected(): void
   onDisconnected(reason: string): void
   onWarning(reason: string): void

@@ -1,0 +1,113 @@
+import type { Actor } from './actor.ts'
+import type { SimulatedBroker } from './broker.ts'
+import type { SimulatedDatabase } from './database.ts'
+import type { FaultKind, Faults } from './faults.ts'
+import type { SimulatedProcess } from './process.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** Those that strike between two steps; the others strike inside a call. */
+const kinds: readonly FaultKind[] = [
+  'crash',
+  'freeze',
+  'drain',
+  'store outage',
+  'slow',
+  'disconnect',
+  'rebalance',
+  'partition lost',
+]
+
+/** What happens to processes and servers from outside, between two steps of a schedule. */
+export class Interruptions {
+  readonly #scheduler: Scheduler
+  readonly #faults: Faults
+  readonly #database: SimulatedDatabase
+  readonly #broker: SimulatedBroker
+  readonly #processes: readonly SimulatedProcess[]
+
+  constructor(
+    scheduler: Scheduler,
+    faults: Faults,
+    database: SimulatedDatabase,
+    broker: SimulatedBroker,
+    processes: readonly SimulatedProcess[],
+  ) {
+    this.#scheduler = scheduler
+    this.#faults = faults
+    this.#database = database
+    this.#broker = broker
+    this.#processes = processes
+  }
+
+  /** True when something happened. */
+  maybe(): boolean {
+    const kind = this.#faults.due(kinds)
+    if (kind === null || !this.#happens(kind)) return false
+    this.#faults.spend(kind)
+    return true
+  }
+
+  #happens(kind: FaultKind): boolean {
+    switch (kind) {
+      case 'store outage':
+        if (this.#database.down) return false
+        this.#say('the store goes down')
+        this.#database.crash()
+        return true
+      case 'rebalance':
+        this.#say('a partition is asked for')
+        return this.#broker.rebalance!()
+      case 'partition lost':
+        this.#say('a partition is given away')
+        return this.#broker.loseOne!()
+      case 'slow':
+        this.#say('time passes')
+        return this.#scheduler.leap()
+      default:
+        return this.#happensToOne(kind)
+    }
+  }
+
+  #happensToOne(kind: FaultKind): boolean {
+    const one = this.#scheduler.draws.pick(this.#processes)
+    if (one.actor === null) return false
+    const { actor } = one
+    switch (kind) {
+      case 'crash':
+        this.#say(`${actor.name} is killed`)
+        this.#faults.killedAfter(one.reached)
+        one.kill()
+        return true
+      case 'freeze':
+        return this.#freeze(actor)
+      case 'drain':
+        if (!one.running) return false
+        this.#say(`${actor.name} is asked to stop`)
+        void one.drain().catch(() => {})
+        return true
+      default:
+        if (!this.#broker.disconnect(actor)) return false
+        this.#say(`${actor.name} is disconnected`)
+        return true
+    }
+  }
+
+  /** It stands still; the servers may lose patience before it goes on. */
+  #freeze(actor: Actor): boolean {
+    if (actor.state !== 'alive') return false
+    this.#say(`${actor.name} stands still`)
+    actor.freeze()
+    const meanwhile = (label: string, then: () => void) =>
+      this.#scheduler.offer(null, label, () => {
+        if (actor.state === 'frozen') then()
+      })
+    meanwhile(`${actor.name} goes on`, () => actor.thaw())
+    meanwhile(`the broker gives up on ${actor.name}`, () => void this.#broker.disconnect(actor))
+    meanwhile(`the store ends idle transactions of ${actor.name}`, () => this.#database.endIdle(actor))
+    return true
+  }
+
+  #say(what: string): void {
+    this.#scheduler.remark(`FAULT: ${what}`)
+  }
+}
