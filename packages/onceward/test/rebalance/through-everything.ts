@@ -77,6 +77,13 @@ async function assertInvariants(t: TestContext, scene: Scene, memory: Memory): P
     select * from (select key, seq, lag(seq) over (partition by key order by number) as before from applied) steps
     where seq <> coalesce(before, 0) + 1`)
   assert.deepEqual(back, [], 'the events of each key were applied in their order')
+  if (memory === 'nothing but the position') {
+    const records = `select split_part(position, '@', 1) as partition, split_part(position, '@', 2)::bigint as place, number from applied`
+    const jumps = await scene.rows(`
+      select * from (select *, lag(place) over (partition by partition order by number) as before from (${records}) all_records) steps
+      where place <> coalesce(before, -1) + 1`)
+    assert.deepEqual(jumps, [], 'the records of each partition were applied in their order, without a gap')
+  }
 
   const takings = await scene.takings()
   t.diagnostic(`${load.events} events, ${takings} takings of partitions, ${watch.samples} samples`)
