@@ -277,3 +277,20 @@ describe('public doors', () => {
     })
   }
 })
+
+test('every fault in the list of faults names a test that exists', () => {
+  const page = readFileSync(join(home, '../../docs/failures.md'), 'utf8')
+  const rows = [...page.matchAll(/^\| (\d+) \|.*\| `([^`]+)`: (.+) \|$/gm)]
+  assert.deepEqual(
+    rows.map(([, number]) => Number(number)),
+    Array.from({ length: 15 }, (_, index) => 41 + index),
+  )
+  const missing = rows.filter(([, , file, words]) => {
+    const path = join(home, 'test', file!)
+    return !existsSync(path) || !readFileSync(path, 'utf8').includes(words!)
+  })
+  assert.deepEqual(
+    missing.map(([, number]) => number),
+    [],
+  )
+})
