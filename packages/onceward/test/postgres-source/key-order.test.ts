@@ -4,14 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Delivery } from '../../src/contracts/source.ts'
 import { createPostgresSource, postgresQueue, publish } from '../../src/sources/postgres/index.ts'
 import { skipWithout } from '../services/services.ts'
-import {
-  type Opened,
-  receiveCount,
-  type TestQueues,
-  testQueues,
-  texts,
-  withoutHeartbeat,
-} from './queue-under-test.ts'
+import { mortal, type Opened, receiveCount, type TestQueues, testQueues, texts } from './queue-under-test.ts'
 
 const guard = await skipWithout('postgres')
 const queues = guard.skip ? (null as unknown as TestQueues) : await testQueues()
@@ -93,13 +86,15 @@ describe('a PostgreSQL queue with key order', guard, () => {
   it('hands a key to the heir of an expired lease in order, and nothing of it before', async () => {
     const queue = await queues.createQueue()
     await queues.publishKeyed(queue, ['k', 'k1'], ['k', 'k2'])
+    const { pool, die } = mortal(queues.pool)
     const dead = await queues.open(queue, {
       keyOrder: true,
       leaseMs: 1_500,
       inFlightMax: 2,
-      pool: withoutHeartbeat(queues.pool),
+      pool,
     })
     assert.deepEqual(texts(await receiveCount(dead, 2)), ['k1', 'k2'])
+    die()
     await queues.publishKeyed(queue, ['k', 'k3'], ['other', 'o1'])
     const heir = await queues.open(queue, { keyOrder: true })
     assert.deepEqual(texts(await heir.receive(10)), ['o1'])

@@ -130,4 +130,22 @@ export function poolWith(
 export const withoutHeartbeat = (pool: SqlPool) =>
   poolWith(pool, 'update onceward.queue_lease set until', () => new Promise(() => {}))
 
+/** As `withoutHeartbeat`, and deaf to everything else once `die` is called: a process that is really gone. */
+export function mortal(pool: SqlPool): { readonly pool: SqlPool; die(): void } {
+  let alive = true
+  const never = () => new Promise<never>(() => {})
+  const dying = {
+    connect: () => (alive ? pool.connect() : never()),
+    query: (text: string, values?: unknown[]) =>
+      alive && !text.includes('update onceward.queue_lease set until') ? pool.query(text, values) : never(),
+    end: () => pool.end(),
+  }
+  return {
+    pool: dying,
+    die: () => {
+      alive = false
+    },
+  }
+}
+
 export const brokenConnection = () => new Error('Connection terminated unexpectedly')

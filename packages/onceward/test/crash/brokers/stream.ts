@@ -13,9 +13,11 @@ export async function streamBroker(name: string, urls: BrokerUrls): Promise<Test
   const deadLetter = `${name}.dead`
   const options = { durable: true, arguments: { 'x-queue-type': 'stream' } }
   await askRabbit(urls.rabbitmq, channel => channel.assertQueue(name, options))
-  const watch = await openWatch(urls.stream)
+  let watch = await openWatch(urls.stream)
   const records: LoggedRecord[] = []
   const told = async () => {
+    // The server may have been killed since the last question.
+    if (!watch.live) watch = await openWatch(urls.stream)
     const next = await positionOf(watch, consumerName, name)
     return new Map(next === null ? [] : [[name, Number(next)]])
   }
