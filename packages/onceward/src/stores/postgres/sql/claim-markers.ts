@@ -1,4 +1,5 @@
 import type { Claim, ClaimAnswer, Enrolment, MarkerStatus } from '../../../contracts/store.ts'
+import { invariant } from '../../../errors.ts'
 import type { SqlClient } from '../pool.ts'
 
 /** One row back for the whole batch; the ids only where some were not inserted. A row each cost the client as much as parsing the messages. */
@@ -6,16 +7,19 @@ const answered = (insert: string) => `
   with claimed as (${insert} returning message_id)
   select count(*)::integer as count, case when count(*) < $2 then array_agg(message_id) end as ids from claimed`
 
+/** Digests travel as one run of bytes, all of one width: as an array of texts they cost the client 1.7 us a message more, the claim a tenth. */
+const digestOfClaim = 'substring($5::bytea from $4::integer * (claim.n::integer - 1) + 1 for $4::integer)'
+
 const insert = answered(`
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
-  select $1, current_setting('onceward.run')::integer, 'applied', claim.id, claim.digest, claim.position
-  from unnest($3::text[], $4::bytea[], $5::text[]) as claim (id, digest, position)
+  select $1, current_setting('onceward.run')::integer, 'applied', claim.id, ${digestOfClaim}, claim.position
+  from unnest($3::text[], $6::text[]) with ordinality as claim (id, position, n)
   on conflict do nothing`)
 
 const insertWithoutPositions = answered(`
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
-  select $1, current_setting('onceward.run')::integer, 'applied', claim.id, claim.digest
-  from unnest($3::text[], $4::bytea[]) as claim (id, digest)
+  select $1, current_setting('onceward.run')::integer, 'applied', claim.id, ${digestOfClaim}
+  from unnest($3::text[]) with ordinality as claim (id, n)
   on conflict do nothing`)
 
 const readBack = `
@@ -39,11 +43,16 @@ export async function claimMarkers(
 ): Promise<readonly ClaimAnswer[]> {
   const sorted = [...claims].sort((a, b) => (a.id < b.id ? -1 : 1))
   const ids = sorted.map(claim => claim.id)
-  const digests = sorted.map(claim => claim.digest)
+  const width = sorted[0]!.digest.length
+  invariant(
+    sorted.every(({ digest }) => digest.length === width),
+    'digests of one width',
+  )
+  const values = [consumerId, ids.length, ids, width, Buffer.concat(sorted.map(claim => claim.digest))]
   const positioned = sorted.some(claim => claim.position !== null)
   const { rows } = positioned
-    ? await client.query(insert, [consumerId, ids.length, ids, digests, sorted.map(claim => claim.position)])
-    : await client.query(insertWithoutPositions, [consumerId, ids.length, ids, digests])
+    ? await client.query(insert, [...values, sorted.map(claim => claim.position)])
+    : await client.query(insertWithoutPositions, values)
   if (rows[0].count === claims.length) return claims.map(() => first)
 
   const inserted = new Set((rows[0].ids as string[] | null) ?? [])
