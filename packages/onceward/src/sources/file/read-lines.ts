@@ -75,8 +75,9 @@ async function longLine(
   final: boolean,
 ): Promise<Lines> {
   let at = from
+  const buffer = Buffer.allocUnsafe(chunkBytes)
   for (;;) {
-    const chunk = await readAt(handle, at, chunkBytes)
+    const chunk = await readInto(buffer, handle, at)
     const end = chunk.indexOf(lineFeed)
     at += end >= 0 ? end : chunk.length
     if (end >= 0) return { ...(await wholeLine(handle, from, at, at + 1, lineBytesMax)), atEnd: false }
@@ -94,11 +95,14 @@ async function wholeLine(handle: FileHandle, from: number, end: number, next: nu
   return { lines: line === null ? [] : [line], next, rest: 0 }
 }
 
-export async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
-  const buffer = Buffer.allocUnsafe(length)
+export function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  return readInto(Buffer.allocUnsafe(length), handle, position)
+}
+
+async function readInto(buffer: Buffer, handle: FileHandle, position: number): Promise<Buffer> {
   let filled = 0
-  while (filled < length) {
-    const { bytesRead } = await handle.read(buffer, filled, length - filled, position + filled)
+  while (filled < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, position + filled)
     if (bytesRead === 0) break
     filled += bytesRead
   }
