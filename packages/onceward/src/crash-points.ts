@@ -12,6 +12,9 @@ export const crashPoints = {
     "A log's partitions are proven ours and their position is moved, COMMIT not sent: the position vanishes with the effects.",
   'batch.committed': 'Effects are durable, the broker not told: redelivery is recognised as a duplicate.',
   'batch.settled': 'The broker was told: at worst the acknowledgement is still in a buffer and is repeated.',
+  'checkpoint.taken': "A partition's epoch is raised, nothing read: the next owner raises it again.",
+  'checkpoint.told':
+    'The broker knows where a partition begins, the store does not yet: the next start finds it there and begins again.',
   'drain.begun': 'Draining, nothing new is taken: unfinished deliveries go back unsettled.',
   'relay.claimed': 'The relay holds outbox rows in an open transaction: another relay takes them.',
   'relay.published':

@@ -1,6 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Checkpoints, LogOptions } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
+import type { Reach } from '../crash-points.ts'
 import type { StoreWatch } from './store-watch.ts'
 
 /** The engine's side of a log source: the store's rows, asked again for as long as the store is away. */
@@ -8,11 +9,18 @@ export function checkpointsOf<Tx>(
   store: Store<Tx>,
   enrolment: Enrolment,
   watch: StoreWatch<Tx>,
+  reach: Reach,
 ): Checkpoints {
   return {
-    take: partitions => watch.persist(() => store.takePartitions(enrolment, partitions)),
-    begin: (partition, epoch, position) =>
-      watch.persist(() => store.beginPartition(enrolment, partition, epoch, position)),
+    async take(partitions) {
+      const taken = await watch.persist(() => store.takePartitions(enrolment, partitions))
+      reach('checkpoint.taken')
+      return taken
+    },
+    begin(partition, epoch, position) {
+      reach('checkpoint.told')
+      return watch.persist(() => store.beginPartition(enrolment, partition, epoch, position))
+    },
     declareLoss: loss => watch.persist(() => store.declareLoss(enrolment, loss)),
   }
 }

@@ -104,7 +104,7 @@ export class ConsumerProcess<M, Tx> {
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
-        checkpoints: checkpointsOf(store, enrolment, this.#watch),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
         onRevoke: partitions => this.#revoke(partitions),
       },
     })

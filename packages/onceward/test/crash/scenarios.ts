@@ -22,17 +22,21 @@ const relay: CrashScenario = {
 const leasesNothing = 'only the queue on PostgreSQL leases rows'
 const migratesNothing = 'migrations do not touch the broker'
 
+const logsOnly = {
+  postgres: 'a queue has no positions to guard',
+  rabbitmq: 'a queue has no positions to guard',
+}
+
 export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'batch.received': consume,
   'batch.claimed': consume,
   'batch.applied': consume,
   'batch.concluded': consume,
-  'batch.fenced': {
-    ...consume,
-    without: { postgres: 'a queue has no positions to guard', rabbitmq: 'a queue has no positions to guard' },
-  },
+  'batch.fenced': { ...consume, without: logsOnly },
   'batch.committed': consume,
   'batch.settled': consume,
+  'checkpoint.taken': { task: 'consume', hits: [1], without: logsOnly },
+  'checkpoint.told': { task: 'consume', hits: [1], without: logsOnly },
   'drain.begun': { task: 'drain', hits: [1] },
   'relay.claimed': relay,
   'relay.published': relay,
