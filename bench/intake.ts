@@ -1,5 +1,11 @@
 import type { Task } from './contenders/contender.ts'
-import { type Contender, keepsCheckpoint, partitionsOf, readsQueue } from './contenders/contenders.ts'
+import {
+  type Contender,
+  keepsCheckpoint,
+  partitionsOf,
+  readsLog,
+  readsQueue,
+} from './contenders/contenders.ts'
 import { assertEmpty, fillPostgres, fillRabbitmq } from './fill.ts'
 import type { FilledLogs } from './logs/filled-log.ts'
 import { type PreparedPlace, queueNameOf } from './place.ts'
@@ -26,7 +32,6 @@ export async function assertConsumed(place: PreparedPlace, contender: Contender,
   await logsOf(place, contender)?.assertTold(task.queue, task.group, task.load.count)
 }
 
-function logsOf({ logs }: PreparedPlace, { broker, role }: Contender): FilledLogs | null {
-  if (!readsQueue(role) || (broker !== 'kafka' && broker !== 'stream')) return null
-  return logs[broker]
+function logsOf({ logs }: PreparedPlace, contender: Contender): FilledLogs | null {
+  return readsLog(contender) ? logs[contender.broker] : null
 }

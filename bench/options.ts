@@ -11,6 +11,7 @@ export interface Options {
   readonly profileFolder: string | null
   readonly rounds: number
   readonly count: number
+  readonly logCount: number
   readonly slowCount: number
   readonly latencySeconds: number
   readonly memoryCount: number
@@ -51,6 +52,7 @@ export function readOptions(args: readonly string[]): Options {
     profileFolder: values.profile ?? null,
     rounds,
     count: values.quick ? 20_000 : 60_000,
+    logCount: values.quick ? 40_000 : 240_000,
     slowCount: values.quick ? 3_000 : 10_000,
     latencySeconds: values.quick ? 4 : 10,
     memoryCount: values.quick ? 100_000 : alone ? 1_000_000 : 300_000,

@@ -74,6 +74,11 @@ export const contenders: readonly Contender[] = [
 
 /** Bodies come from memory for this one; every other reads its own queue or the log of the round. */
 export const readsQueue = (role: Role) => role !== 'bare sql'
+export function readsLog(
+  contender: Contender,
+): contender is Contender & { readonly broker: 'kafka' | 'stream' } {
+  return readsQueue(contender.role) && (contender.broker === 'kafka' || contender.broker === 'stream')
+}
 export const appliesEffects = (role: Role) => role !== 'raw'
 /** The position in the store is the whole memory of these. */
 export const keepsCheckpoint = (role: Role) => role === 'hand checkpoint' || role === 'checkpoint form'

@@ -111,7 +111,7 @@ async function claimBusinessKeys<M, Tx>(
 ): Promise<readonly ReadableMessage<M>[]> {
   const firstByKey = new Map<string, ReadableMessage<M>>()
   for (const received of fresh) {
-    const key = received.envelope.businessKey
+    const key = received.businessKey
     if (key === null) continue
     const first = firstByKey.get(key)
     if (first === undefined) firstByKey.set(key, received)
@@ -136,10 +136,10 @@ async function passUnblocked<M, Tx>(
   spine: Spine<M, Tx>,
 ): Promise<readonly ReadableMessage<M>[]> {
   if (spine.consumer.order !== 'key' || fresh.length === 0) return fresh
-  const blocked = await session.blockedKeys([...new Set(fresh.map(received => received.envelope.orderKey!))])
+  const blocked = await session.blockedKeys([...new Set(fresh.map(received => received.orderKey!))])
   if (blocked.size === 0) return fresh
   return fresh.filter(received => {
-    if (!blocked.has(received.envelope.orderKey!)) return true
+    if (!blocked.has(received.orderKey!)) return true
     facts.set(received, { kind: 'behind', leader: 'parked', delayMs: 0 })
     return false
   })

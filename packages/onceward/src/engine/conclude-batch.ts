@@ -145,7 +145,7 @@ function conclusionOf<M, Tx>(
   const { id, digest } = received
   const claimed = claims.claimed.has(received)
   const frees = received.readable && claims.keyed.has(received) && !keepsBusinessKey(decision)
-  const businessKey = frees ? received.envelope.businessKey : null
+  const businessKey = frees ? received.businessKey : null
   if (decision.outcome === 'retry') {
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }

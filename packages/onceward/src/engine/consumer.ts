@@ -39,7 +39,8 @@ export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted
  *
  * While running, one receive is outstanding whenever a batch slot is free: what arrived meanwhile is the next batch,
  * so batches grow with load and no timer forms them. A batch keeps its slot until it is decided and settled; a
- * store that is away keeps it too, which is what stops the intake.
+ * store that is away keeps it too. With all slots taken only one batch is read ahead, so that it can start the moment a slot is free:
+ * reading it then would leave the server idle for as long.
  */
 export class ConsumerProcess<M, Tx> {
   readonly #options: ConsumerOptions<M, Tx>
@@ -155,7 +156,8 @@ export class ConsumerProcess<M, Tx> {
       this.#batchesInFlight++
       void this.#runBatch(this.#lanes.cut(this.#size.now, batchBytesMax) as Received<M>[])
     }
-    if (this.#batchesInFlight < batch.inFlightMax && !this.#receiving) void this.#receive()
+    const mayReceive = this.#batchesInFlight < batch.inFlightMax || this.#lanes.size < this.#size.now
+    if (mayReceive && !this.#receiving) void this.#receive()
   }
 
   /**

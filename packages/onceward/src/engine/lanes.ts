@@ -18,6 +18,13 @@ export class Lanes {
     return ready
   }
 
+  /** All that no batch has taken, behind busy and waiting lanes too. */
+  get size(): number {
+    let size = this.#unordered.length
+    for (const lane of this.#lanes.values()) size += lane.messages.length
+    return size
+  }
+
   push(received: Received): void {
     if (received.lane === null) this.#unordered.push(received)
     else this.#queueBehind(received.lane, received)

@@ -16,7 +16,7 @@ export interface Tries {
   readonly written: {
     readonly partition: string
     readonly next: string
-    readonly done: ReadonlySet<Delivery>
+    readonly done: readonly Delivery[]
   }[]
 }
 
@@ -37,16 +37,17 @@ export async function passFence<M, Tx>(
   session: StoreSession<Tx>,
   { log }: Spine<M, Tx>,
 ): Promise<void> {
-  const done = decided.flatMap(({ decision, received }) =>
-    decision.outcome === 'retry' ? [] : received.delivery,
-  )
+  const done: Delivery[] = []
+  for (const { decision, received } of decided) {
+    if (decision.outcome !== 'retry') done.push(received.delivery)
+  }
   const proposed = log!.progressWith(
     batch.map(received => received.delivery),
     done,
   )
   const progress = standing === null ? proposed : proposed.map(one => onward(one, standing, done))
   for (const { partition, from, next } of progress) {
-    if (from !== null && next !== null) log!.tries.written.push({ partition, next, done: new Set(done) })
+    if (from !== null && next !== null) log!.tries.written.push({ partition, next, done })
   }
   await session.advance(progress)
 }
@@ -78,8 +79,8 @@ export async function appliedByPosition<M, Tx>(
   const applied = new Set<Delivery>()
   for (const [partition, records] of lanes) {
     const next = positions.get(partition)?.next
-    const took = written.find(one => one.partition === partition && one.next === next)
-    for (const { delivery } of records) if (took?.done.has(delivery)) applied.add(delivery)
+    const took = new Set(written.find(one => one.partition === partition && one.next === next)?.done)
+    for (const { delivery } of records) if (took.has(delivery)) applied.add(delivery)
   }
   return { positions, applied }
 }

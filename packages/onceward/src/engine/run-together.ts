@@ -1,4 +1,4 @@
-import type { BatchItem } from '../contract/contract.ts'
+import type { BatchItem, Envelope } from '../contract/contract.ts'
 import type { StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
@@ -65,7 +65,6 @@ function overtakenLeaders<M>(
 
 class Item<M, Tx> implements BatchItem<M> {
   readonly message: M
-  readonly envelope
   #received: ReadableMessage<M>
   #requested: Requested<M>
   #spine: Spine<M, Tx>
@@ -74,10 +73,13 @@ class Item<M, Tx> implements BatchItem<M> {
 
   constructor(received: ReadableMessage<M>, requested: Requested<M>, spine: Spine<M, Tx>) {
     this.message = received.message
-    this.envelope = received.envelope
     this.#received = received
     this.#requested = requested
     this.#spine = spine
+  }
+
+  get envelope(): Envelope {
+    return this.#received.envelope
   }
 
   close(): void {

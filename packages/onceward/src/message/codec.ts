@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { DeliveryFacts } from '../contract/contract.ts'
-import { scanJson } from './json-scan.ts'
+import { isPlainlyWithin, scanJson } from './json-scan.ts'
 import type { Limits } from './limits.ts'
 
 /** Bytes to a value. Throws on anything it cannot read faithfully; must not keep the bytes. */
@@ -16,9 +16,10 @@ export interface Codec {
 export const jsonCodec: Codec = {
   name: 'json',
   decode(bytes, limits) {
-    scanJson(bytes, limits)
-    if (!isUtf8(bytes)) throw new TypeError('not valid UTF-8')
     const text = bytes.toString('utf8')
+    // What cannot be decoded becomes U+FFFD: only a text with one needs the closer look.
+    if (text.includes('\ufffd') && !isUtf8(bytes)) throw new TypeError('not valid UTF-8')
+    if (!isPlainlyWithin(text, limits)) scanJson(bytes, limits)
     return mayNameProto(text) ? JSON.parse(text, refuseProto) : JSON.parse(text)
   },
 }

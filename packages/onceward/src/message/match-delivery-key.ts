@@ -4,13 +4,13 @@ import type { Received } from './received.ts'
 /** For sources that order by their own key: a message whose order key is another has no order there, so it is not readable. */
 export function matchDeliveryKey<M>(received: Received<M>): Received<M> {
   if (!received.readable) return received
-  const { delivery, digest, id, envelope } = received
+  const { delivery, digest, id, orderKey } = received
   const key = readId(delivery.key)
-  if ('id' in key && key.id === envelope.orderKey) return received
+  if ('id' in key && key.id === orderKey) return received
   const text =
     delivery.key === null
-      ? `order key is "${envelope.orderKey}", but the message was published without a key`
-      : `order key is "${envelope.orderKey}", but the message was published with key "${storableText(delivery.key)}"`
+      ? `order key is "${orderKey}", but the message was published without a key`
+      : `order key is "${orderKey}", but the message was published with key "${storableText(delivery.key)}"`
   const problem = {
     kind: 'order key malformed' as const,
     text: `${text}: the source orders by that key alone`,

@@ -6,8 +6,8 @@ import { errorText } from '../errors.ts'
 import { decompress } from './decompress.ts'
 import { businessDigestOf, digestOf } from './digest.ts'
 import { positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
-import { LateDigest, noDigest } from './late-digest.ts'
 import { overLimit } from './limits.ts'
+import { type Keys, type Later, ReadOut } from './read-out.ts'
 import type { Problem, ProblemKind, ReadableMessage, Received } from './received.ts'
 
 /** Waits for `work`, which never rejects, as long as somebody allows; then takes what `late` makes of the reason. */
@@ -34,6 +34,7 @@ export function createMessageReader<M, Tx>(
   const digestsLate = consumer.dedup === 'checkpoint'
 
   const digestNow = ({ body, headers }: Delivery) => digestOf(body, headers, digestHeaders)
+  const later: Later<M> = { envelope: read => envelopeOf(identities, read), digest: digestNow }
 
   const read = (delivery: Delivery, early: Buffer | null, value: unknown): Received<M> => {
     const message = value as M
@@ -47,17 +48,7 @@ export function createMessageReader<M, Tx>(
       const digest = early ?? digestNow(delivery)
       return { readable: false, delivery, digest, id: id.id, lane: laneOf(delivery), problem: keyed }
     }
-    const readable: ReadableMessage<M> = {
-      readable: true,
-      delivery,
-      digest: early ?? noDigest,
-      id: id.id,
-      lane: keyed.orderKey ?? laneOf(delivery),
-      message,
-      envelope: envelopeOf(identities, message, delivery, id.id, keyed),
-      businessDigest: keyed.businessDigest,
-    }
-    return early === null ? new LateDigest(readable, digestNow) : readable
+    return new ReadOut(delivery, message, id.id, keyed, keyed.orderKey ?? laneOf(delivery), early, later)
   }
 
   return delivery => {
@@ -134,12 +125,6 @@ function idReader<M>(from: IdentitySection<M>['id']): Reader<M> {
   return from === 'position' ? (_message, delivery) => positionId(delivery) : readerFor(from)
 }
 
-interface Keys {
-  readonly businessKey: string | null
-  readonly orderKey: string | null
-  readonly businessDigest: Buffer | null
-}
-
 function readKeys<M, Tx>(
   consumer: Consumer<M, Tx>,
   identities: Identities<M>,
@@ -168,17 +153,12 @@ function readKeys<M, Tx>(
   }
 }
 
-function envelopeOf<M>(
-  identities: Identities<M>,
-  message: M,
-  delivery: Delivery,
-  id: string,
-  keys: Keys,
-): Envelope {
+function envelopeOf<M>(identities: Identities<M>, read: ReadableMessage<M>): Envelope {
+  const { id, businessKey, orderKey, message, delivery } = read
   return {
     id,
-    businessKey: keys.businessKey,
-    orderKey: keys.orderKey,
+    businessKey,
+    orderKey,
     eventId: fact(identities.eventId, message, delivery),
     idempotencyKey: fact(identities.idempotencyKey, message, delivery),
     aggregateId: fact(identities.aggregateId, message, delivery),

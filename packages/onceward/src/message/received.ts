@@ -13,6 +13,8 @@ export interface ReadableMessage<M = unknown> {
   readonly lane: string | null
   readonly message: M
   readonly envelope: Envelope
+  readonly businessKey: string | null
+  readonly orderKey: string | null
   readonly businessDigest: Buffer | null
 }
 

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { jsonCodec } from '../../src/message/codec.ts'
-import { scanJson } from '../../src/message/json-scan.ts'
+import { isPlainlyWithin, scanJson } from '../../src/message/json-scan.ts'
 import { defaultLimits } from '../../src/message/limits.ts'
 
-const scan = (text: string, depthMax: number, keysMax = 1_000_000) =>
+const scan = (text: string, depthMax: number, keysMax = 1_000_000) => {
   scanJson(Buffer.from(text), { depthMax, keysMax })
+}
 /** Strings full of what a careless scan trips over. */
 const tricky = fc.oneof(
   fc.string({ unit: fc.constantFrom('"', '\\', '[', '{', ']', ':', 'é') }),
@@ -44,8 +45,16 @@ describe('the scan before parsing', () => {
         scan(text, depth, keys)
         if (depth > 0) assert.throws(() => scan(text, depth - 1, keys), /nested deeper/)
         if (keys > 0) assert.throws(() => scan(text, depth, keys - 1), /more than/)
+        if (depth > 0) assert.equal(isPlainlyWithin(text, { depthMax: depth - 1, keysMax: 1e6 }), false)
+        if (keys > 0) assert.equal(isPlainlyWithin(text, { depthMax: 1e6, keysMax: keys - 1 }), false)
       }),
     )
+  })
+
+  test('is spared a text too small to break a limit', () => {
+    assert.equal(isPlainlyWithin('{"a":[1]}', { depthMax: 2, keysMax: 9 }), true)
+    assert.equal(isPlainlyWithin('{"a":[1]}', { depthMax: 1, keysMax: 9 }), false)
+    assert.equal(isPlainlyWithin('{"a":[1]}', { depthMax: 2, keysMax: 8 }), false)
   })
 
   test('looks into no string', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Delivery } from '../../src/contracts/source.ts'
-import { type LogRecord, LogSubscription } from '../../src/sources/log/log-subscription.ts'
+import type { LogRecord } from '../../src/sources/log/log-record.ts'
+import { LogSubscription } from '../../src/sources/log/log-subscription.ts'
 import { type Entry, PartitionProgress } from '../../src/sources/log/partition-progress.ts'
 import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 

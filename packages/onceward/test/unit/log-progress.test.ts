@@ -75,6 +75,8 @@ describe('the position of a partition', () => {
             const { entry } = model.unfinished[one.which % model.unfinished.length]!
             assert.equal(model.progress.settle(entry), true)
             assert.equal(model.progress.settle(entry), false, 'settled twice')
+            const { position } = model.progress
+            assert.equal(model.progress.advance(), model.progress.position !== position)
           }
           model.assertExact()
           assert.ok(Number(model.progress.position) >= last, 'the position moved back')
@@ -92,6 +94,7 @@ describe('the position of a partition', () => {
       if (index < 3) continue
       const { entry, after } = model.entries[index - 3]!
       assert.equal(model.progress.settle(entry), true)
+      assert.equal(model.progress.advance(), true)
       assert.equal(model.progress.position, String(after))
       assert.equal(model.progress.unsettled, 3)
     }
@@ -148,10 +151,8 @@ class Ledger {
       assert.ok(Number(proposal.next) >= this.row, 'the stored position moved back')
       this.row = Number(proposal.next)
     }
-    for (const entry of done) {
-      this.model.progress.settle(entry)
-      this.model.progress.confirmStored()
-    }
+    for (const entry of done) this.model.progress.settle(entry)
+    this.model.progress.advance()
   }
 
   assertSafe(): void {

@@ -28,6 +28,8 @@ export function receivedOf(id: string, orderKey: string | null = null, bytes = 1
     lane: orderKey,
     message: { id },
     envelope: { id, orderKey } as ReadableMessage<unknown>['envelope'],
+    businessKey: null,
+    orderKey,
     businessDigest: null,
   }
 }

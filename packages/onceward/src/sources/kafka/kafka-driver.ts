@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Loss, OpenOptions, Position } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
-import { type LogDriver, type LogRecord, LogSubscription } from '../log/log-subscription.ts'
+import type { LogRecord } from '../log/log-record.ts'
+import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import type {
   FetchEvents,

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { DeliveryProperties } from '../../contracts/source.ts'
-import type { LogRecord } from '../log/log-subscription.ts'
+import type { LogRecord } from '../log/log-record.ts'
 import type { RawHeader, RawRecord } from './record-set.ts'
 
 const noBody = Buffer.alloc(0)
@@ -8,17 +8,40 @@ const noHeaders: Readonly<Record<string, unknown>> = Object.freeze({})
 
 /** A record in the words of the contract. `partition` is its full name, as `case-events/3`. */
 export function toLogRecord(record: RawRecord, partition: string, redelivered: boolean): LogRecord {
-  const { offset, value, key } = record
-  const at = String(offset)
-  return {
-    body: value ?? noBody,
-    headers: record.headers.length === 0 ? noHeaders : headersOf(record.headers),
-    properties: propertiesOf(record),
-    key: key === null ? null : keyText(key),
-    at,
-    next: String(offset + 1),
-    position: `${partition}@${at}`,
-    redelivered,
+  return new KafkaRecord(record, partition, redelivered)
+}
+
+class KafkaRecord implements LogRecord {
+  readonly body: Buffer
+  readonly properties: DeliveryProperties
+  readonly redelivered: boolean
+  next: string
+  readonly #raw: RawRecord
+  readonly #partition: string
+
+  constructor(raw: RawRecord, partition: string, redelivered: boolean) {
+    this.body = raw.value ?? noBody
+    this.properties = propertiesOf(raw)
+    this.redelivered = redelivered
+    this.next = String(raw.offset + 1)
+    this.#raw = raw
+    this.#partition = partition
+  }
+
+  get headers(): Readonly<Record<string, unknown>> {
+    return this.#raw.headers.length === 0 ? noHeaders : headersOf(this.#raw.headers)
+  }
+
+  get key(): string | null {
+    return this.#raw.key === null ? null : keyText(this.#raw.key)
+  }
+
+  get at(): string {
+    return String(this.#raw.offset)
+  }
+
+  get position(): string {
+    return `${this.#partition}@${this.#raw.offset}`
   }
 }
 

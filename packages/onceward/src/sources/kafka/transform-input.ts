@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Checkpoints } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
-import type { LogRecord } from '../log/log-subscription.ts'
+import type { LogRecord } from '../log/log-record.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import type {
   FetchEvents,

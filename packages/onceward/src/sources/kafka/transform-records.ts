@@ -1,5 +1,5 @@
 import { errorText, OncewardError } from '../../errors.ts'
-import type { LogRecord } from '../log/log-subscription.ts'
+import type { LogRecord } from '../log/log-record.ts'
 import type { TopicRecord } from './client/producer.ts'
 import { keyBytes } from './key-bytes.ts'
 

@@ -1,29 +1,9 @@
-import type {
-  Delivery,
-  DeliveryProperties,
-  OpenOptions,
-  PartitionLag,
-  Progress,
-  Subscription,
-} from '../../contracts/source.ts'
+import type { Delivery, OpenOptions, PartitionLag, Progress, Subscription } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
 import { FairRoom } from './fair-room.ts'
+import { LogDelivery } from './log-delivery.ts'
+import type { LogRecord } from './log-record.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
-
-/** A record as a driver read it, before it is handed over. */
-export interface LogRecord {
-  readonly body: Buffer
-  readonly headers: Readonly<Record<string, unknown>>
-  readonly properties: DeliveryProperties
-  readonly key: string | null
-  /** Its cursor, and where to read on after it. */
-  readonly at: string
-  readonly next: string
-  /** The lasting coordinates people see: `case-events/3@1207`. */
-  readonly position: string
-  /** Handed over by this log before, as far as the driver knows. */
-  readonly redelivered: boolean
-}
 
 /** What a driver does for the subscription it feeds. */
 export interface LogDriver {
@@ -52,6 +32,7 @@ export class LogSubscription implements Subscription {
   readonly #owned = new Map<string, Owned>()
   readonly #room: FairRoom
   #turn = 0
+  #fresh = false
   #failure: { readonly error: unknown } | null = null
   #closed = false
   #waiting: (() => void) | null = null
@@ -95,10 +76,9 @@ export class LogSubscription implements Subscription {
       owned.buffer.push(record)
       owned.bytes += record.body.length + recordOverhead
     }
-    if (records.length > 0 || owned.head < owned.buffer.length) {
-      const last = owned.buffer.at(-1)!
-      if (last.next !== readOn) owned.buffer[owned.buffer.length - 1] = { ...last, next: readOn }
-    } else progress.pass(readOn)
+    const last = owned.head < owned.buffer.length ? owned.buffer.at(-1)! : null
+    if (last === null) progress.pass(readOn)
+    else last.next = readOn
     if (records.length > 0) this.#wake()
   }
 
@@ -140,33 +120,30 @@ export class LogSubscription implements Subscription {
   }
 
   settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }> {
-    const moved = new Set<PartitionProgress>()
+    const touched = new Set<PartitionProgress>()
     let missed = 0
     for (const { token } of deliveries) {
       const entry = token as Entry
-      const { progress } = entry
-      const before = progress.position
-      if (!progress.settle(entry)) {
-        missed++
-        continue
-      }
-      progress.confirmStored()
-      if (progress.position !== before) moved.add(progress)
+      if (entry.progress.settle(entry)) touched.add(entry.progress)
+      else missed++
     }
+    const moved = [...touched].filter(progress => progress.advance())
     this.#wake()
-    if (moved.size === 0) return Promise.resolve({ missed })
-    return this.#driver.tell([...moved]).then(told => ({ missed: missed + told.missed }))
+    if (moved.length === 0) return Promise.resolve({ missed })
+    return this.#driver.tell(moved).then(told => ({ missed: missed + told.missed }))
   }
 
   isLive({ token }: Delivery): boolean {
-    this.#driver.refresh?.()
+    this.#refresh()
     const { progress, settled } = token as Entry
     return progress.live && !settled && this.#owned.get(progress.partition)?.stopped === false
   }
 
   progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[] {
-    const finished = new Set(done.map(({ token }) => token as Entry))
-    const touched = new Set(batch.map(({ token }) => (token as Entry).progress))
+    const finished = new Set<Entry>()
+    for (const { token } of done) finished.add(token as Entry)
+    const touched = new Set<PartitionProgress>()
+    for (const { token } of batch) touched.add((token as Entry).progress)
     const gone = [...touched].filter(({ live }) => !live).map(({ partition }) => partition)
     if (gone.length > 0) throw notOurs(gone)
     return [...touched].map(progress => progress.proposal(finished, this.#options.log.progress))
@@ -193,11 +170,13 @@ export class LogSubscription implements Subscription {
 
   /** From partition to partition, starting behind the one that was served last. */
   #take(max: number): Delivery[] {
-    this.#driver.refresh?.()
+    this.#refresh()
     const deliveries: Delivery[] = []
     const owned = [...this.#owned.values()]
     const first = this.#turn++
-    this.#room.measure(owned.map(({ progress }) => progress))
+    this.#room.measure(
+      owned.map(({ progress, head, buffer }) => ({ progress, idle: head === buffer.length })),
+    )
     for (let step = 0; step < owned.length && deliveries.length < max; step++) {
       this.#takeFrom(owned[(first + step) % owned.length]!, max, deliveries)
     }
@@ -215,7 +194,7 @@ export class LogSubscription implements Subscription {
       owned.head++
       owned.bytes -= bytes + recordOverhead
       this.#room.took(progress, bytes)
-      into.push(this.#deliver(record, progress))
+      into.push(new LogDelivery(record, progress, this.#driver.origin))
     }
     if (owned.head * 2 >= buffer.length) {
       // A log that is always ahead never empties its buffer: what was handed over must go all the same.
@@ -225,21 +204,14 @@ export class LogSubscription implements Subscription {
     if (!wanted && this.wants(progress.partition)) this.#driver.onRoom()
   }
 
-  #deliver(record: LogRecord, progress: PartitionProgress): Delivery {
-    const { body, headers, properties, key, at, next, position, redelivered } = record
-    return {
-      body,
-      headers,
-      properties,
-      origin: this.#driver.origin,
-      position,
-      partition: progress.partition,
-      place: { incarnation: progress.incarnation, epoch: progress.epoch, at, next },
-      key,
-      redelivered,
-      deliveryCount: 0,
-      token: progress.hand(next, body.length, properties.timestampMs ?? null),
-    }
+  /** Once for all that asks in one go: two clocks are read for it. */
+  #refresh(): void {
+    if (this.#fresh) return
+    this.#fresh = true
+    queueMicrotask(() => {
+      this.#fresh = false
+    })
+    this.#driver.refresh?.()
   }
 
   #wake(): void {

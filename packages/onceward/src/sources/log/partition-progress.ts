@@ -77,13 +77,29 @@ export class PartitionProgress {
     else last.next = next
   }
 
-  /** True when it counts: a dead partition's entries and settled ones do not. */
+  /** True when it counts: a dead partition's entries and settled ones do not. The position moves with `advance`. */
   settle(entry: Entry): boolean {
     if (!this.#live || entry.settled) return false
     entry.settled = true
     this.#unsettled--
     this.#bytes -= entry.bytes
-    this.#advance()
+    return true
+  }
+
+  /** Call after settling what a commit made durable; true when the position moved. */
+  advance(): boolean {
+    this.confirmStored()
+    const from = this.#head
+    while (this.#head < this.#entries.length && this.#entries[this.#head]!.settled) this.#head++
+    if (this.#head === from) return false
+    this.#position = this.#entries[this.#head - 1]!.next
+    if (
+      this.#head === this.#entries.length ||
+      (this.#head > 1_024 && this.#head * 2 > this.#entries.length)
+    ) {
+      this.#entries = this.#entries.slice(this.#head)
+      this.#head = 0
+    }
     return true
   }
 
@@ -129,18 +145,5 @@ export class PartitionProgress {
       position = entry.next
     }
     return position
-  }
-
-  #advance(): void {
-    while (this.#head < this.#entries.length && this.#entries[this.#head]!.settled) {
-      this.#position = this.#entries[this.#head++]!.next
-    }
-    if (this.#head > 1_024 && this.#head * 2 > this.#entries.length) {
-      this.#entries = this.#entries.slice(this.#head)
-      this.#head = 0
-    } else if (this.#head === this.#entries.length) {
-      this.#entries = []
-      this.#head = 0
-    }
   }
 }

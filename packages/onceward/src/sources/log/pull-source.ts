@@ -1,6 +1,6 @@
 import type { OpenOptions, Position, Source, Subscription } from '../../contracts/source.ts'
 import type { Clock, Timers } from '../../surroundings.ts'
-import type { LogRecord } from './log-subscription.ts'
+import type { LogRecord } from './log-record.ts'
 import { PullDriver } from './pull-driver.ts'
 
 /**

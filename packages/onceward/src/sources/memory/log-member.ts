@@ -1,6 +1,7 @@
 import type { OpenOptions, Ownership, Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
-import { type LogDriver, type LogRecord, LogSubscription } from '../log/log-subscription.ts'
+import type { LogRecord } from '../log/log-record.ts'
+import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import type { MemoryGroup } from './log-group.ts'
 import type { MemoryPartition, StoredRecord } from './log-partition.ts'

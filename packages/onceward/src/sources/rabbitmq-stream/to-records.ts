@@ -1,4 +1,4 @@
-import type { LogRecord } from '../log/log-subscription.ts'
+import type { LogRecord } from '../log/log-record.ts'
 import { readAmqpMessage } from './wire/amqp-message.ts'
 import { type Chunk, eachRecord } from './wire/chunk.ts'
 

@@ -5,7 +5,7 @@ import { OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
 import { diagnose } from './diagnose.ts'
 import { assertUsable } from './migrate.ts'
-import { createPool, type SqlClient, type SqlPool } from './pool.ts'
+import { createPool, type SqlClient, type SqlPool, sendTogether } from './pool.ts'
 import { SqlSession } from './session.ts'
 import { beginPartition, declareLoss, takePartitions } from './sql/own-partitions.ts'
 
@@ -64,6 +64,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     client.on('error', heardFromTheStatement)
     try {
       // Not awaited: the claim leaves with it. Should BEGIN fail alone, the claim finds no onceward.run and fails too.
+      sendTogether(client)
       const begun = client.query(begin(enrolment))
       begun.catch(() => {})
       const result = await work(session)
@@ -115,6 +116,7 @@ const proof = `select current_setting('onceward.run')::integer`
  * a connection error: the redelivery finds the marker, or does not.
  */
 async function commit(client: SqlClient): Promise<void> {
+  sendTogether(client)
   const [proven, end] = await Promise.allSettled([client.query(proof), client.query('commit')])
   if (end.status === 'rejected') throw end.reason
   if (proven.status === 'rejected' || end.value.command !== 'COMMIT') {

@@ -1,5 +1,6 @@
 import type { OpenOptions, Ownership, Position } from '../../contracts/source.ts'
-import { type LogDriver, type LogRecord, LogSubscription } from '../../sources/log/log-subscription.ts'
+import type { LogRecord } from '../../sources/log/log-record.ts'
+import { type LogDriver, LogSubscription } from '../../sources/log/log-subscription.ts'
 import { PartitionProgress } from '../../sources/log/partition-progress.ts'
 import type { Actor } from './actor.ts'
 import type { SimulatedLog } from './log.ts'

@@ -1,0 +1,60 @@
+import type { Envelope } from '../contract/contract.ts'
+import type { Delivery } from '../contracts/source.ts'
+import type { ReadableMessage } from './received.ts'
+
+/** What is worked out only when somebody asks: most messages are applied, and nobody looks at more than their id. */
+export interface Later<M> {
+  envelope(read: ReadableMessage<M>): Envelope
+  digest(delivery: Delivery): Buffer
+}
+
+export interface Keys {
+  readonly businessKey: string | null
+  readonly orderKey: string | null
+  readonly businessDigest: Buffer | null
+}
+
+/** A message with its identities. Getters of the class: on an object of its own they would cost as much as what they put off. */
+export class ReadOut<M> implements ReadableMessage<M> {
+  readonly readable = true
+  readonly delivery: Delivery
+  readonly id: string
+  readonly lane: string | null
+  readonly message: M
+  readonly businessKey: string | null
+  readonly orderKey: string | null
+  readonly businessDigest: Buffer | null
+  readonly #later: Later<M>
+  #digest: Buffer | null
+  #envelope: Envelope | null = null
+
+  constructor(
+    delivery: Delivery,
+    message: M,
+    id: string,
+    keys: Keys,
+    lane: string | null,
+    digest: Buffer | null,
+    later: Later<M>,
+  ) {
+    this.delivery = delivery
+    this.id = id
+    this.lane = lane
+    this.message = message
+    this.businessKey = keys.businessKey
+    this.orderKey = keys.orderKey
+    this.businessDigest = keys.businessDigest
+    this.#later = later
+    this.#digest = digest
+  }
+
+  get digest(): Buffer {
+    this.#digest ??= this.#later.digest(this.delivery)
+    return this.#digest
+  }
+
+  get envelope(): Envelope {
+    this.#envelope ??= this.#later.envelope(this)
+    return this.#envelope
+  }
+}
