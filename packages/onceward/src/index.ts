@@ -13,13 +13,14 @@ export type {
   SourceDeclaration,
   SqlTransaction,
 } from './contract/contract.ts'
+export type { DeclaredEffect } from './contract/declared-effect.ts'
 export { type Consumer, defineConsumer } from './contract/define-consumer.ts'
 export type { SourceCapabilities, StoreCapabilities } from './contracts/capabilities.ts'
 export type { Delivery, DeliveryProperties, Source, SourceEvent, Subscription } from './contracts/source.ts'
 export type { Store, StoreSession, StoreTrouble } from './contracts/store.ts'
 export { ConsumerProcess, type ConsumerState } from './engine/consumer.ts'
 export type { Decision, Outcome } from './engine/outcome.ts'
-export { ignore, park, reject, retryAfter, Verdict } from './engine/verdicts.ts'
+export { ignore, park, quarantine, reject, retryAfter, stale, Verdict } from './engine/verdicts.ts'
 export { type ErrorCode, OncewardError } from './errors.ts'
 export { bytesCodec, type Codec, jsonCodec } from './message/codec.ts'
 export type { Limits } from './message/limits.ts'

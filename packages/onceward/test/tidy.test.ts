@@ -218,10 +218,10 @@ describe('error codes', () => {
 
 /** Hand-picked: a name added to or taken from a door is a decision, made here as well. */
 const publicNames: Record<string, string> = {
-  '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision defineConsumer
+  '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
     Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget FailureClass HandlerContext ignore jsonCodec Limits
-    Log Mode OncewardError Outcome park Part realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
-    SourceDeclaration SourceEvent SqlTransaction Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict`,
+    Log Mode OncewardError Outcome park Part quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
+    SourceDeclaration SourceEvent SqlTransaction stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher

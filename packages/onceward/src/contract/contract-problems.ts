@@ -1,5 +1,6 @@
 import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
+import { effectProblems } from './effect-problems.ts'
 import { failureClasses, properties, risks } from './known-names.ts'
 import { settleProblems } from './settle-problems.ts'
 
@@ -34,8 +35,9 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
     wrong('source', "must be made by a source's own function, such as queue('payments.q')")
   }
   if (contract.order !== undefined) oneOf(contract.order, ['none', 'key', 'partition'], 'order', wrong)
-  if ((contract.handle === undefined) === (contract.handleBatch === undefined)) {
-    wrong('handle', 'give exactly one of handle (per message) and handleBatch (per batch)')
+  const ways = [contract.handle, contract.handleBatch, contract.effect?.apply]
+  if (ways.filter(way => way !== undefined).length !== 1) {
+    wrong('handle', 'give exactly one of handle (per message), handleBatch (per batch) and effect.apply')
   }
   for (const name of ['handle', 'handleBatch'] as const) {
     if (contract[name] !== undefined && typeof contract[name] !== 'function')
@@ -46,7 +48,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   }
   identityProblems(contract, wrong)
   messageProblems(contract, wrong)
-  effectProblems(contract, wrong, notBuilt)
+  effectProblems(contract, wrong)
   failureProblems(contract, wrong, notBuilt)
   batchProblems(contract, wrong)
   settleProblems(contract, wrong)
@@ -96,37 +98,6 @@ function messageProblems(contract: ConsumerContract, wrong: Report): void {
     unknownKeys(message.limits, 'message.limits', 'message.limits.', wrong)
     for (const [name, value] of Object.entries(message.limits)) {
       wholeNumber(value, `message.limits.${name}`, 1, 2 ** 31, wrong)
-    }
-  }
-}
-
-function effectProblems(contract: ConsumerContract, wrong: Report, notBuilt: Report): void {
-  const effect = contract.effect
-  if (effect === undefined) return
-  if (!isRecord(effect)) return wrong('effect', 'must be an object')
-  unknownKeys(effect, 'effect', 'effect.', wrong)
-  const kind = String(effect.kind ?? 'transaction')
-  if (['projection', 'transition', 'contribution'].includes(kind)) notBuilt('effect.kind', `'${kind}'`)
-  else oneOf(kind, ['transaction'], 'effect.kind', wrong)
-  for (const [name, target] of Object.entries(effect.external ?? {})) {
-    const place = `effect.external.${name}`
-    if (!isRecord(target)) {
-      wrong(place, 'must be an object with a url')
-      continue
-    }
-    unknownKeys(target, 'target', `${place}.`, wrong)
-    if (typeof target.url !== 'string' || !/^https?:\/\//.test(target.url) || !URL.canParse(target.url)) {
-      wrong(`${place}.url`, 'must be an http or https address')
-    }
-    if (target.method !== undefined) oneOf(target.method, ['POST', 'PUT', 'PATCH'], `${place}.method`, wrong)
-    for (const field of [
-      'timeoutMs',
-      'attemptsMax',
-      'retryDelayMs',
-      'retryDelayMaxMs',
-      'concurrencyMax',
-    ] as const) {
-      wholeNumber(target[field], `${place}.${field}`, 1, 2 ** 31 - 1, wrong)
     }
   }
 }

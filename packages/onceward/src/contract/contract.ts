@@ -4,6 +4,7 @@ import type { Verdict } from '../engine/verdicts.ts'
 import type { Codec } from '../message/codec.ts'
 import type { Limits } from '../message/limits.ts'
 import type { Log } from '../surroundings.ts'
+import type { DeclaredEffect } from './declared-effect.ts'
 
 /**
  * One consumer, whole: what it reads, what makes two messages the same, in which order, to what effect,
@@ -32,7 +33,7 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   dedup?: 'marker' | 'checkpoint'
   /** When the source is told. Default after the effect is committed. */
   settle?: SettleSection
-  effect?: EffectSection
+  effect?: EffectSection<M>
   failure?: FailureSection
   batch?: BatchSection
   /** *Later.* How history may be read again. */
@@ -45,7 +46,7 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   handlerVersion?: string
   /** Called once per message; calls of different lanes run concurrently on one transaction. */
   handle?: Handler<M, Tx>
-  /** Called once per batch, for set-based effects. Give one of the two. */
+  /** Called once per batch, for set-based effects. Give one of the two, or `effect.apply`. */
   handleBatch?: BatchHandler<M, Tx>
 }
 
@@ -106,9 +107,9 @@ export interface IdentitySection<M> {
   schemaVersion?: From<M, string | number>
 }
 
-export interface EffectSection {
-  /** Built: `transaction` (default). *Later:* projection, transition, contribution. */
-  kind?: 'transaction' | 'projection' | 'transition' | 'contribution'
+export interface EffectSection<M = unknown> {
+  /** A declared effect in place of a handler, as made by `projection(...)`. Needs a SQL store. */
+  apply?: DeclaredEffect<M>
   /** Targets of `effects.external(name, …)`. */
   external?: Record<string, ExternalTarget>
 }

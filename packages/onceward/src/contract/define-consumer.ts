@@ -3,6 +3,7 @@ import type { Codec } from '../message/codec.ts'
 import { jsonCodec } from '../message/codec.ts'
 import { defaultLimits, type Limits } from '../message/limits.ts'
 import type {
+  BatchContext,
   BatchSection,
   ConsumerContract,
   FailureSection,
@@ -47,8 +48,11 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     )
   }
   const message = messageSection(contract.message)
+  const declared = contract.effect?.apply
+  const handleBatch = declared && ((context: BatchContext<M, Tx>) => declared.apply(context as never))
   return frozen({
     ...contract,
+    ...(handleBatch && { handleBatch }),
     generation: contract.generation ?? 1,
     order: contract.order ?? 'none',
     dedup: contract.dedup ?? 'marker',

@@ -38,7 +38,7 @@ export const sections = {
     'schemaVersion',
   ],
   message: ['schema', 'codec', 'limits', 'digestHeaders'],
-  effect: ['kind', 'external'],
+  effect: ['apply', 'external'],
   failure: ['attemptsMax', 'delayMs', 'delayMaxMs', 'mode', 'classes', 'exhausted', 'deadLetter'],
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],

@@ -1,3 +1,4 @@
+import type { SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { Loss, Ownership, Position, Progress } from './source.ts'
 
@@ -36,6 +37,9 @@ export interface Store<Tx> {
 
   /** Records a gap, once however often it is declared. */
   declareLoss(enrolment: Enrolment, loss: Loss): Promise<void>
+
+  /** SQL stores: a statement outside any batch, as the checks of a declared effect at start. */
+  query?: SqlTransaction['query']
 
   /** Called after `unavailable`, repeatedly, until it resolves. */
   ping(): Promise<void>
@@ -123,7 +127,17 @@ export interface Claim {
   readonly position: string | null
 }
 
-export type MarkerStatus = 'applied' | 'ignored' | 'duplicate' | 'stale' | 'parked' | 'dead' | 'quarantined'
+export type MarkerStatus =
+  | 'applied'
+  | 'ignored'
+  | 'duplicate'
+  | 'stale'
+  /** Durable here and not done yet: to be worked on later, behind a gap, or by a person. */
+  | 'stored'
+  | 'waiting'
+  | 'parked'
+  | 'dead'
+  | 'quarantined'
 
 export type ClaimAnswer =
   | { readonly kind: 'first' }
@@ -187,14 +201,20 @@ export interface Conclusion {
   readonly held: HeldRecord | null
 }
 
+export type HeldState = 'stored' | 'waiting' | 'parked' | 'dead' | 'quarantined'
+
 export interface HeldRecord {
-  readonly state: 'parked' | 'dead' | 'quarantined'
+  readonly state: HeldState
   readonly reason: string
   readonly failureClass: string
   readonly code: string
   readonly error: string | null
-  /** The order key whose later messages wait behind this one; null when unordered. */
+  /** The order key: later messages of it wait behind this one while it is parked. Null when unordered. */
   readonly orderKey: string | null
+  /** Its place among those that wait under the key; only with `waiting`. */
+  readonly version: bigint | null
+  /** When a worker may take it, from now on; null for what only people take up. */
+  readonly dueInMs: number | null
   readonly attempts: number
   readonly body: Buffer
   readonly headers: string

@@ -1,15 +1,21 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Source } from '../contracts/source.ts'
+import type { Store } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 
 /** Refuses what the contract asks of a source that cannot keep it. Called before anything is opened. */
-export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source): void {
+export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source, store: Store<Tx>): void {
   const refuse = (wants: string, instead: string) => {
     throw new OncewardError(
       'configuration',
       `Consumer ${consumer.name} wants ${wants}, which ${source.name} cannot keep as declared. Nothing was started. ${instead}`,
     )
   }
+  if (consumer.effect?.apply !== undefined && store.query === undefined)
+    throw new OncewardError(
+      'configuration',
+      `Consumer ${consumer.name} declares a ${consumer.effect.apply.kind}, which needs a SQL store. Nothing was started. Use the PostgreSQL store, or write a handler.`,
+    )
   const { order, positions } = source.capabilities
   if (consumer.order === 'key' && !order.key)
     refuse(

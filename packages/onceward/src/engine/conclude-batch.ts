@@ -1,11 +1,18 @@
-import type { AttemptRecord, Conclusion, HeldRecord, StoreSession } from '../contracts/store.ts'
+import type {
+  AttemptRecord,
+  Conclusion,
+  HeldRecord,
+  HeldState,
+  MarkerStatus,
+  StoreSession,
+} from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 import { storableText } from '../message/identity.ts'
 import type { Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
 import type { Claims } from './claim-batch.ts'
 import { appliedDecision, countsAsAttempt, decideOutcome } from './decide-outcome.ts'
-import type { Decision, Fact } from './outcome.ts'
+import type { Decision, Fact, Outcome } from './outcome.ts'
 import type { Decided, Spine } from './process-batch.ts'
 
 /** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
@@ -96,11 +103,13 @@ function decideBehind<M>(
         leader: leaderState(leader, order),
         delayMs: leader?.retryDelayMs ?? 0,
       })
-    } else if (decision.outcome !== 'applied' && decision.outcome !== 'ignored') {
+    } else if (!passed.has(decision.outcome)) {
       leaders.set(lane, decision)
     }
   }
 }
+
+const passed: ReadonlySet<Outcome> = new Set(['applied', 'ignored', 'stale', 'waiting'])
 
 /** A key waits behind its parked message; a partition goes on past what was set aside. */
 function leaderState(
@@ -133,7 +142,7 @@ function businessRepeatFact<M>(received: Received<M>, first: Received<M>, decisi
 
 /** Only an effect that happened or is still to happen uses its business key up. */
 function keepsBusinessKey(decision: Decision): boolean {
-  return decision.outcome === 'applied' || decision.outcome === 'parked' || decision.outcome === 'duplicate'
+  return ['applied', 'parked', 'waiting', 'duplicate'].includes(decision.outcome)
 }
 
 function conclusionOf<M, Tx>(
@@ -155,13 +164,17 @@ function conclusionOf<M, Tx>(
   return { id, digest, to: decision.status, claimed, businessKey, held }
 }
 
+function isHeldState(status: MarkerStatus): status is HeldState {
+  return ['stored', 'waiting', 'parked', 'dead', 'quarantined'].includes(status)
+}
+
 function heldRecord<M, Tx>(
   received: Received<M>,
   decision: Decision,
   spine: Spine<M, Tx>,
 ): HeldRecord | null {
-  const { status } = decision
-  if (status !== 'parked' && status !== 'dead' && status !== 'quarantined') return null
+  const { status, waits } = decision
+  if (status === null || !isHeldState(status)) return null
   const { delivery } = received
   const envelope = received.readable ? received.envelope : null
   return {
@@ -170,7 +183,11 @@ function heldRecord<M, Tx>(
     failureClass: decision.failureClass,
     code: storableText(decision.code, 100) ?? '',
     error: decision.error,
-    orderKey: status === 'parked' && spine.consumer.order === 'key' ? (envelope?.orderKey ?? null) : null,
+    orderKey:
+      waits?.key ??
+      (status === 'parked' && spine.consumer.order === 'key' ? (envelope?.orderKey ?? null) : null),
+    version: waits?.version ?? null,
+    dueInMs: waits?.withinMs ?? null,
     attempts: decision.attempts,
     body: delivery.body,
     headers: toStoredJson(delivery.headers),

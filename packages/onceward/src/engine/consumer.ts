@@ -95,8 +95,9 @@ export class ConsumerProcess<M, Tx> {
 
   async start(): Promise<void> {
     const { consumer, source, store, world, instance, mode = 'live' } = this.#options
-    assertKeepable(consumer, source)
+    assertKeepable(consumer, source, store)
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
+    await consumer.effect?.apply?.verify(store.query!)
     this.#enrolment = enrolment
     this.#subscription = await source.open({
       inFlightMax: consumer.batch.deliveriesMax,

@@ -1,3 +1,4 @@
+import type { MarkerStatus } from '../contracts/store.ts'
 import type { Decision, Fact, Failure, Outcome } from './outcome.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import type { Verdict } from './verdicts.ts'
@@ -24,7 +25,7 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return unreadable(fact.problem.kind, fact.problem.text)
     case 'seen':
       if (!fact.sameDigest) return conflict('same id, other content')
-      if (fact.status === 'parked') return decision('already held', 'held here since an earlier delivery')
+      if (isHeld(fact.status)) return decision('already held', 'held here since an earlier delivery')
       return decision('duplicate', `already ${fact.status}`)
     case 'business seen':
       if (!fact.sameDigest) return conflict(`same business key as ${fact.byId}, other content`)
@@ -64,11 +65,22 @@ function conflict(reason: string): Decision {
   }
 }
 
+/** Durable with us and not done. */
+function isHeld(status: MarkerStatus): boolean {
+  return status === 'parked' || status === 'waiting' || status === 'stored'
+}
+
 function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolicy): Decision {
-  const said = { failureClass: 'verdict', code: verdict.kind, error: null, attempts: attempt.attempts }
+  const said = { failureClass: 'verdict', code: verdict.code, error: null, attempts: attempt.attempts }
   switch (verdict.kind) {
     case 'ignore':
       return { ...decision('ignored', verdict.reason), status: 'ignored' }
+    case 'stale':
+      return { ...decision('stale', verdict.reason), code: verdict.code, status: 'stale' }
+    case 'wait':
+      return { ...decision('waiting', verdict.reason), ...said, status: 'waiting', waits: verdict.waits }
+    case 'quarantine':
+      return { ...decision('quarantined', verdict.reason), ...said, status: 'quarantined' }
     case 'park':
       return { ...decision('parked', verdict.reason), ...said, status: 'parked' }
     case 'reject':
@@ -145,5 +157,6 @@ function decision(outcome: Outcome, reason: string): Decision {
     error: null,
     retryDelayMs: 0,
     attempts: 0,
+    waits: null,
   }
 }

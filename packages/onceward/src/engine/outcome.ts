@@ -1,13 +1,15 @@
 import type { FailureClass } from '../contract/contract.ts'
 import type { MarkerStatus } from '../contracts/store.ts'
 import type { Problem } from '../message/received.ts'
-import type { Verdict } from './verdicts.ts'
+import type { Verdict, Waits } from './verdicts.ts'
 
 /** The one decision made for a delivery. */
 export type Outcome =
   | 'applied'
   | 'duplicate'
   | 'ignored'
+  | 'stale'
+  | 'waiting'
   | 'already held'
   | 'retry'
   | 'parked'
@@ -45,9 +47,14 @@ export interface Decision {
   /** Only with `retry`. */
   readonly retryDelayMs: number
   readonly attempts: number
+  /** Only with `waiting`. */
+  readonly waits: Waits | null
 }
+
+/** The message is done, or kept where its turn will come without holding others up. */
+const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'stale', 'wait'])
 
 /** Where order counts, what comes after such a message in its lane must wait. */
 export function stopsLane(fact: Fact): boolean {
-  return fact.kind === 'failed' || (fact.kind === 'verdict' && fact.verdict.kind !== 'ignore')
+  return fact.kind === 'failed' || (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))
 }

@@ -3,6 +3,15 @@ const brand = Symbol.for('onceward.verdict')
 /** The longest a timer can wait. */
 const delayMaxMs = 2 ** 31 - 1
 
+/** What a message waits for: its turn under `key`. */
+export interface Waits {
+  readonly key: string
+  /** Its place among those that wait under the key. */
+  readonly version: bigint
+  /** After this long it is taken out all the same. */
+  readonly withinMs: number
+}
+
 /**
  * What a handler may say instead of succeeding, by returning or throwing it:
  *
@@ -12,22 +21,35 @@ const delayMaxMs = 2 ** 31 - 1
  * | `park`         | set aside durably; under key order later ones wait behind it |
  * | `ignore`       | valid, no effect required: marked and settled                |
  * | `reject`       | dead-lettered: never tried again by itself                   |
+ * | `stale`        | older than what is known already: marked so and settled      |
+ * | `quarantine`   | set aside as unsafe to try again by itself                   |
+ * | `wait`         | kept durably until what it waits for is there, or too late   |
  */
 export class Verdict {
   readonly [brand] = true
-  readonly kind: 'retry' | 'park' | 'ignore' | 'reject'
+  readonly kind: 'retry' | 'park' | 'ignore' | 'reject' | 'stale' | 'quarantine' | 'wait'
   readonly reason: string
   readonly delayMs: number | null
+  /** A word for machines, as `illegal_transition`; the kind where nothing better is known. */
+  readonly code: string
+  readonly waits: Waits | null
 
-  private constructor(kind: Verdict['kind'], reason: string, delayMs: number | null = null) {
+  private constructor(
+    kind: Verdict['kind'],
+    reason: string,
+    { delayMs = null, code = kind, waits = null }: Partial<Pick<Verdict, 'delayMs' | 'code' | 'waits'>> = {},
+  ) {
     this.kind = kind
     this.reason = reason
     this.delayMs = delayMs
+    this.code = code
+    this.waits = waits
     Object.freeze(this)
   }
 
   static retryAfter(delayMs: number, reason = 'the handler asked to be called again'): Verdict {
-    return new Verdict('retry', reason, Number.isFinite(delayMs) ? Math.max(0, delayMs) : delayMaxMs)
+    const bounded = Number.isFinite(delayMs) ? Math.max(0, delayMs) : delayMaxMs
+    return new Verdict('retry', reason, { delayMs: bounded })
   }
   static park(reason: string): Verdict {
     return new Verdict('park', reason)
@@ -38,6 +60,15 @@ export class Verdict {
   static reject(reason: string): Verdict {
     return new Verdict('reject', reason)
   }
+  static stale(reason: string, code = 'stale'): Verdict {
+    return new Verdict('stale', reason, { code })
+  }
+  static quarantine(reason: string, code = 'quarantine'): Verdict {
+    return new Verdict('quarantine', reason, { code })
+  }
+  static wait(reason: string, waits: Waits): Verdict {
+    return new Verdict('wait', reason, { waits })
+  }
 }
 
 /** Also true for a verdict of another installed copy of this package. */
@@ -45,4 +76,4 @@ export function isVerdict(value: unknown): value is Verdict {
   return value !== null && typeof value === 'object' && brand in value
 }
 
-export const { retryAfter, park, ignore, reject } = Verdict
+export const { retryAfter, park, ignore, reject, stale, quarantine } = Verdict

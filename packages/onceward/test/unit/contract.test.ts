@@ -167,10 +167,34 @@ const refusals: readonly Refusal[] = [
     text: /list/,
   },
   {
-    what: 'an unknown effect kind',
-    changes: { effect: { kind: 'magic' } },
-    place: 'effect.kind',
-    text: /'transaction'/,
+    what: 'a declared effect that nobody made',
+    changes: { handle: undefined, effect: { apply: { table: 'case_view' } } },
+    place: 'effect.apply',
+    text: /projection/,
+  },
+  {
+    what: 'a handler beside a declared effect',
+    changes: {
+      effect: { apply: { kind: 'test', problems: () => [], verify: async () => {}, apply: async () => {} } },
+    },
+    place: 'handle',
+    text: /exactly one/,
+  },
+  {
+    what: 'what a declared effect finds wrong',
+    changes: {
+      handle: undefined,
+      effect: {
+        apply: {
+          kind: 'test',
+          problems: () => [{ place: 'gap.deadlineMs', text: 'is missing' }],
+          verify: async () => {},
+          apply: async () => {},
+        },
+      },
+    },
+    place: 'effect.apply.gap.deadlineMs',
+    text: /missing/,
   },
   {
     what: 'a target without an address',
@@ -259,9 +283,6 @@ const notBuilt: readonly [changes: object, place: string][] = [
   [{ replay: {} }, 'replay'],
   [{ retention: { days: 7 } }, 'retention'],
   [{ objectives: {} }, 'objectives'],
-  [{ effect: { kind: 'projection' } }, 'effect.kind'],
-  [{ effect: { kind: 'transition' } }, 'effect.kind'],
-  [{ effect: { kind: 'contribution' } }, 'effect.kind'],
   [{ failure: { mode: 'defer' } }, 'failure.mode'],
   [{ failure: { mode: 'retry queue' } }, 'failure.mode'],
   [{ failure: { mode: 'retry topic' } }, 'failure.mode'],

@@ -230,7 +230,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
       key,
       earlier ? { ...earlier, seen: earlier.seen + 1 } : { ...held, id, digest, seen: 1 },
     )
-    if (held.orderKey !== null) this.#state.blocked.add(this.#key(held.orderKey))
+    if (held.orderKey !== null && held.state === 'parked') this.#state.blocked.add(this.#key(held.orderKey))
   }
 
   #key(name: string): string {

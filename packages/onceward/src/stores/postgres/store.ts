@@ -98,6 +98,10 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     takePartitions: (enrolment, partitions) => takePartitions(pool, enrolment, partitions),
     beginPartition: (enrolment, ...where) => beginPartition(pool, enrolment, ...where),
     declareLoss: (enrolment, loss) => declareLoss(pool, enrolment, loss),
+    query: async (text, values) => {
+      const { rows, rowCount } = await pool.query(text, values as unknown[])
+      return { rows, rowCount: rowCount ?? 0 }
+    },
     async ping() {
       await pool.query('select 1')
     },

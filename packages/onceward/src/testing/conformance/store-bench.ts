@@ -103,6 +103,8 @@ export function heldOf(state: HeldRecord['state'], changes: Partial<HeldRecord> 
     code: 'because',
     error: null,
     orderKey: null,
+    version: null,
+    dueInMs: null,
     attempts: 2,
     body: Buffer.from([0, 1, 0xff]),
     headers: '{"nul":"\\u0000","lone":"\\ud800"}',

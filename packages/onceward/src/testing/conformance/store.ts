@@ -1,5 +1,5 @@
 import type { Position } from '../../contracts/source.ts'
-import type { MarkerStatus, Store } from '../../contracts/store.ts'
+import type { HeldState, MarkerStatus, Store } from '../../contracts/store.ts'
 import { runConformance } from './conformance-case.ts'
 import { StoreBench } from './store-bench.ts'
 import { storeCheckpointCases } from './store-checkpoint-cases.ts'
@@ -37,7 +37,7 @@ export interface StoreUnderTest<Tx> {
 
 export interface HeldRow {
   readonly id: string | null
-  readonly state: 'parked' | 'dead' | 'quarantined'
+  readonly state: HeldState
   readonly seen: number
   readonly attempts: number
   readonly code: string

@@ -1,5 +1,5 @@
 import type { Loss, Position } from '../../contracts/source.ts'
-import type { MarkerStatus } from '../../contracts/store.ts'
+import type { HeldState, MarkerStatus } from '../../contracts/store.ts'
 
 export interface MarkerRow {
   /** In hex, as all digests here. */
@@ -17,7 +17,7 @@ export interface EffectRow {
 export interface HeldRow {
   readonly id: string | null
   readonly digest: string
-  readonly state: 'parked' | 'dead' | 'quarantined'
+  readonly state: HeldState
   readonly code: string
 }
 

@@ -23,7 +23,7 @@ create table onceward.run (
 );
 
 create type onceward.marker_status as enum
-  ('applied', 'ignored', 'duplicate', 'stale', 'parked', 'dead', 'quarantined');
+  ('applied', 'ignored', 'duplicate', 'stale', 'stored', 'waiting', 'parked', 'dead', 'quarantined');
 
 -- The marker is narrow and has one index: rows as wide as an audit record with two indexes cost about 25 %.
 create table onceward.inbox (
@@ -92,9 +92,10 @@ create table onceward.attempt (
   primary key (consumer_id, message_id, number)
 );
 
-create type onceward.held_state as enum ('parked', 'dead', 'quarantined');
+create type onceward.held_state as enum ('stored', 'waiting', 'parked', 'dead', 'quarantined');
 
--- Work set aside, with everything needed to come back. Bytes without an id are told apart by their digest.
+-- Work kept here, with everything needed to go on. Bytes without an id are told apart by their digest. due_at is when a worker may take it:
+-- at once, at the next try, at the deadline of a wait, or when the lease of the worker that has it ends; null for what only people take up.
 create table onceward.held (
   id             bigint generated always as identity primary key,
   consumer_id    integer not null,
@@ -111,6 +112,9 @@ create table onceward.held (
   error          text,
   attempts       integer not null,
   order_key      text collate "C",
+  version        bigint,
+  due_at         timestamptz,
+  epoch          integer not null default 0,
   business_key   text collate "C",
   correlation_id text,
   message_type   text,
@@ -124,8 +128,9 @@ create table onceward.held (
   body           bytea not null,
   unique nulls not distinct (consumer_id, message_id, digest)
 );
-create index held_by_order_key on onceward.held (consumer_id, order_key, id)
-  where state = 'parked' and order_key is not null;
+create index held_by_order_key on onceward.held (consumer_id, order_key, version, id)
+  where state in ('stored', 'waiting', 'parked') and order_key is not null;
+create index held_due on onceward.held (consumer_id, due_at, id) where due_at is not null;
 
 -- A key with a parked message; later messages of the key are parked behind it. Empty in good times.
 create table onceward.blocked_key (

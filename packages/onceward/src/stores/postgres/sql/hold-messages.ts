@@ -4,8 +4,9 @@ import type { SqlClient } from '../pool.ts'
 const insertHeld = `
   insert into onceward.held (consumer_id, run_id, state, message_id, digest, reason, failure_class, code, error,
     attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
-    delivery_count, headers, properties, body)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+    delivery_count, headers, properties, body, version, due_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+    clock_timestamp() + $24::double precision * interval '1 millisecond')
   on conflict (consumer_id, message_id, digest) do update
     set seen = held.seen + 1, last_at = clock_timestamp()
   returning id, seen`
@@ -29,9 +30,10 @@ export async function holdMessages(
   for (const { id, digest, held } of conclusions) {
     if (held === null) continue
     const { rows } = await client.query(insertHeld, heldValues(enrolment, id, digest, held))
-    if (held.orderKey !== null) await client.query(block, [enrolment.consumerId, held.orderKey])
+    if (held.orderKey !== null && held.state === 'parked')
+      await client.query(block, [enrolment.consumerId, held.orderKey])
     const to = enrolment.facts.deadLetterTo
-    if (to === null || held.state === 'parked' || rows[0].seen > 1) continue
+    if (to === null || !(held.state === 'dead' || held.state === 'quarantined') || rows[0].seen > 1) continue
     const messageId = id ?? `held:${rows[0].id}`
     const headers = copyHeaders(held.headers, provenance(enrolment, held, rows[0].id))
     await client.query(insertCopy, [
@@ -75,6 +77,8 @@ function heldValues(
     held.headers,
     held.properties,
     held.body,
+    held.version,
+    held.dueInMs,
   ]
 }
 
