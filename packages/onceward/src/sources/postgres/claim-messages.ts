@@ -1,5 +1,5 @@
-import type { SqlPool } from '../../stores/postgres/pool.ts'
-import { begin, pipelined } from './in-transaction.ts'
+import { pipelined, type SqlPool } from '../../stores/postgres/pool.ts'
+import { begin } from './in-transaction.ts'
 
 export interface ClaimRequest {
   readonly queueId: number
