@@ -69,36 +69,3 @@ export function sendTogether(client: SqlClient): void {
 function socketOf(client: SqlClient | pg.PoolClient): Socket | undefined {
   return (client as { connection?: { stream?: Socket } }).connection?.stream
 }
-
-/** A transaction of one statement, sent whole: one round trip. */
-export function pipelined(
-  pool: SqlPool,
-  opening: string,
-  text: string,
-  values: unknown[],
-): Promise<SqlResult> {
-  return withClient(pool, async client => {
-    const sent = [client.query(opening), client.query(text, values), client.query('commit')]
-    await Promise.allSettled(sent)
-    const [, answer] = await Promise.all(sent)
-    return answer!
-  })
-}
-
-/** After any error the connection is thrown away rather than asked to roll back. */
-export async function withClient<T>(pool: SqlPool, work: (client: SqlClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  client.on('error', heardFromTheStatement)
-  let failed = true
-  try {
-    const result = await work(client)
-    failed = false
-    return result
-  } finally {
-    client.removeListener('error', heardFromTheStatement)
-    client.release(failed)
-  }
-}
-
-/** A dying connection also emits this, and without a listener that would end the process. */
-function heardFromTheStatement(): void {}

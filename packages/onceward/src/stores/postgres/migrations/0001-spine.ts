@@ -138,6 +138,15 @@ create index held_in_order on onceward.held (consumer_id, order_key, id)
 create index held_waiting on onceward.held (consumer_id, order_key, version) where state = 'waiting';
 create index held_due on onceward.held (consumer_id, due_at, id) where due_at is not null;
 
+-- What people did to held work, and why.
+create table onceward.held_action (
+  held_id bigint not null,
+  at      timestamptz not null default clock_timestamp(),
+  by      text not null,
+  because text not null,
+  did     text not null
+);
+
 -- A key with a parked message; later messages of the key are parked behind it. Empty in good times.
 create table onceward.blocked_key (
   consumer_id integer not null,

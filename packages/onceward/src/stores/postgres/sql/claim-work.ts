@@ -1,12 +1,13 @@
 import type { ClaimedWork, WorkRequest, WorkRow } from '../../../contracts/held-work.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
-import { pipelined, type SqlPool } from '../pool.ts'
+import { begin, pipelined } from '../in-transaction.ts'
+import type { SqlPool } from '../pool.ts'
 
 /**
  * A claim lost in a crash of the server is work taken twice, of which one is finished: no need to wait for the disk. The planner settings
  * keep the walk along the index of due work, whatever the statistics of a busy minute say.
  */
-const opening = `begin; set local lock_timeout = '5s'; set local synchronous_commit = off;
+const opening = `${begin}; set local synchronous_commit = off;
   set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off`
 
 /** The database's clock, once: a function that may change from row to row cannot bound a walk along an index. */
