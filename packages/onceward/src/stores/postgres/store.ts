@@ -8,6 +8,7 @@ import { assertUsable } from './migrate.ts'
 import { createPool, type SqlClient, type SqlPool, sendTogether } from './pool.ts'
 import { SqlSession } from './session.ts'
 import { beginPartition, declareLoss, takePartitions } from './sql/own-partitions.ts'
+import { workQueue } from './work-queue.ts'
 
 export interface PostgresStoreOptions {
   /** A connection string, or a pool of your own (best made with `pipeline: true`). */
@@ -98,6 +99,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     takePartitions: (enrolment, partitions) => takePartitions(pool, enrolment, partitions),
     beginPartition: (enrolment, ...where) => beginPartition(pool, enrolment, ...where),
     declareLoss: (enrolment, loss) => declareLoss(pool, enrolment, loss),
+    work: workQueue(pool),
     query: async (text, values) => {
       const { rows, rowCount } = await pool.query(text, values as unknown[])
       return { rows, rowCount: rowCount ?? 0 }
