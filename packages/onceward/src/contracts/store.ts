@@ -50,6 +50,9 @@ export interface Store<Tx> {
 
   /** Pure. Says what kind of trouble an error thrown by this store is. */
   diagnose(error: unknown): StoreTrouble
+
+  /** Pure. Where the handle's library wraps errors: the one inside, which carries the server's code. */
+  unwrap?(error: unknown): unknown
 }
 
 export type StoreTrouble =
@@ -164,6 +167,8 @@ export type BusinessAnswer =
 /** A handle on the transaction lent to one handler call, with what it did. */
 export interface Loan<Tx> {
   readonly tx: Tx
+  /** SQL stores: the same loan for statements given as text; what a declared effect gets, whatever `tx` is. */
+  readonly sql?: SqlTransaction
   /** True once the handler has sent a statement: its writes can then only be undone by a rollback. */
   readonly used: boolean
   /** The first error any of its statements met, even if the handler swallowed it. */
