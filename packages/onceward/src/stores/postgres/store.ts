@@ -31,6 +31,8 @@ export interface PostgresStore extends Store<SqlTransaction> {
 /** How much longer than a handler the server lets a transaction idle before it ends a frozen process's session. */
 const idleMarginMs = 5_000
 const rollbackTimeoutMs = 2_000
+/** The longest the server takes for a time-out. */
+const limitMaxMs = 2 ** 31 - 1
 
 /** A connection that dies also fails the statement under way; without a listener the event would end the process. */
 const heardFromTheStatement = () => {}
@@ -46,7 +48,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   const pool = options.pool ?? createPool(options.url!)
 
   const begin = ({ facts, runId }: Enrolment) => {
-    const limitMs = facts.handlerTimeoutMs + idleMarginMs
+    const limitMs = Math.min(facts.handlerTimeoutMs + idleMarginMs, limitMaxMs)
     return `begin isolation level ${isolation};
       set local lock_timeout = ${lockTimeoutMs};
       set local statement_timeout = ${limitMs};
