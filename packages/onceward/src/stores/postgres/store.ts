@@ -23,6 +23,8 @@ export interface PostgresStore extends Store<SqlTransaction> {
 }
 
 const rollbackTimeoutMs = 2_000
+/** The longest the server takes for a time-out. */
+const limitMaxMs = 2 ** 31 - 1
 
 /** A connection that dies also fails the statement under way; without a listener the event would end the process. */
 const heardFromTheStatement = () => {}
@@ -54,7 +56,7 @@ export function createPooledStore<Tx>(
   const pipelined = pipelines(pool)
 
   const begin = ({ facts, runId }: Enrolment) => {
-    const limitMs = facts.handlerTimeoutMs + idleMarginMs
+    const limitMs = Math.min(facts.handlerTimeoutMs + idleMarginMs, limitMaxMs)
     return `begin isolation level ${isolation};
       set local lock_timeout = ${lockTimeoutMs};
       set local statement_timeout = ${limitMs};
