@@ -48,7 +48,11 @@ export class Verdict {
     Object.freeze(this)
   }
 
-  static retryAfter(delayMs: number, reason = 'the handler asked to be called again', code = 'retry'): Verdict {
+  static retryAfter(
+    delayMs: number,
+    reason = 'the handler asked to be called again',
+    code = 'retry',
+  ): Verdict {
     const bounded = Number.isFinite(delayMs) ? Math.max(0, delayMs) : delayMaxMs
     return new Verdict('retry', reason, { delayMs: bounded, code })
   }
