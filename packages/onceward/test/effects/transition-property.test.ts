@@ -66,7 +66,7 @@ describe('transitions, whatever happens on the way', await skipWithout('postgres
         assert.deepEqual(await rows(), clean)
         assert.deepEqual(await rig.held(name), [])
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     )
   })
 
@@ -80,7 +80,7 @@ describe('transitions, whatever happens on the way', await skipWithout('postgres
         assert.deepEqual(await rows(), before)
         assert.equal(replayed.outcomes.applied ?? 0, 0)
       }),
-      { numRuns: 15 },
+      { numRuns: 8 },
     )
   })
 })
