@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'effect_closed'
   | 'effect_halted'
   | 'ownership_lost'
+  | 'claim_lost'
   | 'position_moved'
   | 'records_lost'
   | 'embedded_unavailable'

@@ -11,7 +11,7 @@ const connectionCodes = new Set([
   'ENETUNREACH',
 ])
 const connectionTexts =
-  /connection terminated|connection ended|client has encountered a connection error|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after|server closed the connection|server conn crashed|server_login_retry|pgbouncer|client was closed/i
+  /connection terminated|connection ended|client has encountered a connection error|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after|server closed the connection|server conn crashed|server_login_retry|pgbouncer|client was closed|timeout acquiring a connection|unable to acquire a connection|connection has been discarded|driver has already been destroyed/i
 
 /** By SQLSTATE; without one, by what Node or the client says when the connection is gone. */
 export function diagnose(error: unknown): StoreTrouble {

@@ -1,4 +1,4 @@
-import type { SqlClient, SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
+import type { SqlClient, SqlPool, SqlResult } from './pool.ts'
 
 /** A table locked by somebody's migration is waited for briefly, then tried again. */
 export const begin = `begin; set local lock_timeout = '5s'`

@@ -1,0 +1,20 @@
+import type { Log } from '../../surroundings.ts'
+
+/** What may be said about the transactions of a PostgreSQL store, whoever opens them. */
+export interface TransactionOptions {
+  /** Longest wait for a lock, such as a marker another process has not committed. Default 3 s. */
+  readonly lockTimeoutMs?: number
+  /** Default `read committed`. Stricter levels cost retries, never correctness. */
+  readonly isolation?: Isolation
+  /** Refuse to work on the database of another environment. Default: ask nothing. */
+  readonly environment?: string
+  readonly log?: Log
+}
+
+export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
+
+/** How much longer than a handler the server lets a transaction idle before it ends a frozen process's session. */
+export const idleMarginMs = 5_000
+
+/** Fails in an aborted transaction, in none, and in one that somebody else began: the setting is local to ours. */
+export const proof = `select current_setting('onceward.run')::integer`
