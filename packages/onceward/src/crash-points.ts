@@ -24,6 +24,10 @@ export const crashPoints = {
   'dispatch.called': 'The target answered, nothing recorded: the next call uses the same key and bytes.',
   'dispatch.recorded': 'The answer is recorded: nothing remains to do.',
   'postgres.leased': 'Rows are leased to a dead subscription: they come back when the lease expires.',
+  'work.claimed': 'A lease is durable, nothing tried: another worker takes over when it ends.',
+  'work.finished':
+    "A worker's effect is written, its row removed and its marker moved, COMMIT not sent: all of it vanishes, and the lease ends.",
+  'work.committed': 'Effect, row and marker are durable together: nothing remains to do.',
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

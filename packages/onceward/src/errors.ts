@@ -26,6 +26,7 @@ export type ErrorCode =
   | 'effect_unknown_target'
   | 'effect_closed'
   | 'ownership_lost'
+  | 'claim_lost'
   | 'position_moved'
   | 'records_lost'
   | 'embedded_unavailable'

@@ -36,6 +36,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   effect?: EffectSection<M>
   failure?: FailureSection
   batch?: BatchSection
+  /** When the work is done. Default in the transaction that takes the delivery. */
+  inbox?: InboxSection
   /** *Later.* How history may be read again. */
   replay?: Record<string, unknown>
   /** *Later.* How long markers are kept. */
@@ -175,6 +177,18 @@ export interface BatchSection {
   handlerTimeoutMs?: number
 }
 
+export interface InboxSection {
+  /**
+   * Default `transactional`: the broker is the retry queue, and effect and marker commit before it is told. `stored`: the message is
+   * stored, the broker told, and workers of any process take it up later, under a lease. For work that is slow or must not wait at the broker.
+   */
+  mode?: 'transactional' | 'stored'
+  /** How long a silent worker keeps what it took. Default 30 s; extended every third of it while the worker lives. */
+  leaseMs?: number
+  /** Batches one process works on at a time, each in a transaction of its own. Default 4. */
+  workers?: number
+}
+
 /** What a handler may do to the database inside the batch's transaction. */
 export interface SqlTransaction {
   query<Row = Record<string, unknown>>(
@@ -190,6 +204,8 @@ export interface HandlerContext<M, Tx> {
   readonly envelope: Envelope
   readonly tx: Tx
   readonly effects: Effects
+  /** Held work that waited for its turn: whether it came in time. Null for everything else. */
+  readonly waited: 'released' | 'too late' | null
   readonly mode: Mode
   /** Aborted when the handler has run too long or the consumer stops at once. */
   readonly signal: AbortSignal
@@ -208,6 +224,8 @@ export interface BatchItem<M> {
   readonly message: M
   readonly envelope: Envelope
   readonly effects: Effects
+  /** It waited for its turn, which came or did not; null for what waited for nobody. */
+  readonly waited: 'released' | 'too late' | null
 }
 
 export type Handler<M, Tx> = (context: HandlerContext<M, Tx>) => Promise<Verdict | void> | Verdict | void

@@ -7,6 +7,9 @@ import type { BatchContext, BatchHandler, ConsumerContract, SqlTransaction } fro
 export interface DeclaredEffect<M = unknown> {
   readonly kind: string
 
+  /** It may answer `Verdict.wait`: workers then run beside the consumer and take up what has waited. */
+  readonly mayWait?: boolean
+
   /** Called by `defineConsumer`, before anything is started. Places are relative to the effect: `gap.deadlineMs`. */
   problems(contract: ConsumerContract<M>): readonly { readonly place: string; readonly text: string }[]
 

@@ -15,6 +15,7 @@ export const sections = {
     'effect',
     'failure',
     'batch',
+    'inbox',
     'replay',
     'retention',
     'objectives',
@@ -42,6 +43,7 @@ export const sections = {
   failure: ['attemptsMax', 'delayMs', 'delayMaxMs', 'mode', 'classes', 'exhausted', 'deadLetter'],
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
+  inbox: ['mode', 'leaseMs', 'workers'],
   'message.limits': [
     'bytesMax',
     'depthMax',

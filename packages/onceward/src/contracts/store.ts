@@ -1,5 +1,6 @@
 import type { SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
+import type { HeldSession, WorkQueue } from './held-work.ts'
 import type { Loss, Ownership, Position, Progress } from './source.ts'
 
 /**
@@ -41,6 +42,9 @@ export interface Store<Tx> {
   /** SQL stores: a statement outside any batch, as the checks of a declared effect at start. */
   query?: SqlTransaction['query']
 
+  /** Stores that keep work to be done later. */
+  readonly work?: WorkQueue
+
   /** Called after `unavailable`, repeatedly, until it resolves. */
   ping(): Promise<void>
 
@@ -70,9 +74,9 @@ export interface StoreSession<Tx> {
   /**
    * Inserts a marker per claim in one statement, keys sorted, conflicts ignored, and reads the rest back
    * in a second statement. Claims carry distinct ids. A claim whose id another open transaction
-   * holds waits for its end (bounded), so an answer is never a guess. Answers in the order of the claims.
+   * holds waits for its end (bounded), so an answer is never a guess. Answers in the order of the claims. `as`: what the markers say.
    */
-  claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]>
+  claim(claims: readonly Claim[], as?: 'applied' | 'stored'): Promise<readonly ClaimAnswer[]>
 
   /** Of these keys, those behind a parked message. Only called for key-ordered consumers. */
   blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>>
@@ -100,6 +104,9 @@ export interface StoreSession<Tx> {
    * `ownership_lost` or `position_moved` (details: `partitions`), having written nothing that could commit.
    */
   advance(progress: readonly Progress[]): Promise<void>
+
+  /** Stores with a work queue: what a batch does to held work. */
+  readonly held?: HeldSession
 }
 
 export interface ConsumerFacts {
@@ -210,6 +217,8 @@ export type HeldState = 'stored' | 'waiting' | 'parked' | 'dead' | 'quarantined'
 
 export interface HeldRecord {
   readonly state: HeldState
+  /** The row it had until now: its place in the order of its key. Null for what was not held. */
+  readonly row: string | null
   readonly reason: string
   readonly failureClass: string
   readonly code: string

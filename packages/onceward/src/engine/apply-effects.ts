@@ -35,7 +35,7 @@ async function runDue<M, Tx>(
 ): Promise<void> {
   const began = spine.world.clock.nowMs()
   const requested: Requested<M> = []
-  const deadline = handlerDeadline(spine)
+  const deadline = handlerDeadline(due, spine)
   try {
     if (spine.consumer.handleBatch === undefined)
       await runEach(due, facts, requested, session, spine, deadline)

@@ -13,6 +13,7 @@ import { consumerFacts } from './consumer-facts.ts'
 import { HeldRetries } from './held-retries.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
+import type { Stage } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
@@ -23,6 +24,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly store: Store<Tx>
   readonly world: Surroundings
   readonly mode?: Mode
+  /** Default: what the contract's inbox says. `work` for a process that takes up held work. */
+  readonly stage?: Stage
   /** Names this process in the runs table. */
   readonly instance: string
   /** Called after every committed batch: what it left for a dispatcher or a relay may be taken now. */
@@ -47,6 +50,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #lanes = new Lanes()
   readonly #intake: Intake<M>
   readonly #size: BatchSize
+  readonly #stage: Stage
   readonly #tally = new Tally()
   readonly #leaving = new AbortController()
   readonly #done = Promise.withResolvers<void>()
@@ -61,8 +65,9 @@ export class ConsumerProcess<M, Tx> {
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
-    this.#size = new BatchSize(options.consumer.batch)
     const { source, store, world, consumer } = options
+    this.#stage = options.stage ?? (consumer.inbox.mode === 'stored' ? 'store' : 'whole')
+    this.#size = new BatchSize(consumer.batch, this.#stage === 'work' ? 1 : consumer.batch.sizeMax)
     const isLive = (received: Received) => this.#line!.isLive(received)
     this.#intake = new Intake(consumer, source.capabilities, world.timers, received => {
       if (isLive(received)) this.#lanes.push(received)
@@ -95,7 +100,7 @@ export class ConsumerProcess<M, Tx> {
 
   async start(): Promise<void> {
     const { consumer, source, store, world, instance, mode = 'live' } = this.#options
-    assertKeepable(consumer, source, store)
+    if (this.#stage !== 'work') assertKeepable(consumer, source, store)
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
     await consumer.effect?.apply?.verify(store.query!)
     this.#enrolment = enrolment
@@ -109,6 +114,7 @@ export class ConsumerProcess<M, Tx> {
         checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
         onRevoke: partitions => this.#revoke(partitions),
       },
+      enrolment,
     })
     const subscription = this.#subscription
     this.#line = new BatchLine({
@@ -118,6 +124,7 @@ export class ConsumerProcess<M, Tx> {
       subscription,
       positions: source.capabilities.positions,
       mode,
+      stage: this.#stage,
       world,
       watch: this.#watch,
       tally: this.#tally,
@@ -209,7 +216,7 @@ export class ConsumerProcess<M, Tx> {
       await this.#line!.run(batch, decided => {
         this.#options.onCommitted?.()
         this.#size.took(batch.length, world.clock.nowMs() - began)
-        this.#held.hold(decided)
+        if (this.#stage !== 'work') this.#held.hold(decided)
         this.#lanes.release(batch)
         leaveSlot()
         this.#pump()

@@ -9,6 +9,7 @@ export type Outcome =
   | 'duplicate'
   | 'ignored'
   | 'stale'
+  | 'stored'
   | 'waiting'
   | 'already held'
   | 'retry'
@@ -26,6 +27,8 @@ export interface Failure {
 /** What is known about a delivery when its outcome is decided. */
 export type Fact =
   | { readonly kind: 'handled' }
+  /** To be worked on later; nothing was tried yet. */
+  | { readonly kind: 'kept' }
   | { readonly kind: 'unreadable'; readonly problem: Problem }
   /** An earlier delivery left a marker under this id. */
   | { readonly kind: 'seen'; readonly status: MarkerStatus; readonly sameDigest: boolean }

@@ -3,6 +3,7 @@ import type { ReadableMessage, Received } from '../message/received.ts'
 import { bufferEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, RoundFailed } from './handler-result.ts'
+import { lostClaims } from './held-stages.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 import { isVerdict } from './verdicts.ts'
@@ -82,6 +83,7 @@ async function runOne<M, Tx>(
       envelope,
       tx: loan.tx,
       effects,
+      waited: received.delivery.held?.waited ?? null,
       mode,
       signal: deadline.signal,
       log: world.log,
@@ -89,7 +91,7 @@ async function runOne<M, Tx>(
     const verdict = await Promise.race([call, deadline.passed])
     fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : await afterHandler(loan)
   } catch (error) {
-    if (spine.signal.aborted) throw error
+    if (spine.signal.aborted || lostClaims(error) !== null) throw error
     if (loan.failure !== undefined) {
       const trouble = store.diagnose(loan.failure)
       if (trouble === 'victim') return { kind: 'behind', leader: 'gone', delayMs: 0 }

@@ -3,6 +3,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createRelay } from '../effects/publish/relay.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
+import { createWorker, leavesWork } from '../inbox/create-worker.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
@@ -11,7 +12,7 @@ import { type Broker, openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
-export type Part = 'consumer' | 'dispatcher' | 'relay'
+export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay'
 
 export interface RunOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
@@ -22,7 +23,7 @@ export interface RunOptions {
   readonly rabbitmqStreamUrl?: string | undefined
   /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
   readonly mode?: Mode
-  /** Default all three. */
+  /** Default all. A worker runs only for contracts that leave work for later. */
   readonly parts?: readonly Part[]
   readonly instance?: string
   /** How long a dispatcher's claim of an external effect lasts before another takes over. Default: as the dispatcher says. */
@@ -50,7 +51,10 @@ export async function runConsumer<M>(
 ): Promise<Running> {
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
-  const pool = createPool(options.databaseUrl, { max: consumer.batch.inFlightMax + 6 })
+  const works = leavesWork(consumer)
+  const pool = createPool(options.databaseUrl, {
+    max: consumer.batch.inFlightMax + 6 + (works ? consumer.inbox.workers : 0),
+  })
   const carriers: Carrier[] = []
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
@@ -58,25 +62,23 @@ export async function runConsumer<M>(
     const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
     const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
     const broker = await openBroker(consumer.source, access)
-    const wanted = new Set(options.parts ?? ['consumer', 'dispatcher', 'relay'])
+    const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay'])
     if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
+    const store = createPostgresStore({
+      pool,
+      log: world.log,
+      ...(options.environment && { environment: options.environment }),
+    })
+    const mode = options.mode ?? 'live'
+    const kickAll = () => {
+      for (const carrier of carriers) carrier.kick()
+    }
+    if (works && wanted.has('worker'))
+      carriers.push(createWorker({ consumer, store, world, instance, mode, onCommitted: kickAll }))
     if (wanted.has('consumer')) {
-      spine = new ConsumerProcess({
-        consumer,
-        source: broker.source,
-        store: createPostgresStore({
-          pool,
-          log: world.log,
-          ...(options.environment && { environment: options.environment }),
-        }),
-        world,
-        instance,
-        mode: options.mode ?? 'live',
-        onCommitted: () => {
-          for (const carrier of carriers) carrier.kick()
-        },
-      })
+      const { source } = broker
+      spine = new ConsumerProcess({ consumer, source, store, world, instance, mode, onCommitted: kickAll })
     }
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
     for (const part of parts) await part.start()

@@ -122,6 +122,9 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     settleMissed: (_consumer, n) => add('settleMissed', n),
     externalSuppressed: (_consumer, reason, n) => add(`externalSuppressed ${reason}`, n),
     externalCall: (target, result) => add(`externalCall ${target} ${result}`, 1),
+    claimsExpired: (_consumer, n) => add('claimsExpired', n),
+    claimsLost: (_consumer, n) => add('claimsLost', n),
+    watchFreshness: () => () => {},
     watchLag: () => () => {},
   }
 }

@@ -11,11 +11,12 @@ export interface WorkMessage {
 export const consumerName = 'crash_work'
 export const attemptsMax = 2
 
-/** What remembers and where the position is kept; on queues only the first. */
-export type Memory = 'after effect' | 'with effect' | 'checkpoint'
+/** What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. */
+export type Memory = 'after effect' | 'stored' | 'with effect' | 'checkpoint'
 
 const memories = {
   'after effect': {},
+  stored: { inbox: { mode: 'stored', leaseMs: 1_500, workers: 2 } },
   'with effect': { settle: { when: 'with effect' } },
   checkpoint: { dedup: 'checkpoint', order: 'partition' },
 } as const satisfies Record<Memory, Partial<ConsumerContract>>

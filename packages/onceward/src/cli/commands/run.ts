@@ -24,7 +24,12 @@ export function runCommand(): Command {
         .default('live'),
     )
     .addOption(
-      new Option('--part <part...>', 'only these parts').choices(['consumer', 'dispatcher', 'relay']),
+      new Option('--part <part...>', 'only these parts').choices([
+        'consumer',
+        'worker',
+        'dispatcher',
+        'relay',
+      ]),
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
     .option('--json', 'log lines and the final counts as JSON')

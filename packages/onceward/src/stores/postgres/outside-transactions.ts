@@ -9,7 +9,7 @@ import { beginPartition, declareLoss, takePartitions } from './sql/own-partition
 export function outsideTransactions(
   client: SqlClient,
   environment: string | undefined,
-): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'unwrap'>> {
+): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'unwrap' | 'work'>> {
   return {
     diagnose,
     async enroll(facts) {

@@ -7,6 +7,7 @@ import type { OpenTransaction, SqlPort } from './port.ts'
 import { PortLoan } from './port-loan.ts'
 import { SqlSession } from './session.ts'
 import { idleMarginMs, proof, type TransactionOptions } from './transaction-options.ts'
+import { workQueue } from './work-queue.ts'
 
 /** One statement, so that it works over either protocol; local to the transaction, so that pools and PgBouncer never see it. */
 const settle = `
@@ -67,6 +68,13 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
     ...outsideTransactions(port, options.environment),
     capabilities: { durable: true, shared: true, sql: true, concurrent: false },
     transaction,
+    work: workQueue(port, (settings, text, values) =>
+      port.transaction('read committed', async open => {
+        const all = Object.entries({ lock_timeout: '5s', ...settings })
+        await open.query(`select ${all.map(([name, value]) => `set_config('${name}', '${value}', true)`)}`)
+        return open.query(text, values)
+      }),
+    ),
   }
 }
 

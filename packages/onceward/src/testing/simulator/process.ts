@@ -135,5 +135,8 @@ const noMetrics: Metrics = {
   settleMissed() {},
   externalSuppressed() {},
   externalCall() {},
+  claimsExpired() {},
+  claimsLost() {},
+  watchFreshness: () => () => {},
   watchLag: () => () => {},
 }

@@ -1,7 +1,12 @@
-import type { SqlClient, SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
+import type { SqlClient, SqlPool, SqlResult } from './pool.ts'
 
 /** A table locked by somebody's migration is waited for briefly, then tried again. */
 export const begin = `begin; set local lock_timeout = '5s'`
+
+/** The same with settings of its own. */
+export function opening(settings: Readonly<Record<string, string>>): string {
+  return [begin, ...Object.entries(settings).map(([name, value]) => `set local ${name} = '${value}'`)].join('; ')
+}
 
 /** One short transaction. */
 export function inTransaction<T>(pool: SqlPool, work: (client: SqlClient) => Promise<T>): Promise<T> {
@@ -18,7 +23,7 @@ export function pipelined(
   pool: SqlPool,
   opening: string,
   text: string,
-  values: unknown[],
+  values: readonly unknown[],
 ): Promise<SqlResult> {
   return withClient(pool, async client => {
     const sent = [client.query(opening), client.query(text, values), client.query('commit')]
