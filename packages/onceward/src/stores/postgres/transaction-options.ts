@@ -1,3 +1,4 @@
+import type { Store } from '../../contracts/store.ts'
 import type { Log } from '../../surroundings.ts'
 
 /** What may be said about the transactions of a PostgreSQL store, whoever opens them. */
@@ -12,6 +13,12 @@ export interface TransactionOptions {
 }
 
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
+
+/** A store on somebody's pool. */
+export interface ClosableStore<Tx> extends Store<Tx> {
+  /** Ends the library's pool, for whoever has nothing else to do with it. */
+  close(): Promise<void>
+}
 
 /** How much longer than a handler the server lets a transaction idle before it ends a frozen process's session. */
 export const idleMarginMs = 5_000
