@@ -241,8 +241,11 @@ const publicNames: Record<string, string> = {
     KafkaPublisherOptions KafkaPublishResult KafkaSasl KafkaSourceOptions KafkaTls topic TopicDeclaration TopicOptions TopicStart
     createKafkaTransform KafkaTransform KafkaTransformInput KafkaTransformOptions KafkaTransformOutput kafkaTransformPromise`,
   './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
-  './postgres': `createPool createPostgresSource createPostgresStore createQueue hint migrate postgresQueue PostgresStore
-    PostgresStoreOptions publish queueDepth`,
+  './postgres': `createPool createPortStore createPostgresSource createPostgresStore createQueue hint migrate OpenTransaction postgresQueue
+    PostgresStore PostgresStoreOptions publish queueDepth SqlPort TransactionOptions WatchedStatements`,
+  './kysely': 'createKyselyStore',
+  './drizzle': 'createDrizzleStore DrizzleTransaction',
+  './knex': 'createKnexStore',
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',

@@ -1,5 +1,6 @@
 import type { Mode, SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { Store } from '../contracts/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createRelay } from '../effects/publish/relay.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
@@ -10,6 +11,7 @@ import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { type Broker, openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
+import { assertSameDatabase } from './same-database.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
 export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay'
@@ -45,9 +47,15 @@ export interface Running {
 }
 
 /** Starts a consumer on PostgreSQL. Rejects with one clear error, having started nothing, when it cannot work. */
+export function runConsumer<M>(consumer: Consumer<M, SqlTransaction>, options: RunOptions): Promise<Running>
+/** In the transactions of a store of yours, on the same database: handlers get its handle. */
+export function runConsumer<M, Tx>(
+  consumer: Consumer<M, Tx>,
+  options: RunOptions & { readonly store: Store<Tx> },
+): Promise<Running>
 export async function runConsumer<M>(
   consumer: Consumer<M, SqlTransaction>,
-  options: RunOptions,
+  options: RunOptions & { readonly store?: Store<SqlTransaction> },
 ): Promise<Running> {
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
@@ -59,17 +67,20 @@ export async function runConsumer<M>(
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
+    if (options.store !== undefined) await assertSameDatabase(options.store, pool)
     const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
     const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
     const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay'])
     if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
-    const store = createPostgresStore({
-      pool,
-      log: world.log,
-      ...(options.environment && { environment: options.environment }),
-    })
+    const store =
+      options.store ??
+      createPostgresStore({
+        pool,
+        log: world.log,
+        ...(options.environment && { environment: options.environment }),
+      })
     const mode = options.mode ?? 'live'
     const kickAll = () => {
       for (const carrier of carriers) carrier.kick()

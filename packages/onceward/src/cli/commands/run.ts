@@ -4,7 +4,7 @@ import { createPool, migrate } from '../../postgres.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { type Part, runConsumer } from '../../runtime/run-consumer.ts'
 import { openDatabase } from '../database.ts'
-import { loadConsumer } from '../load-consumer.ts'
+import { loadConsumer, loadStore } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
 
 interface RunFlags {
@@ -37,11 +37,13 @@ export function runCommand(): Command {
       const json = flags.json === true
       const log = consoleLog(json)
       const consumer = await loadConsumer(file)
+      const store = await loadStore(file)
       const database = await openDatabase(log)
       try {
         if (database.embedded) await migrateEmbedded(database.url)
         const running = await runConsumer(consumer, {
           databaseUrl: database.url,
+          ...(store && { store }),
           rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
           kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
           rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
@@ -55,6 +57,7 @@ export function runCommand(): Command {
         const tally = running.consumer?.tally
         print(json, { ok: true, ...tally }, () => `stopped: ${JSON.stringify(tally?.outcomes ?? {})}`)
       } finally {
+        await store?.close?.()
         await database.close()
       }
     })
