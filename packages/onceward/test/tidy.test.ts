@@ -220,8 +220,8 @@ describe('error codes', () => {
 const publicNames: Record<string, string> = {
   '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
     Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget FailureClass HandlerContext ignore jsonCodec Limits
-    Log Mode OncewardError Outcome park Part quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
-    SourceDeclaration SourceEvent SqlTransaction stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict`,
+    Log Mode OncewardError Outcome park Part PublishRequest PublishTarget quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
+    SourceDeclaration SourceEvent SqlTransaction stableId stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher
@@ -230,6 +230,7 @@ const publicNames: Record<string, string> = {
   './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
   './postgres': `createPool createPostgresSource createPostgresStore createQueue hint migrate postgresQueue PostgresStore
     PostgresStoreOptions publish queueDepth`,
+  './outbox': `OutboxMessage publishInTransaction PublishRequest PublishTarget RelayedBroker RunningRelay RunRelayOptions runRelay`,
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',

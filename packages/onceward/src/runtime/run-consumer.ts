@@ -1,13 +1,13 @@
 import type { Mode, SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
-import { createRelay } from '../effects/publish/relay.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { type Broker, openBroker } from './open-source.ts'
+import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
+import { openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
@@ -20,13 +20,17 @@ export interface RunOptions {
   readonly kafkaBootstrap?: string | undefined
   /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
   readonly rabbitmqStreamUrl?: string | undefined
-  /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
+  /** Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. */
   readonly mode?: Mode
   /** Default all three. */
   readonly parts?: readonly Part[]
   readonly instance?: string
   /** How long a dispatcher's claim of an external effect lasts before another takes over. Default: as the dispatcher says. */
   readonly dispatcherLeaseMs?: number
+  /** How long what a dead relay had of the outbox waits for another. Default 10 s. */
+  readonly relayLeaseMs?: number
+  /** How long outbox rows for change data capture are kept. Default an hour. */
+  readonly cdcKeepMs?: number
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly world?: Surroundings
@@ -50,7 +54,7 @@ export async function runConsumer<M>(
 ): Promise<Running> {
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
-  const pool = createPool(options.databaseUrl, { max: consumer.batch.inFlightMax + 6 })
+  const pool = createPool(options.databaseUrl, { max: consumer.batch.inFlightMax + 8 })
   const carriers: Carrier[] = []
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
@@ -59,7 +63,8 @@ export async function runConsumer<M>(
     const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
     const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'dispatcher', 'relay'])
-    if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
+    if (wanted.has('relay'))
+      carriers.push(...(await openConsumerRelays(consumer, broker, { ...options, pool, world, instance })))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
     if (wanted.has('consumer')) {
       spine = new ConsumerProcess({
@@ -89,20 +94,6 @@ export async function runConsumer<M>(
   }
 }
 
-/** A contract without a dead-letter queue leaves nothing in the outbox. */
-async function openRelay<M>(
-  consumer: Consumer<M, SqlTransaction>,
-  broker: Broker,
-  pool: SqlPool,
-  world: Surroundings,
-): Promise<Carrier[]> {
-  if (consumer.failure.deadLetter === null) return []
-  await broker.ensureQueue(consumer.failure.deadLetter)
-  const publisher = await broker.openPublisher()
-  const relay = createRelay({ pool, broker: consumer.source.kind, publisher, world })
-  return [closing(relay, () => publisher.close())]
-}
-
 function openDispatcher<M>(
   consumer: Consumer<M, SqlTransaction>,
   options: RunOptions,
@@ -125,37 +116,10 @@ function openDispatcher<M>(
   ]
 }
 
-interface Lifecycle {
-  start(): Promise<void> | void
-  drain(deadlineMs?: number): Promise<void>
-  leave(): void
-  readonly finished: Promise<void>
-}
-
-/** Carries away what the consumer's transactions leave behind. */
-interface Carrier extends Lifecycle {
-  kick(): void
-}
-
-function closing(part: Carrier, close: () => Promise<void>): Carrier {
-  const finished = part.finished.then(close, async error => {
-    await close()
-    throw error
-  })
-  finished.catch(() => {})
-  return {
-    start: () => part.start(),
-    kick: () => part.kick(),
-    drain: deadlineMs => part.drain(deadlineMs),
-    leave: () => part.leave(),
-    finished,
-  }
-}
-
 /** After the deadline: this long for handing back politely, then the same again for what failed by the cut. */
 const graceMs = 500
 
-function running(
+export function running(
   consumer: ConsumerProcess<unknown, SqlTransaction> | null,
   parts: readonly Lifecycle[],
   pool: OwnPool,

@@ -10,6 +10,7 @@ import type {
   Enrolment,
   Intent,
   IntentAnswer,
+  Outgoing,
   StoreSession,
 } from '../../contracts/store.ts'
 import type { Log } from '../../surroundings.ts'
@@ -21,6 +22,7 @@ import { claimMarkers } from './sql/claim-markers.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
 import { countAttempts } from './sql/count-attempts.ts'
 import { recordIntents } from './sql/record-intents.ts'
+import { writeOutbox } from './sql/write-outbox.ts'
 
 /** One batch's calls on one client inside one transaction. */
 export class SqlSession implements StoreSession<SqlTransaction> {
@@ -59,6 +61,10 @@ export class SqlSession implements StoreSession<SqlTransaction> {
 
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
     return recordIntents(this.#client, this.#enrolment, intents)
+  }
+
+  publish(messages: readonly Outgoing[]): Promise<void> {
+    return writeOutbox(this.#client, messages)
   }
 
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {

@@ -134,6 +134,10 @@ const noMetrics: Metrics = {
   applySeconds() {},
   settleMissed() {},
   externalSuppressed() {},
+  publishSuppressed() {},
+  published() {},
+  publishFailed() {},
+  watchOutbox: () => () => {},
   externalCall() {},
   watchLag: () => () => {},
 }

@@ -1,0 +1,28 @@
+import { errorCode } from '../../errors.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { awayDelayMs } from '../store-away.ts'
+import type { Published } from './publish-rows.ts'
+
+/** The broker looked at the message: the trouble is not the broker's. */
+const ofTheMessage = ['publish_unroutable', 'publish_refused']
+
+/** While a broker takes nothing at all, rounds are begun less and less often, down to one in five seconds. */
+export class BrokerPause {
+  readonly #world: Pick<Surroundings, 'clock' | 'random'>
+  #failures = 0
+  #untilMs = Number.NEGATIVE_INFINITY
+
+  constructor(world: Pick<Surroundings, 'clock' | 'random'>) {
+    this.#world = world
+  }
+
+  get on(): boolean {
+    return this.#world.clock.nowMs() < this.#untilMs
+  }
+
+  heed({ confirmed, failed }: Published): void {
+    const away = confirmed.length === 0 && failed.length > 0
+    if (!away || failed.some(({ error }) => ofTheMessage.includes(errorCode(error)))) this.#failures = 0
+    else this.#untilMs = this.#world.clock.nowMs() + awayDelayMs(this.#failures++, this.#world.random())
+  }
+}
