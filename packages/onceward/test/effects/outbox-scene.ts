@@ -149,5 +149,3 @@ export function numbered(keys: number, each: number): { id: string; key: string 
     return { key, id: `${key}-${Math.floor(n / keys)}` }
   })
 }
-
-

@@ -51,8 +51,7 @@ describe('several relays', await skipWithout('postgres'), () => {
     )
     await until('all three have a share', async () => Object.keys(await owners(broker)).length === 3)
     const rows = numbered(40, 50)
-    for (let at = 0; at < rows.length; at += 100)
-      await scene.put(broker, 'shared', rows.slice(at, at + 100))
+    for (let at = 0; at < rows.length; at += 100) await scene.put(broker, 'shared', rows.slice(at, at + 100))
     await empty(broker)
     await Promise.all(three.map(relay => relay.drain()))
     const arrivals = await scene.arrivals('shared')
@@ -139,10 +138,7 @@ describe('several relays', await skipWithout('postgres'), () => {
     )
     await empty(broker)
     child.process.kill('SIGCONT')
-    await until(
-      'the sleeper has joined again',
-      async () => (await owners(broker)).frozen !== undefined,
-    )
+    await until('the sleeper has joined again', async () => (await owners(broker)).frozen !== undefined)
     const ended = await child.drain()
     await relay.drain()
     const arrivals = await scene.arrivals('frozen')

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { skipWithout } from '../services/services.ts'
-import {
-  type OutboxScene,
-  openOutboxScene,
-  scriptedPublisher,
-  silentPublisher,
-} from './outbox-scene.ts'
+import { type OutboxScene, openOutboxScene, scriptedPublisher, silentPublisher } from './outbox-scene.ts'
 import { interruptible, until } from './scene.ts'
 
 describe('relay', await skipWithout('postgres'), () => {

@@ -3,8 +3,10 @@ import type { Surroundings } from '../../surroundings.ts'
 import { awayDelayMs } from '../store-away.ts'
 import type { Published } from './publish-rows.ts'
 
-/** The broker looked at the message: the trouble is not the broker's. */
-const ofTheMessage = ['publish_unroutable', 'publish_refused']
+/** The broker looked at the message and does not want it: trying again soon helps nobody. */
+export function isRefusal(error: Error): boolean {
+  return ['publish_unroutable', 'publish_refused'].includes(errorCode(error))
+}
 
 /** While a broker takes nothing at all, rounds are begun less and less often, down to one in five seconds. */
 export class BrokerPause {
@@ -22,7 +24,7 @@ export class BrokerPause {
 
   heed({ confirmed, failed }: Published): void {
     const away = confirmed.length === 0 && failed.length > 0
-    if (!away || failed.some(({ error }) => ofTheMessage.includes(errorCode(error)))) this.#failures = 0
+    if (!away || failed.some(({ error }) => isRefusal(error))) this.#failures = 0
     else this.#untilMs = this.#world.clock.nowMs() + awayDelayMs(this.#failures++, this.#world.random())
   }
 }

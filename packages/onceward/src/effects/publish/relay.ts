@@ -62,7 +62,7 @@ export class Relay {
         halted: 'relay halted; rows wait in the outbox',
       },
     })
-    this.#finished = this.#loop.finished.finally(() => this.#leave())
+    this.#finished = this.#end()
     this.#finished.catch(() => {})
   }
 
@@ -101,9 +101,13 @@ export class Relay {
     this.#loop.leave()
   }
 
-  async #leave(): Promise<void> {
-    this.#watch.close()
-    await this.#leases.leave().catch(() => {})
+  async #end(): Promise<void> {
+    try {
+      await this.#loop.finished
+    } finally {
+      this.#watch.close()
+      await this.#leases.leave().catch(() => {})
+    }
   }
 
   async #look(): Promise<Found> {
@@ -174,7 +178,7 @@ export class Relay {
 
   async #settle({ confirmed, failed }: Published): Promise<number> {
     for (const row of confirmed) this.#waiting.remove(row)
-    for (const { row } of failed) this.#waiting.add(row)
+    for (const { row, error } of failed) this.#waiting.add(row, error)
     this.#published += confirmed.length
     this.#options.world.metrics.published(this.#options.broker, confirmed.length)
     if (failed.length > 0) await this.#report(failed)

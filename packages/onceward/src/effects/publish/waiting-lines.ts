@@ -1,10 +1,12 @@
 import { retryDelayMs } from '../../engine/retry-delay.ts'
 import type { Surroundings } from '../../surroundings.ts'
+import { isRefusal } from './broker-pause.ts'
 import { lineOf } from './publisher.ts'
 import type { OutboxRow } from './take-rows.ts'
 
 const delayMinMs = 100
-const delays = { delayMs: 1_000, delayMaxMs: 60_000 }
+const afterRefusal = { delayMs: 1_000, delayMaxMs: 60_000 }
+const afterTrouble = { delayMs: 200, delayMaxMs: 5_000 }
 /** A queue with this many failing lines is left alone until some of them are due: the trouble is the queue's. */
 const perQueueMax = 100
 const forgetAfterMs = 300_000
@@ -41,9 +43,10 @@ export class WaitingLines {
     return this.#lines.size
   }
 
-  add({ id, message }: OutboxRow): void {
+  add({ id, message }: OutboxRow, error: Error): void {
     const name = lineOf(message) ?? id
     const failures = (this.#lines.get(name)?.failures ?? 0) + 1
+    const delays = isRefusal(error) ? afterRefusal : afterTrouble
     const delayMs = retryDelayMs({ attempts: failures, random: this.#world.random() }, delays)
     const untilMs = this.#world.clock.nowMs() + Math.max(delayMinMs, delayMs)
     this.#lines.set(name, { queue: message.queue, key: message.key, id, failures, untilMs })
