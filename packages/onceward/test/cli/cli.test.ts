@@ -67,6 +67,8 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       ['run', 'missing.ts'],
       ['run', 'x.ts', '--mode', 'sideways'],
       ['status', '--nope'],
+      ['relay'],
+      ['relay', '--broker', 'nats'],
     ]) {
       const { code, stderr } = await onceward(args)
       assert.equal(code, 2, args.join(' '))

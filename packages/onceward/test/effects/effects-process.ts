@@ -1,11 +1,12 @@
 import { writeSync } from 'node:fs'
 import { createDispatcher } from '../../src/effects/external/dispatcher.ts'
+import type { Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay } from '../../src/effects/publish/relay.ts'
 import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
 import { createPool } from '../../src/stores/postgres/pool.ts'
 import { bookPublisher } from './outbox-scene.ts'
 
-const { url, part, killAt, freezeAt, ...options } = JSON.parse(process.argv[2]!)
+const { url, part, killAt, freezeAt, kafka, ...options } = JSON.parse(process.argv[2]!)
 const pool = createPool(url)
 
 /** Once: tells the parent and stops, until it is told to go on. */
@@ -22,12 +23,14 @@ const world = realSurroundings({
     freeze(point)
   },
 })
-const book = bookPublisher(pool, options.instance)
+const book: Publisher = bookPublisher(pool, options.instance)
+const { createKafkaPublisher } = await import('../../src/sources/kafka/kafka-publisher.ts')
+const broker = kafka === undefined ? book : createKafkaPublisher({ bootstrap: kafka })
 const publisher = {
-  ...book,
+  ...broker,
   publish: (...given: Parameters<typeof book.publish>) => {
     freeze('publish')
-    return book.publish(...given)
+    return broker.publish(...given)
   },
 }
 const running =
