@@ -5,6 +5,7 @@ import type { Codec } from '../message/codec.ts'
 import type { Limits } from '../message/limits.ts'
 import type { Log } from '../surroundings.ts'
 import type { DeclaredEffect } from './declared-effect.ts'
+import type { PublishRequest, PublishTarget } from './publish-target.ts'
 
 /**
  * One consumer, whole: what it reads, what makes two messages the same, in which order, to what effect,
@@ -114,6 +115,8 @@ export interface EffectSection<M = unknown> {
   apply?: DeclaredEffect<M>
   /** Targets of `effects.external(name, …)`. */
   external?: Record<string, ExternalTarget>
+  /** Targets of `effects.publish(name, …)`. */
+  publish?: Record<string, PublishTarget>
 }
 
 /** An HTTP endpoint that honours an idempotency key. */
@@ -237,6 +240,8 @@ export type BatchHandler<M, Tx> = (
 export interface Effects {
   /** Records the intent in the batch's transaction; a dispatcher calls later with `key` as idempotency key. */
   external(target: string, request: ExternalRequest): void
+  /** Writes a message into the outbox in the batch's transaction; a relay publishes it after the commit, at least once under one id. */
+  publish(target: string, request: PublishRequest): void
 }
 
 export interface ExternalRequest {

@@ -1,5 +1,6 @@
 import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
+import { publishProblems } from './publish-problems.ts'
 
 export function effectProblems(contract: ConsumerContract, wrong: Report): void {
   const effect = contract.effect
@@ -10,6 +11,7 @@ export function effectProblems(contract: ConsumerContract, wrong: Report): void 
   for (const [name, target] of Object.entries(effect.external ?? {})) {
     targetProblems(`effect.external.${name}`, target, wrong)
   }
+  publishProblems(effect.publish, wrong)
 }
 
 function applyProblems(contract: ConsumerContract, apply: unknown, wrong: Report): void {

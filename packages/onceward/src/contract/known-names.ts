@@ -39,7 +39,7 @@ export const sections = {
     'schemaVersion',
   ],
   message: ['schema', 'codec', 'limits', 'digestHeaders'],
-  effect: ['apply', 'external'],
+  effect: ['apply', 'external', 'publish'],
   failure: ['attemptsMax', 'delayMs', 'delayMaxMs', 'mode', 'classes', 'exhausted', 'deadLetter'],
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
@@ -52,6 +52,7 @@ export const sections = {
     'headerBytesMax',
     'decompressedBytesMax',
   ],
+  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey'],
   target: [
     'url',
     'method',

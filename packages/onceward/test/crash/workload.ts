@@ -1,5 +1,5 @@
-import type { ConsumerContract, SourceDeclaration, SqlTransaction } from 'onceward'
-import { reject } from 'onceward'
+import type { ConsumerContract, PublishTarget, SourceDeclaration, SqlTransaction } from 'onceward'
+import { reject, stableId } from 'onceward'
 
 /** A small mixed workload that passes through every window: effects, intents, duplicates, conflicts, dead letters, parking. */
 export interface WorkMessage {
@@ -29,6 +29,7 @@ export interface WorkOptions {
   readonly deadLetter: string | null
   readonly gatewayUrl: string
   readonly memory?: Memory
+  readonly target?: PublishTarget
   readonly freezeIn?: string
   readonly handlerTimeoutMs?: number
 }
@@ -42,6 +43,7 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
     ...memories[options.memory ?? 'after effect'],
     identity: { id: m => m.id },
     effect: {
+      ...(options.target && { publish: { charged: options.target } }),
       external: {
         gateway: {
           url: options.gatewayUrl,
@@ -69,10 +71,14 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
       if (message.id === options.freezeIn) await new Promise(() => process.send?.('frozen'))
       if (message.kind === 'fail') throw new Error('always fails after writing')
       effects.external('gateway', { key: message.id, body: { id: message.id, amount: message.amount } })
+      if (options.target) effects.publish('charged', { key: message.id, body: { charged: message.id } })
       return undefined
     },
   }
 }
+
+/** As a downstream inbox knows the message that a charge causes. */
+export const chargedId = (id: string) => stableId(consumerName, id, 'charged', 0)
 
 export interface Produced {
   readonly body: string

@@ -184,17 +184,50 @@ create table onceward.ledger (
 create index ledger_due on onceward.ledger (consumer_name, target, due_at)
   where state in ('pending', 'in flight', 'retryable', 'unknown');
 
+-- Messages on their way out. Rows of one key have one bucket, and a bucket has one relay at a time: see outbox_bucket.
+-- A plain column, not a generated one: a replica identity with a generated column makes every delete fail once the table is published for CDC.
 create table onceward.outbox (
-  id          bigint generated always as identity primary key,
-  broker      text not null,
+  id          bigint generated always as identity,
+  broker      text collate "C" not null,
+  bucket      smallint not null,
+  failures    smallint not null default 0,
+  created_at  timestamptz not null default clock_timestamp(),
+  exchange    text,
   queue       text not null,
   message_id  text not null,
-  key         text,
-  headers     json not null,
-  properties  json not null,
+  key         text collate "C",
+  headers     json not null default '{}',
+  properties  json not null default '{}',
   body        bytea not null,
-  created_at  timestamptz not null default clock_timestamp()
-);
+  last_error  text,
+  primary key (broker, bucket, id)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- Without a key there is no order to keep, and the rows are spread.
+create function onceward.outbox_bucket_of(key text) returns smallint language sql volatile
+  return case when key is null then floor(random() * 32)::smallint else (hashtext(key) & 31)::smallint end;
+
+-- The names an outbox event router expects by default.
+create view onceward.outbox_event as
+  select message_id as id, queue as aggregatetype, key as aggregateid, properties ->> 'type' as type, body as payload,
+    headers, created_at as "timestamp"
+  from onceward.outbox;
+
+-- A relay lives as long as its row: extending its lease is one row however many buckets it has, and whoever finds it expired removes it.
+-- Ids are never used again, so a relay that was buried cannot come back under the same one.
+create table onceward.relay (
+  id       bigint generated always as identity primary key,
+  broker   text collate "C" not null,
+  instance text not null,
+  until    timestamptz not null
+) with (fillfactor = 50);
+
+create table onceward.outbox_bucket (
+  broker   text collate "C" not null,
+  bucket   smallint not null,
+  relay_id bigint,
+  primary key (broker, bucket)
+) with (fillfactor = 50);
 
 create table onceward.queue (
   id         integer generated always as identity primary key,
