@@ -4,6 +4,7 @@ import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { applyEffects } from './apply-effects.ts'
+import type { InlineCall } from './buffer-effects.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
 import { type LogSide, passFence } from './log-fence.ts'
@@ -30,6 +31,8 @@ export interface Spine<M = unknown, Tx = unknown> {
    * of waiting for a better time.
    */
   readonly suspicious?: boolean
+  /** Makes the calls of `effects.call`. */
+  readonly callInline?: InlineCall
   /** On logs whose position the store guards; null on queues. */
   readonly log: LogSide | null
   /** Called after every commit, before anything else can happen. */

@@ -1,6 +1,7 @@
 import type { Mode, SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
+import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { createRelay } from '../effects/publish/relay.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
@@ -64,6 +65,7 @@ export async function runConsumer<M>(
     if (wanted.has('consumer')) {
       spine = new ConsumerProcess({
         consumer,
+        callInline: createInlineCalls(consumer, { world, readVariable }),
         source: broker.source,
         store: createPostgresStore({
           pool,
@@ -120,9 +122,14 @@ function openDispatcher<M>(
       consumerName: consumer.name,
       world,
       instance,
+      readVariable,
       ...(leaseMs && { leaseMs }),
     }),
   ]
+}
+
+function readVariable(name: string): string | undefined {
+  return process.env[name]
 }
 
 interface Lifecycle {

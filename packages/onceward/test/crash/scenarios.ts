@@ -42,6 +42,7 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'relay.published': relay,
   'relay.deleted': relay,
   'dispatch.claimed': consume,
+  'dispatch.queried': { task: 'consume', hits: [1, 2] },
   'dispatch.called': consume,
   'dispatch.recorded': consume,
   'postgres.leased': {

@@ -16,6 +16,7 @@ export interface LedgerRow {
   response_status: number | null
   response_digest: Buffer | null
   completed: boolean
+  response_excerpt: string | null
   last_error: string | null
 }
 
@@ -55,7 +56,7 @@ export async function openScene() {
     async row(consumerName: string, key: string): Promise<LedgerRow> {
       const { rows } = await pool.query(
         `select state::text, epoch, attempts, due_at::text as due, response_status, response_digest,
-           completed_at is not null as completed, last_error
+           completed_at is not null as completed, response_excerpt, last_error
          from onceward.ledger where consumer_name = $1 and effect_key = $2`,
         [consumerName, key],
       )
