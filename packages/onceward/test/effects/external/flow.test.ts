@@ -103,4 +103,56 @@ describe('how many calls a dispatcher makes at once', await skipWithout('postgre
     assert.ok(errors.some(message => message.includes('credentials')))
     assert.deepEqual(await rig.scene.states(consumer), { failed: 2, pending: 18 })
   })
+
+  it('keeps within the rate of a target, and uses it', async () => {
+    const own = await rig.openGateway()
+    const consumer = rig.nextConsumer()
+    await rig.scene.intend(
+      consumer,
+      Array.from({ length: 60 }, (_, index) => `${consumer}-${index}`),
+    )
+    const beganMs = performance.now()
+    const dispatcher = await rig.start(consumer, { url: own.url, ratePerSecondMax: 40, concurrencyMax: 50 })
+    await until('all complete', async () => (await rig.scene.states(consumer)).completed === 60)
+    const seconds = (performance.now() - beganMs) / 1_000
+    await dispatcher.drain()
+    assert.ok(60 <= 40 * seconds + 5, `60 calls in ${seconds} s`)
+    assert.equal(own.calls.length, 60)
+  })
+
+  it('leaves a failing target alone, tries it one call at a time, and goes on when it answers', async () => {
+    const own = await rig.openGateway()
+    const consumer = rig.nextConsumer()
+    const keys = Array.from({ length: 40 }, (_, index) => `${consumer}-${index}`)
+    for (const key of keys) own.plan(key, ...Array.from({ length: 30 }, () => ({ status: 500 })))
+    await rig.scene.intend(consumer, keys)
+    const warned: string[] = []
+    const log: Log = { debug() {}, info() {}, warn: message => warned.push(message), error() {} }
+    let nowMs = 1_000
+    const world = { ...realSurroundings({ log }), clock: { nowMs: () => nowMs } }
+    const target = {
+      url: own.url,
+      concurrencyMax: 4,
+      attemptsMax: 100,
+      breaker: { failuresMax: 4, pauseMs: 60_000 },
+    }
+    const dispatcher = await rig.start(consumer, target, { world })
+    await until('it has opened', () => warned.some(message => message.includes('keeps failing')))
+    await until('the last results are recorded', () => dispatcher.tally.inFlight === 0)
+    const before = own.calls.length
+    assert.ok(before <= 8, `${before} calls`)
+    dispatcher.kick()
+    nowMs += 59_000
+    dispatcher.kick()
+    await rig.scene.states(consumer)
+    assert.equal(own.calls.length, before)
+    nowMs += 1_000
+    dispatcher.kick()
+    await until('it is tried', () => own.calls.length === before + 1)
+    await until('that failed too', () => warned.length === 2)
+    for (const key of keys) own.plan(key)
+    nowMs += 60_000
+    await until('all complete', async () => (await rig.scene.states(consumer)).completed === 40)
+    await dispatcher.drain()
+  })
 })

@@ -1,8 +1,11 @@
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-/** Networks no public target lives in: our own machines, neighbours, cloud metadata, tunnels that lead back to them. */
-const blocked = new BlockList()
+/**
+ * Networks no public target lives in: our own machines, neighbours, cloud metadata, tunnels that lead back to them. A list for each
+ * family: in one, the mapped addresses of IPv6 forbid every address of IPv4.
+ */
+const blocked = { ipv4: new BlockList(), ipv6: new BlockList() }
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -20,7 +23,7 @@ for (const [network, prefix] of [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const)
-  blocked.addSubnet(network, prefix, 'ipv4')
+  blocked.ipv4.addSubnet(network, prefix, 'ipv4')
 for (const [network, prefix] of [
   ['::', 96],
   ['::ffff:0:0', 96],
@@ -37,12 +40,14 @@ for (const [network, prefix] of [
   ['fec0::', 10],
   ['ff00::', 8],
 ] as const)
-  blocked.addSubnet(network, prefix, 'ipv6')
+  blocked.ipv6.addSubnet(network, prefix, 'ipv6')
 
 /** True for an address in a private, loopback, link-local, metadata, mapped or reserved network, and for what is no address. */
 export function isPrivateAddress(address: string): boolean {
-  const family = isIP(address)
-  return family === 0 || blocked.check(address, family === 6 ? 'ipv6' : 'ipv4')
+  const version = isIP(address)
+  if (version === 0) return true
+  const family = version === 6 ? 'ipv6' : 'ipv4'
+  return blocked[family].check(address, family)
 }
 
 export type Resolve = (
