@@ -36,6 +36,7 @@ export async function openScene() {
       consumerName: string,
       keys: readonly string[],
       bodyOf = (key: string) => `{"capture":"${key}"}`,
+      target = 'gateway',
     ) {
       const client = await pool.connect()
       const enrolment = { runId: 1, facts: { name: consumerName } } as Enrolment
@@ -43,7 +44,7 @@ export async function openScene() {
         const body = Buffer.from(bodyOf(key))
         return {
           messageId: `m-${key}`,
-          target: 'gateway',
+          target,
           key,
           body,
           contentType: 'application/json',
@@ -96,8 +97,8 @@ export interface Child {
 }
 
 /** A dispatcher or relay in a process of its own, to be killed or frozen; `killAt` arms a crash point. */
-export function startChild(options: Record<string, unknown>): Child {
-  const script = fileURLToPath(new URL('effects-process.ts', import.meta.url))
+export function startChild(options: Record<string, unknown>, file = 'effects-process.ts'): Child {
+  const script = fileURLToPath(new URL(file, import.meta.url))
   const child = spawn(process.execPath, ['--conditions=@onceward/source', script, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -14,8 +14,10 @@ export function callTarget(
   world: World,
   leaving: AbortSignal,
 ): Promise<Answer> {
+  const endMs = world.clock.nowMs() + target.timeoutMs
+  const expired = () => world.clock.nowMs() >= endMs
   return withDeadline(target, world, leaving, signal =>
-    target.send(effect, { signal, log: world.log, nowMs: world.clock.nowMs() }),
+    target.send(effect, { signal, expired, log: world.log }),
   )
 }
 

@@ -39,7 +39,13 @@ export function createInlineCalls(consumer: Caller, { world, readVariable }: Inl
   }
   return async (intent: Intent, signal: AbortSignal): Promise<InlineAnswer> => {
     const target = open(intent.target)
-    const outbound = { ...intent, requestDigest: intent.digest, createdAt: null, attempts: 1 }
+    const outbound = {
+      ...intent,
+      requestDigest: intent.digest,
+      createdAt: null,
+      claimedAtMs: null,
+      attempts: 1,
+    }
     return answerOf(target, await callTarget(target, outbound, world, signal))
   }
 }

@@ -16,7 +16,7 @@ import { resolveTarget } from '../../../src/effects/external/targets/resolve-tar
 import { makeCertificates } from '../../kafka/certificates.ts'
 import { Gateway } from '../gateway.ts'
 
-const never = new AbortController().signal
+const never = { signal: new AbortController().signal, expired: () => false }
 const body = Buffer.from('{}')
 
 describe('where calls may go', () => {

@@ -7,6 +7,7 @@ import {
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { errorText } from '../../../errors.ts'
 import type { Answer } from '../answer.ts'
+import type { SendContext } from '../targets/target.ts'
 import { guardedLookup, type Resolve } from './address-guard.ts'
 import { readReply } from './read-reply.ts'
 
@@ -28,7 +29,7 @@ export interface HttpEndpoint {
 export type SendHttp = (
   headers: Readonly<Record<string, string>>,
   body: Buffer,
-  signal: AbortSignal,
+  context: Pick<SendContext, 'signal' | 'expired'>,
 ) => Promise<Answer>
 
 /** Calls by `node:http`: 8,300 a second where `fetch` made 2,600, and it tells whether a connection was ever made. */
@@ -51,34 +52,36 @@ export function openHttp(endpoint: HttpEndpoint): SendHttp {
     path: `${url.pathname}${url.search}`,
   }
   const open = secure ? requestHttps : requestHttp
-  return (headers, body, signal) =>
+  return (headers, body, { signal, expired }) =>
     new Promise(done => {
       const request = open({ ...options, headers: { ...headers, 'content-length': body.byteLength } })
+      let sent = false
       const abort = () => void request.destroy(signal.reason)
       const finish = (answer: Answer) => {
         signal.removeEventListener('abort', abort)
         done(answer)
       }
-      const connected = watchConnection(request, secure)
+      whenConnected(request, secure, () => {
+        if (expired()) return void request.destroy(new Error('the time was over before anything was sent'))
+        sent = true
+        request.end(body)
+      })
       request.on('response', response => readReply(response, replayedHeader, finish))
       request.on('error', error =>
-        finish({ kind: connected() ? 'lost' : 'not reached', error: errorText(error, 500) }),
+        finish({ kind: sent ? 'lost' : 'not reached', error: errorText(error, 500) }),
       )
       signal.addEventListener('abort', abort, { once: true })
       if (signal.aborted) abort()
-      request.end(body)
     })
 }
 
-/** Only a connection that was never made proves that nothing was sent; with TLS, one whose other side was never proven. */
-function watchConnection(request: ClientRequest, secure: boolean): () => boolean {
-  let connected = false
+/**
+ * Not a byte leaves before: so only a connection that was made, with TLS to a proven other side, can lose a call, and a process that was
+ * frozen while connecting looks at the time again before it speaks.
+ */
+function whenConnected(request: ClientRequest, secure: boolean, speak: () => void): void {
   request.once('socket', socket => {
-    if (!socket.connecting) connected = true
-    else
-      socket.once(secure ? 'secureConnect' : 'connect', () => {
-        connected = true
-      })
+    if (socket.connecting) socket.once(secure ? 'secureConnect' : 'connect', speak)
+    else if (!socket.destroyed) speak()
   })
-  return () => connected
 }

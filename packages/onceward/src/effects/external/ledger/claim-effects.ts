@@ -50,7 +50,7 @@ const claim = `
   from due where ledger.id = due.id
   returning ledger.id, epoch, target, effect_key, attempts, attempts_forgiven, exhausted, doubtful,
     extract(epoch from clock_timestamp() - doubt_since)::float8 * 1000 as doubt_ms,
-    response_status, response_digest, created_at, request_digest, content_type, body`
+    extract(epoch from last_attempt_at)::float8 * 1000 as claimed_at_ms, response_status, response_digest, created_at, request_digest, content_type, body`
 
 /** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
 const begin = 'begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000'
@@ -112,6 +112,7 @@ function toEffect(row: any): ClaimedEffect {
     doubtMs: row.doubt_ms,
     before: { status: row.response_status, digest: row.response_digest },
     createdAt: row.created_at,
+    claimedAtMs: row.claimed_at_ms,
     requestDigest: row.request_digest,
     contentType: row.content_type,
     body: row.body,

@@ -1,5 +1,6 @@
 import { errorText } from '../../../errors.ts'
 import type { Answer, ToldAnswer } from '../answer.ts'
+import type { SendContext } from '../targets/target.ts'
 import { type Reply, SmtpConnection, type SmtpServer } from './smtp-connection.ts'
 
 export interface MailServer extends SmtpServer {
@@ -28,7 +29,11 @@ class Refused extends Error {
  * One mail, one connection. Until the line with the lone dot leaves, the server has nothing it could deliver: whatever fails did not
  * happen. From then on only the server's answer tells; without it the mail may be on its way.
  */
-export async function sendMail(server: MailServer, mail: Outgoing, signal: AbortSignal): Promise<Answer> {
+export async function sendMail(
+  server: MailServer,
+  mail: Outgoing,
+  { signal, expired }: Pick<SendContext, 'signal' | 'expired'>,
+): Promise<Answer> {
   let handedOver = false
   let connection: SmtpConnection | null = null
   try {
@@ -40,6 +45,7 @@ export async function sendMail(server: MailServer, mail: Outgoing, signal: Abort
     // All or none: with some refused, nobody could say later who got it.
     for (const to of mail.to) expect('RCPT TO', await connection.command(`RCPT TO:<${to}>`), 250, 251)
     expect('DATA', await connection.command('DATA'), 354)
+    if (expired()) throw new Error('the time was over before the message was handed over')
     handedOver = true
     const reply = await connection.send(withDot(mail.message))
     if (reply.code === 250) return told('completed', reply, `accepted: ${reply.lines.at(-1) ?? ''}`)

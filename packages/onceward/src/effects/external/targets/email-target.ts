@@ -19,13 +19,13 @@ export function emailSend(owner: string, target: EmailTarget, secret: ReadSecret
       : null,
     ...(target.allowPrivate !== true && { lookup: guardedLookup() }),
   }
-  return async ({ key, body, requestDigest, createdAt }, { signal }) => {
+  return async ({ key, body, requestDigest, createdAt }, context) => {
     const changed = changedBytes(body, requestDigest)
     if (changed !== null) return changed
     const mail = readMail(body)
     if ('problem' in mail)
       return { kind: 'not sendable', error: `This is no mail: ${mail.problem}. Nothing was sent.` }
     const frame = { from, messageIdDomain, identity: `${owner}\0${key}`, createdAt: createdAt! }
-    return sendMail(server, { from, to: recipientsOf(mail), message: renderMail(mail, frame) }, signal)
+    return sendMail(server, { from, to: recipientsOf(mail), message: renderMail(mail, frame) }, context)
   }
 }

@@ -14,11 +14,11 @@ export function httpSend(target: HttpTarget, secret: ReadSecret): Send {
   const send = openEndpoint(target, target.method ?? 'POST', target.replayedHeader ?? 'Idempotent-Replayed')
   const headers = fixedHeaders(target, secret)
   const keyHeader = target.keyHeader === undefined ? 'idempotency-key' : target.keyHeader?.toLowerCase()
-  return async (request, { signal }) => {
+  return async (request, context) => {
     const problem = unsendable(request)
     if (problem !== null) return problem
     const key = keyHeader == null ? {} : { [keyHeader]: request.key }
-    return send({ ...headers, 'content-type': request.contentType, ...key }, request.body, signal)
+    return send({ ...headers, 'content-type': request.contentType, ...key }, request.body, context)
   }
 }
 

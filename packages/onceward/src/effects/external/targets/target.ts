@@ -31,15 +31,17 @@ export interface Outbound {
   readonly requestDigest: Buffer
   /** Of the intent; null for calls in line. */
   readonly createdAt: Date | null
+  /** When this attempt was claimed, by the database's clock; null for calls in line. */
+  readonly claimedAtMs: number | null
   /** Including this one. */
   readonly attempts: number
 }
 
 export interface SendContext {
   readonly signal: AbortSignal
+  /** True past the deadline, even before the signal could be aborted: asked by a process that may have been frozen. */
+  readonly expired: () => boolean
   readonly log: Log
-  /** For timestamps in signatures. */
-  readonly nowMs: number
 }
 
 export type Send = (request: Outbound, context: SendContext) => Promise<Answer>

@@ -4,7 +4,7 @@ import { fixedHeaders, openEndpoint, unsendable } from './http-target.ts'
 import type { ReadSecret } from './resolve-target.ts'
 import type { Send } from './target.ts'
 
-/** A POST signed with every secret of the target. The key travels as `webhook-id`: receivers do the work once per id. */
+/** A POST signed with every secret of the target, at the time of its claim: the database's clock is the one that is kept right. The key travels as `webhook-id`: receivers do the work once per id. */
 export function webhookSend(
   target: WebhookTarget,
   secret: ReadSecret,
@@ -16,10 +16,15 @@ export function webhookSend(
     throw refused(`the secret of key id ${short.id} is shorter than ${signingKeyBytesMin} bytes`)
   const send = openEndpoint(target, 'POST', 'Idempotent-Replayed')
   const headers = fixedHeaders(target, secret)
-  return async (request, { signal, nowMs }) => {
+  return async (request, context) => {
     const problem = unsendable(request)
     if (problem !== null) return problem
-    const signed = signWebhook(keys, request.key, nowMs, request.body)
-    return send({ ...headers, 'content-type': request.contentType, ...signed }, request.body, signal)
+    if (request.claimedAtMs === null)
+      return {
+        kind: 'not sendable',
+        error: 'A webhook is not called in line: use effects.external. Nothing was sent.',
+      }
+    const signed = signWebhook(keys, request.key, request.claimedAtMs, request.body)
+    return send({ ...headers, 'content-type': request.contentType, ...signed }, request.body, context)
   }
 }
