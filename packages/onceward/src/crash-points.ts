@@ -23,6 +23,8 @@ export const crashPoints = {
   'relay.deleted': 'The row is gone and the copy confirmed: nothing remains to do.',
   'relay.moved': 'The row has left the outbox for a queue of the same database, in one transaction.',
   'dispatch.claimed': 'A lease is durable, no call made: another dispatcher takes over when it expires.',
+  'dispatch.queried':
+    'The target said whether an earlier call took effect, nothing recorded: the next dispatcher asks again before it calls.',
   'dispatch.called': 'The target answered, nothing recorded: the next call uses the same key and bytes.',
   'dispatch.recorded': 'The answer is recorded: nothing remains to do.',
   'postgres.leased': 'Rows are leased to a dead subscription: they come back when the lease expires.',

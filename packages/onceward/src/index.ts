@@ -5,9 +5,9 @@ export type {
   Effects,
   Envelope,
   ExternalRequest,
-  ExternalTarget,
   FailureClass,
   HandlerContext,
+  InlineAnswer,
   Mode,
   Risk,
   SourceDeclaration,
@@ -15,6 +15,19 @@ export type {
 } from './contract/contract.ts'
 export type { DeclaredEffect } from './contract/declared-effect.ts'
 export { type Consumer, defineConsumer } from './contract/define-consumer.ts'
+export type {
+  CallOutcome,
+  CustomTarget,
+  EmailTarget,
+  ExternalTarget,
+  HttpTarget,
+  QueryAnswer,
+  RepeatPolicy,
+  Secret,
+  TargetContext,
+  TargetRequest,
+  WebhookTarget,
+} from './contract/external-target.ts'
 export type { PublishRequest, PublishTarget } from './contract/publish-target.ts'
 export type { SourceCapabilities, StoreCapabilities } from './contracts/capabilities.ts'
 export type { Delivery, DeliveryProperties, Source, SourceEvent, Subscription } from './contracts/source.ts'

@@ -2,6 +2,7 @@ import type { Mode, SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
+import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { createWorker, leavesWork } from '../inbox/create-worker.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
@@ -90,12 +91,10 @@ export async function runConsumer<M>(
     const kickAll = () => {
       for (const carrier of carriers) carrier.kick()
     }
-    if (works && wanted.has('worker'))
-      carriers.push(createWorker({ consumer, store, world, instance, mode, onCommitted: kickAll }))
-    if (wanted.has('consumer')) {
-      const { source } = broker
-      spine = new ConsumerProcess({ consumer, source, store, world, instance, mode, onCommitted: kickAll })
-    }
+    const callInline = createInlineCalls(consumer, { world, readVariable })
+    const around = { consumer, store, world, instance, mode, callInline, onCommitted: kickAll }
+    if (works && wanted.has('worker')) carriers.push(createWorker(around))
+    if (wanted.has('consumer')) spine = new ConsumerProcess({ ...around, source: broker.source })
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
     for (const part of parts) await part.start()
     return running(spine as ConsumerProcess<unknown, SqlTransaction> | null, parts, pool, world)
@@ -124,11 +123,15 @@ function openDispatcher<M>(
       consumerName: consumer.name,
       world,
       instance,
+      readVariable,
       ...(leaseMs && { leaseMs }),
     }),
   ]
 }
 
+function readVariable(name: string): string | undefined {
+  return process.env[name]
+}
 /** After the deadline: this long for handing back politely, then the same again for what failed by the cut. */
 const graceMs = 500
 

@@ -55,6 +55,7 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
     without: { rabbitmq: publishes, kafka: publishes, 'rabbitmq-stream': publishes },
   },
   'dispatch.claimed': consume,
+  'dispatch.queried': { task: 'consume', hits: [1, 2] },
   'dispatch.called': consume,
   'dispatch.recorded': consume,
   'postgres.leased': {
