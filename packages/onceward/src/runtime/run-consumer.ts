@@ -36,6 +36,8 @@ export interface RunOptions {
 /** A running consumer with its dispatcher and relay. */
 export interface Running {
   readonly consumer: ConsumerProcess<unknown, SqlTransaction> | null
+  /** What takes up held work; null where the contract leaves none. */
+  readonly worker: ConsumerProcess<unknown, SqlTransaction> | null
   /** Takes nothing new, finishes what is under way, hands the rest back. Default 30 s for all of it; past that it leaves, within a second. */
   drain(deadlineMs?: number): Promise<void>
   /** Leaves at once: transactions roll back, deliveries go back. */
@@ -74,15 +76,19 @@ export async function runConsumer<M>(
     const kickAll = () => {
       for (const carrier of carriers) carrier.kick()
     }
-    if (works && wanted.has('worker'))
-      carriers.push(createWorker({ consumer, store, world, instance, mode, onCommitted: kickAll }))
+    const worker =
+      works && wanted.has('worker')
+        ? createWorker({ consumer, store, world, instance, mode, onCommitted: kickAll })
+        : null
+    if (worker !== null) carriers.push(worker)
     if (wanted.has('consumer')) {
       const { source } = broker
       spine = new ConsumerProcess({ consumer, source, store, world, instance, mode, onCommitted: kickAll })
     }
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
     for (const part of parts) await part.start()
-    return running(spine as ConsumerProcess<unknown, SqlTransaction> | null, parts, pool, world)
+    type Process = ConsumerProcess<unknown, SqlTransaction> | null
+    return running(spine as Process, (worker?.process ?? null) as Process, parts, pool, world)
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))
@@ -159,6 +165,7 @@ const graceMs = 500
 
 function running(
   consumer: ConsumerProcess<unknown, SqlTransaction> | null,
+  worker: ConsumerProcess<unknown, SqlTransaction> | null,
   parts: readonly Lifecycle[],
   pool: OwnPool,
   { clock, timers, log }: Surroundings,
@@ -206,5 +213,5 @@ function running(
     () => void drain(),
     () => {},
   )
-  return { consumer, leave, finished, drain }
+  return { consumer, worker, leave, finished, drain }
 }

@@ -1,6 +1,9 @@
 import type { WorkClaim, WorkQueue } from '../../contracts/held-work.ts'
+import { pipelined } from './in-transaction.ts'
 import type { SqlPool } from './pool.ts'
-import { claimWork } from './sql/claim-work.ts'
+import { claimWork, opening } from './sql/claim-work.ts'
+import { oneByOne } from './sql/finish-work.ts'
+import { intArray } from './sql/int-array.ts'
 
 const mine = 'unnest($1::bigint[], $2::integer[]) as mine (id, epoch)'
 
@@ -26,11 +29,11 @@ export function workQueue(pool: SqlPool): WorkQueue {
   return {
     claim: (enrolment, request) => claimWork(pool, enrolment, request),
     async extend(claims, leaseMs) {
-      const { rows } = await pool.query(extend, [...columns(claims), leaseMs])
+      const { rows } = await pipelined(pool, `${opening}; ${oneByOne}`, extend, [...columns(claims), leaseMs])
       return rows
     },
     async giveBack(claims) {
-      await pool.query(giveBack, columns(claims))
+      await pipelined(pool, `${opening}; ${oneByOne}`, giveBack, columns(claims))
     },
     async oldestSeconds({ consumerId }) {
       const { rows } = await pool.query(oldest, [consumerId])
@@ -40,5 +43,5 @@ export function workQueue(pool: SqlPool): WorkQueue {
 }
 
 function columns(claims: readonly WorkClaim[]): unknown[] {
-  return [claims.map(claim => claim.row), claims.map(claim => claim.epoch)]
+  return [intArray(claims.map(claim => claim.row)), intArray(claims.map(claim => claim.epoch))]
 }
