@@ -169,7 +169,7 @@ export interface InboxSection {
   mode?: 'transactional' | 'stored'
   /** How long a silent worker keeps what it took. Default 30 s; extended every third of it while the worker lives. */
   leaseMs?: number
-  /** Batches one process works on at a time, each in a transaction of its own. Default 4. */
+  /** Batches one process works on at a time, each in a transaction of its own. Default 2; slow work needs more. */
   workers?: number
 }
 

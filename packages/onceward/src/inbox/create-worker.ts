@@ -34,7 +34,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     leaseMs,
     ordered: consumer.order === 'key',
   })
-  const process = new ConsumerProcess({
+  const worker = new ConsumerProcess({
     consumer: {
       ...consumer,
       order: consumer.order === 'key' ? 'key' : 'none',
@@ -51,11 +51,11 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     onCommitted,
   })
   return {
-    process,
-    start: () => process.start(),
+    process: worker,
+    start: () => worker.start(),
     kick: () => source.kick(),
-    drain: (deadlineMs?: number) => process.drain(deadlineMs),
-    leave: () => process.leave(),
-    finished: process.finished,
+    drain: (deadlineMs?: number) => worker.drain(deadlineMs),
+    leave: () => worker.leave(),
+    finished: worker.finished,
   }
 }

@@ -43,6 +43,8 @@ export interface RunOptions {
 /** A running consumer with its dispatcher and relay. */
 export interface Running {
   readonly consumer: ConsumerProcess<unknown, SqlTransaction> | null
+  /** What takes up held work; null where the contract leaves none. */
+  readonly worker: ConsumerProcess<unknown, SqlTransaction> | null
   /** Takes nothing new, finishes what is under way, hands the rest back. Default 30 s for all of it; past that it leaves, within a second. */
   drain(deadlineMs?: number): Promise<void>
   /** Leaves at once: transactions roll back, deliveries go back. */
@@ -93,11 +95,13 @@ export async function runConsumer<M>(
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
     const around = { consumer, store, world, instance, mode, callInline, onCommitted: kickAll }
-    if (works && wanted.has('worker')) carriers.push(createWorker(around))
+    const worker = works && wanted.has('worker') ? createWorker(around) : null
+    if (worker !== null) carriers.push(worker)
     if (wanted.has('consumer')) spine = new ConsumerProcess({ ...around, source: broker.source })
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
     for (const part of parts) await part.start()
-    return running(spine as ConsumerProcess<unknown, SqlTransaction> | null, parts, pool, world)
+    type Process = ConsumerProcess<unknown, SqlTransaction> | null
+    return running(spine as Process, (worker?.process ?? null) as Process, parts, pool, world)
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))
@@ -137,6 +141,7 @@ const graceMs = 500
 
 export function running(
   consumer: ConsumerProcess<unknown, SqlTransaction> | null,
+  worker: ConsumerProcess<unknown, SqlTransaction> | null,
   parts: readonly Lifecycle[],
   pool: OwnPool,
   { clock, timers, log }: Surroundings,
@@ -181,5 +186,5 @@ export function running(
   }
   // A source that was declared to end ends the consumer; the others have nothing to wait for then.
   consumer?.finished.then(() => drain()).catch(() => {}) // `finished` says what went wrong
-  return { consumer, leave, finished, drain }
+  return { consumer, worker, leave, finished, drain }
 }

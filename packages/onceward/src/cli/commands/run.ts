@@ -56,7 +56,13 @@ export function runCommand(): Command {
         onSignals(Number(flags.drain) * 1_000, running)
         await running.finished
         const tally = running.consumer?.tally
-        print(json, { ok: true, ...tally }, () => `stopped: ${JSON.stringify(tally?.outcomes ?? {})}`)
+        const worked = running.worker?.tally.outcomes
+        print(
+          json,
+          { ok: true, ...tally, ...(worked && { worked }) },
+          () =>
+            `stopped: ${JSON.stringify(tally?.outcomes ?? {})}${worked ? `, workers: ${JSON.stringify(worked)}` : ''}`,
+        )
       } finally {
         await store?.close?.()
         await database.close()
