@@ -127,7 +127,14 @@ function decideBehind<M>(
   }
 }
 
-const passed: ReadonlySet<Outcome> = new Set(['applied', 'duplicate', 'ignored', 'stale', 'stored', 'waiting'])
+const passed: ReadonlySet<Outcome> = new Set([
+  'applied',
+  'duplicate',
+  'ignored',
+  'stale',
+  'stored',
+  'waiting',
+])
 
 /** A key waits behind its parked message; a partition goes on past what was set aside. */
 function leaderState(

@@ -16,7 +16,15 @@ import { OncewardError } from '../../errors.ts'
  * | `quarantine` | set aside as unsafe to try again by itself                            |
  * | `halt`       | not settled, and the consumer stops: people must act first            |
  */
-export type EffectResponse = 'duplicate' | 'ignore' | 'stale' | 'retry' | 'park' | 'reject' | 'quarantine' | 'halt'
+export type EffectResponse =
+  | 'duplicate'
+  | 'ignore'
+  | 'stale'
+  | 'retry'
+  | 'park'
+  | 'reject'
+  | 'quarantine'
+  | 'halt'
 
 const responses: readonly EffectResponse[] = [
   'duplicate',
@@ -42,7 +50,12 @@ export function responseProblems(
 }
 
 /** The verdict for a response. `halt` throws: the batch is taken apart until this message is alone, and stops the consumer. */
-export function respond(response: EffectResponse, reason: string, code: string, retryDelayMs: number): Verdict {
+export function respond(
+  response: EffectResponse,
+  reason: string,
+  code: string,
+  retryDelayMs: number,
+): Verdict {
   switch (response) {
     case 'retry':
       return Verdict.retryAfter(retryDelayMs, reason, code)
