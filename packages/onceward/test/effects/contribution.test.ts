@@ -163,7 +163,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
         worked('d', 0, 6, { corrects: 'a' }),
         worked('a', 0, 5),
       ])
-      assert.equal(outcomes.applied, 3)
+      assert.deepEqual(outcomes, { applied: 3 })
       assert.deepEqual(await windows(), [['red', 0, 1, '7']])
     })
 

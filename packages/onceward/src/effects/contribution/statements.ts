@@ -32,7 +32,7 @@ export function statementsFor<M>(declared: ContributionDeclaration<M>, shape: Ta
   const timed = declared.at !== undefined
   const corrects = declared.corrects !== undefined
   const values = Object.keys(declared.values ?? {})
-  const typeOf = (column: string) => shape.columns.get(column)!.type
+  const typeOf = (column: string) => shape.columns.get(column)!.castTo
   const evidence = ['consumer', 'message_id'].filter(column => shape.columns.has(column))
 
   const time = (value: string) => `timestamptz 'epoch' + ${value} * interval '1 millisecond'`
@@ -56,7 +56,7 @@ export function statementsFor<M>(declared: ContributionDeclaration<M>, shape: Ta
   const evidenceOfGiven = evidence.map(column => (column === 'consumer' ? consumerName : 'given.message_id'))
   const given = (first: number) =>
     `unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::bigint[], $${first + 3}::bigint[], $${first + 4}::text[]${values
-      .map((column, n) => `, $${first + 5 + n}::${bare(typeOf(column))}[]`)
+      .map((column, n) => `, $${first + 5 + n}::${typeOf(column)}[]`)
       .join('')}`
   const givenNames = `event_id, key, window_ms, at_ms, message_id${values.map((_, n) => `, value_${n}`).join('')}`
   const insert = `insert into ${facts} (${[...columns, ...evidence].join(', ')})`
@@ -136,9 +136,6 @@ export function statementsFor<M>(declared: ContributionDeclaration<M>, shape: Ta
       select ${group}, ${kept('held').join(', ')} from (${recount}) as counted order by ${group}`,
   }
 }
-
-/** Precision out: a value that its column cannot hold must fail, not be rounded on the way in. */
-const bare = (type: string) => type.replace(/\(.*\)$/, '')
 
 function same(windowed: boolean, values: readonly string[], fact = 'fact'): string {
   return [
