@@ -232,6 +232,27 @@ describe('a transition', await skipWithout('postgres'), () => {
     assert.equal((await rig.held(name))[0]!.code, 'illegal_transition')
   })
 
+  test('keeps the order of keys: an illegal step in the middle is set aside and what is behind it goes on', async () => {
+    const identity = { id: (m: unknown) => (m as Step).id, orderKey: (m: unknown) => (m as Step).caseId }
+    const illegal = step('a', 2, { id: 'illegal', transitionId: 'illegal', event: 'Closed' })
+    const { name, outcomes } = await rig.pass(
+      workflow(),
+      [step('a', 1), illegal, step('a', 3), step('a', 2), step('b', 1), step('a', 4)],
+      { contract: { order: 'key', identity } },
+    )
+    assert.equal(outcomes.applied, 5)
+    assert.deepEqual(await rig.held(name), [
+      { message_id: 'illegal', state: 'quarantined', code: 'illegal_transition' },
+    ])
+    assert.deepEqual(
+      (await cases()).map(row => [row.case_id, row.state]),
+      [
+        ['a', 'closed'],
+        ['b', 'new'],
+      ],
+    )
+  })
+
   test('waits for a transaction that holds the aggregate, then finds what it did', async () => {
     await rig.pass(workflow(), life('a', 2))
     const other = await rig.pool.connect()
