@@ -3,11 +3,12 @@ import type { Enrolment, Loan, Store, StoreSession } from '../../contracts/store
 import { OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
 import { diagnose } from './diagnose.ts'
+import { opening, pipelined } from './in-transaction.ts'
 import { SqlLoan } from './loan.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
 import { SqlSession } from './session.ts'
-import { idleMarginMs, proof, type TransactionOptions } from './transaction-options.ts'
+import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
 
 export interface PostgresStoreOptions extends TransactionOptions {
@@ -51,10 +52,10 @@ export function createPooledStore<Tx>(
   makeLoan: (client: PooledClient, log: Log, shared: boolean) => Loan<Tx>,
 ): Store<Tx> {
   const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
-  const pipelined = pipelines(pool)
+  const inPipeline = pipelines(pool)
 
   const begin = ({ facts, runId }: Enrolment) => {
-    const limitMs = facts.handlerTimeoutMs + idleMarginMs
+    const limitMs = serverLimitMs(facts)
     return `begin isolation level ${isolation};
       set local lock_timeout = ${lockTimeoutMs};
       set local statement_timeout = ${limitMs};
@@ -75,11 +76,11 @@ export function createPooledStore<Tx>(
       sendTogether(client)
       const begun = client.query(begin(enrolment))
       begun.catch(() => {})
-      if (!pipelined) await begun
+      if (!inPipeline) await begun
       const result = await work(session)
       await begun
       session.end()
-      await commit(client, pipelined)
+      await commit(client, inPipeline)
       usable = true
       return result
     } catch (error) {
@@ -94,9 +95,9 @@ export function createPooledStore<Tx>(
 
   return {
     ...outsideTransactions(pool, options.environment),
-    capabilities: { durable: true, shared: true, sql: true, concurrent: pipelined },
+    capabilities: { durable: true, shared: true, sql: true, concurrent: inPipeline },
     transaction,
-    work: workQueue(pool),
+    work: workQueue(pool, (settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
   }
 }
 
@@ -105,10 +106,10 @@ export function createPooledStore<Tx>(
  * COMMIT, without an error. Both leave together. When the connection dies here nobody knows the result, and the error says so by being
  * a connection error: the redelivery finds the marker, or does not.
  */
-async function commit(client: PooledClient, pipelined: boolean): Promise<void> {
+async function commit(client: PooledClient, inPipeline: boolean): Promise<void> {
   sendTogether(client)
   const proving = client.query(proof)
-  if (!pipelined) await proving.catch(() => {})
+  if (!inPipeline) await proving.catch(() => {})
   const [proven, end] = await Promise.allSettled([proving, client.query('commit')])
   if (end.status === 'rejected') throw end.reason
   if (proven.status === 'rejected' || end.value.command !== 'COMMIT') {

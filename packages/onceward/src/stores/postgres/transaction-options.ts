@@ -1,3 +1,4 @@
+import type { ConsumerFacts, Store } from '../../contracts/store.ts'
 import type { Log } from '../../surroundings.ts'
 
 /** What may be said about the transactions of a PostgreSQL store, whoever opens them. */
@@ -13,8 +14,20 @@ export interface TransactionOptions {
 
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
 
+/** A store on somebody's pool. */
+export interface ClosableStore<Tx> extends Store<Tx> {
+  /** Ends the library's pool, for whoever has nothing else to do with it. */
+  close(): Promise<void>
+}
+
 /** How much longer than a handler the server lets a transaction idle before it ends a frozen process's session. */
-export const idleMarginMs = 5_000
+const idleMarginMs = 5_000
+/** The longest the server takes for a time-out. */
+const limitMaxMs = 2 ** 31 - 1
+
+export function serverLimitMs({ handlerTimeoutMs }: ConsumerFacts): number {
+  return Math.min(handlerTimeoutMs + idleMarginMs, limitMaxMs)
+}
 
 /** Fails in an aborted transaction, in none, and in one that somebody else began: the setting is local to ours. */
 export const proof = `select current_setting('onceward.run')::integer`

@@ -5,13 +5,13 @@ import {
   NodePgSession,
   NodePgTransaction,
 } from 'drizzle-orm/node-postgres'
-import type { Loan, Store } from '../../../contracts/store.ts'
+import type { Loan } from '../../../contracts/store.ts'
 import { OncewardError } from '../../../errors.ts'
 import type { Log } from '../../../surroundings.ts'
 import { ClientLoan } from '../loan.ts'
 import type { PooledClient, SqlPool } from '../pool.ts'
 import { createPooledStore } from '../store.ts'
-import type { TransactionOptions } from '../transaction-options.ts'
+import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
 
 type Schema = Record<string, unknown>
 
@@ -27,16 +27,18 @@ export type DrizzleTransaction<S extends Schema> = Parameters<
 export function createDrizzleStore<S extends Schema>(
   db: NodePgDatabase<S> & { readonly $client: unknown },
   options: TransactionOptions = {},
-): Store<DrizzleTransaction<S>> {
-  if (!isPool(db.$client)) {
+): ClosableStore<DrizzleTransaction<S>> {
+  const pool = db.$client
+  if (!isPool(pool)) {
     throw new OncewardError(
       'configuration',
       'createDrizzleStore needs drizzle-orm/node-postgres on a pool of `pg`: drizzle({ client: pool }). A single client cannot carry two batches. Nothing was started.',
     )
   }
   return {
-    ...createPooledStore(db.$client, options, (...of) => new DrizzleLoan(db, ...of)),
+    ...createPooledStore(pool, options, (...of) => new DrizzleLoan(db, ...of)),
     unwrap: error => (error instanceof DrizzleQueryError ? error.cause : error),
+    close: () => pool.end(),
   }
 }
 

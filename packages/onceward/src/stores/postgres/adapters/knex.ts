@@ -1,20 +1,22 @@
 import type { Knex } from 'knex'
-import type { Store } from '../../../contracts/store.ts'
 import { OncewardError } from '../../../errors.ts'
 import type { SqlClient, SqlResult } from '../pool.ts'
 import type { SqlPort, WatchedStatements } from '../port.ts'
 import { createPortStore } from '../port-store.ts'
-import type { TransactionOptions } from '../transaction-options.ts'
+import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
 
 /** A store whose transactions are Knex's: handlers get a `Knex.Transaction`. */
-export function createKnexStore(knex: Knex, options: TransactionOptions = {}): Store<Knex.Transaction> {
+export function createKnexStore(
+  knex: Knex,
+  options: TransactionOptions = {},
+): ClosableStore<Knex.Transaction> {
   if (clientOf(knex).driverName !== 'pg') {
     throw new OncewardError(
       'configuration',
       `createKnexStore needs Knex with client 'pg', this one has ${clientOf(knex).driverName}. Nothing was started.`,
     )
   }
-  return createPortStore(knexPort(knex), options)
+  return { ...createPortStore(knexPort(knex), options), close: () => knex.destroy() }
 }
 
 /** The slice of Knex's client that is used: its connections are clients of `pg`. */

@@ -14,25 +14,24 @@ import {
   type RootOperationNode,
   Transaction,
 } from 'kysely'
-import type { Store } from '../../../contracts/store.ts'
 import { OncewardError } from '../../../errors.ts'
 import type { SqlResult } from '../pool.ts'
 import type { SqlPort, WatchedStatements } from '../port.ts'
 import { createPortStore } from '../port-store.ts'
-import type { TransactionOptions } from '../transaction-options.ts'
+import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
 
 /** A store whose transactions are Kysely's: handlers get a `Transaction<DB>`. */
 export function createKyselyStore<DB>(
   db: Kysely<DB>,
   options: TransactionOptions = {},
-): Store<Transaction<DB>> {
+): ClosableStore<Transaction<DB>> {
   if (!(db.getExecutor().adapter instanceof PostgresAdapter)) {
     throw new OncewardError(
       'configuration',
       'createKyselyStore needs Kysely on PostgreSQL (PostgresDialect). Nothing was started.',
     )
   }
-  return createPortStore(kyselyPort(db), options)
+  return { ...createPortStore(kyselyPort(db), options), close: () => db.destroy() }
 }
 
 function kyselyPort<DB>(db: Kysely<DB>): SqlPort<Transaction<DB>> {

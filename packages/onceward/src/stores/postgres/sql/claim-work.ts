@@ -1,14 +1,17 @@
 import type { ClaimedWork, WorkRequest, WorkRow } from '../../../contracts/held-work.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
-import { begin, pipelined } from '../in-transaction.ts'
-import type { SqlPool } from '../pool.ts'
+import type { ShortTransaction } from '../work-queue.ts'
 
 /**
  * A claim lost in a crash of the server is work taken twice, of which one is finished: no need to wait for the disk. The planner settings
  * keep the walk along the index of due work, whatever the statistics of a busy minute say.
  */
-const opening = `${begin}; set local synchronous_commit = off;
-  set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off`
+const settings = {
+  synchronous_commit: 'off',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+}
 
 /** The database's clock, once: a function that may change from row to row cannot bound a walk along an index. */
 const clock = 'clock as materialized (select clock_timestamp() as now)'
@@ -72,17 +75,17 @@ const seenMax = 4_000
 const start = { due: '-infinity', id: '0' }
 
 export async function claimWork(
-  pool: SqlPool,
+  short: ShortTransaction,
   { consumerId, runId }: Enrolment,
   { countMax, leaseMs, ordered, after }: WorkRequest,
 ): Promise<ClaimedWork> {
   const values = [consumerId, countMax, leaseMs, runId]
   if (!ordered) {
-    const { rows } = await pipelined(pool, opening, claim, values)
+    const { rows } = await short(settings, claim, values)
     return { rows: rows.map(workRow), expired: rows.filter(row => row.expired).length, next: null }
   }
   const from = after === null ? start : (JSON.parse(after) as typeof start)
-  const { rows } = await pipelined(pool, opening, orderedClaim, [...values, seenMax, from.due, from.id])
+  const { rows } = await short(settings, orderedClaim, [...values, seenMax, from.due, from.id])
   const taken = rows.filter(row => row.row !== null)
   const next =
     taken.length === 0 && rows[0]?.seen === seenMax
