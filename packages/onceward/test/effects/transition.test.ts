@@ -253,27 +253,42 @@ describe('a transition', await skipWithout('postgres'), () => {
     )
   })
 
-  test('waits for a transaction that holds the aggregate, then finds what it did', async () => {
-    await rig.pass(workflow(), life('a', 2))
-    const other = await rig.pool.connect()
-    await other.query('begin')
-    await other.query(`update workflow set state = 'escalated', version = 3`)
-    await other.query(
-      `insert into workflow_fact (transition_id, consumer, aggregate_id, from_state, to_state, version, message_id)
-       values ('a-3', 'other', 'a', 'review', 'escalated', 3, 'm')`,
-    )
-    const passing = rig.pass(workflow(), [step('a', 3), step('a', 4)])
-    await until('it waits for the row', async () => {
-      const waiting = await rig.rows(
-        `select from pg_locks where not granted and locktype in ('tuple', 'transactionid')`,
+  describe('waits for a transaction that holds the aggregate', () => {
+    /** Another transaction escalates the case and commits only once our consumer waits for it. */
+    const race = async (...messages: Step[]) => {
+      await rig.pass(workflow(), life('a', 2))
+      const other = await rig.pool.connect()
+      await other.query('begin')
+      await other.query(`update workflow set state = 'escalated', version = 3`)
+      await other.query(
+        `insert into workflow_fact (transition_id, consumer, aggregate_id, from_state, to_state, version, message_id)
+         values ('a-3', 'other', 'a', 'review', 'escalated', 3, 'm')`,
       )
-      return waiting.length > 0
+      const passing = rig.pass(workflow(), messages)
+      await until('it waits for the row', async () => {
+        const waiting = await rig.rows(
+          `select from pg_locks where not granted and locktype in ('tuple', 'transactionid')`,
+        )
+        return waiting.length > 0
+      })
+      await other.query('commit')
+      other.release()
+      return passing
+    }
+
+    test('and finds that its transition happened', async () => {
+      const { name, outcomes } = await race(step('a', 3), step('a', 4))
+      assert.deepEqual(await rig.markers(name), { 'a-3': 'duplicate', 'a-4': 'applied' })
+      assert.equal(outcomes.retry, undefined)
     })
-    await other.query('commit')
-    other.release()
-    const { name, outcomes } = await passing
-    assert.deepEqual(await rig.markers(name), { 'a-3': 'duplicate', 'a-4': 'applied' })
-    assert.equal(outcomes.retry, undefined)
+
+    test('and does not make a rival one from the state that was', async () => {
+      const { name } = await race(step('a', 3, { id: 'rival', transitionId: 'rival', event: 'Closed' }))
+      assert.deepEqual(await rig.held(name), [
+        { message_id: 'rival', state: 'quarantined', code: 'transition_corruption' },
+      ])
+      assert.equal((await cases())[0]!.state, 'escalated')
+    })
   })
 
   test('that creates the same aggregate at the same time as another is run again, and counts no attempt', async () => {
