@@ -155,6 +155,8 @@ describe('a contribution', await skipWithout('postgres'), () => {
       await rig.pass(minutes(), [worked('a', 0, 5), worked('w', 0, 0, { corrects: 'a', withdrawn: true })])
       assert.deepEqual(await windows(), [['red', 0, 0, '0']])
       assert.deepEqual(await drift(), [])
+      const { name } = await rig.pass(minutes(), [worked('w', 0, 0, { id: 'plain' })])
+      assert.equal((await rig.held(name))[0]!.code, 'fact_conflict')
     })
 
     test('is corrected in turn, all in one batch and before what they correct', async () => {
