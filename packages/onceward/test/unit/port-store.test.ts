@@ -53,7 +53,10 @@ test('a library that resolves after it rolled back does not count as a commit', 
 test('a COMMIT that fails is the error of the transaction', async () => {
   const lost = new Error('Connection terminated unexpectedly')
   const store = createPortStore(portThat(ended => ended.then(() => Promise.reject(lost))))
-  await assert.rejects(store.transaction(enrolment, async () => 'done'), error => error === lost)
+  await assert.rejects(
+    store.transaction(enrolment, async () => 'done'),
+    error => error === lost,
+  )
   assert.equal(store.diagnose(lost), 'unavailable')
 })
 
@@ -91,6 +94,9 @@ test('several commands in one text are told from semicolons that end nothing', (
     'select /* ; */ 1',
     'select $1::text; ',
   ]
-  assert.deepEqual(several.filter(text => !severalCommands(text)), [])
+  assert.deepEqual(
+    several.filter(text => !severalCommands(text)),
+    [],
+  )
   assert.deepEqual(one.filter(severalCommands), [])
 })
