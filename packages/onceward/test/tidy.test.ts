@@ -232,7 +232,9 @@ const publicNames: Record<string, string> = {
   '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
     Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget FailureClass HandlerContext ignore jsonCodec Limits
     Log Mode OncewardError Outcome park Part quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
-    SourceDeclaration SourceEvent SqlTransaction stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict`,
+    SourceDeclaration SourceEvent SqlTransaction stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict
+    AggregateTable audit AuditDeclaration Command CommandOptions commandFrom contribution ContributionDeclaration ContributionEffect
+    ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher

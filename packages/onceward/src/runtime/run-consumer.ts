@@ -213,9 +213,6 @@ function running(
     })
   }
   // A source that was declared to end ends the consumer; the others have nothing to wait for then.
-  consumer?.finished.then(
-    () => void drain(),
-    () => {},
-  )
+  consumer?.finished.then(() => drain()).catch(() => {}) // `finished` says what went wrong
   return { consumer, leave, finished, drain }
 }

@@ -30,7 +30,8 @@ function bySqlState(code: string, message: string): StoreTrouble {
   if (code === '55P03') return 'lock wait'
   if (code === '25P02') return 'victim'
   if (code === '57014') return 'statement' // its own time limit: lock waits have 55P03
-  if (code === '25P03' || code === '25006') return 'unavailable' // idle in transaction; read-only, as on a standby
+  // Idle in a transaction, or in one for too long; read-only, as on a standby.
+  if (code === '25P03' || code === '25P04' || code === '25006') return 'unavailable'
   if (code === '42501' || code === '42P01' || code === '42703' || code === '42883') return 'configuration'
   switch (code.slice(0, 2)) {
     case '08': // connection exception; PgBouncer reports most of its own troubles here

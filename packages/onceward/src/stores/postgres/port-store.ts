@@ -6,7 +6,7 @@ import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
 import { PortLoan } from './port-loan.ts'
 import { SqlSession } from './session.ts'
-import { idleMarginMs, proof, type TransactionOptions } from './transaction-options.ts'
+import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
 
 /** One statement, so that it works over either protocol; local to the transaction, so that pools and PgBouncer never see it. */
@@ -30,7 +30,7 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
     batch: (session: StoreSession<Tx>) => Promise<T>,
   ): Promise<T> {
     const { facts, runId } = enrolment
-    const limitMs = facts.handlerTimeoutMs + idleMarginMs
+    const limitMs = serverLimitMs(facts)
     const session = new SqlSession(open, enrolment, shared => new PortLoan(open, log, shared))
     try {
       await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])

@@ -8,7 +8,7 @@ import { SqlLoan } from './loan.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
 import { SqlSession } from './session.ts'
-import { idleMarginMs, proof, type TransactionOptions } from './transaction-options.ts'
+import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
 
 export interface PostgresStoreOptions extends TransactionOptions {
@@ -55,7 +55,7 @@ export function createPooledStore<Tx>(
   const inPipeline = pipelines(pool)
 
   const begin = ({ facts, runId }: Enrolment) => {
-    const limitMs = facts.handlerTimeoutMs + idleMarginMs
+    const limitMs = serverLimitMs(facts)
     return `begin isolation level ${isolation};
       set local lock_timeout = ${lockTimeoutMs};
       set local statement_timeout = ${limitMs};

@@ -1,4 +1,4 @@
-import type { Store } from '../../contracts/store.ts'
+import type { ConsumerFacts, Store } from '../../contracts/store.ts'
 import type { Log } from '../../surroundings.ts'
 
 /** What may be said about the transactions of a PostgreSQL store, whoever opens them. */
@@ -21,7 +21,13 @@ export interface ClosableStore<Tx> extends Store<Tx> {
 }
 
 /** How much longer than a handler the server lets a transaction idle before it ends a frozen process's session. */
-export const idleMarginMs = 5_000
+const idleMarginMs = 5_000
+/** The longest the server takes for a time-out. */
+const limitMaxMs = 2 ** 31 - 1
+
+export function serverLimitMs({ handlerTimeoutMs }: ConsumerFacts): number {
+  return Math.min(handlerTimeoutMs + idleMarginMs, limitMaxMs)
+}
 
 /** Fails in an aborted transaction, in none, and in one that somebody else began: the setting is local to ours. */
 export const proof = `select current_setting('onceward.run')::integer`
