@@ -5,9 +5,9 @@ export type {
   Effects,
   Envelope,
   ExternalRequest,
-  ExternalTarget,
   FailureClass,
   HandlerContext,
+  InlineAnswer,
   Mode,
   Risk,
   SourceDeclaration,
@@ -15,6 +15,20 @@ export type {
 } from './contract/contract.ts'
 export type { DeclaredEffect } from './contract/declared-effect.ts'
 export { type Consumer, defineConsumer } from './contract/define-consumer.ts'
+export type {
+  CallOutcome,
+  CustomTarget,
+  EmailTarget,
+  ExternalTarget,
+  HttpTarget,
+  QueryAnswer,
+  RepeatPolicy,
+  Secret,
+  TargetContext,
+  TargetRequest,
+  WebhookTarget,
+} from './contract/external-target.ts'
+export type { PublishRequest, PublishTarget } from './contract/publish-target.ts'
 export type { SourceCapabilities, StoreCapabilities } from './contracts/capabilities.ts'
 export type { Delivery, DeliveryProperties, Source, SourceEvent, Subscription } from './contracts/source.ts'
 export type { Store, StoreSession, StoreTrouble } from './contracts/store.ts'
@@ -32,6 +46,7 @@ export { ignore, park, quarantine, reject, retryAfter, stale, Verdict } from './
 export { type ErrorCode, OncewardError } from './errors.ts'
 export { bytesCodec, type Codec, jsonCodec } from './message/codec.ts'
 export type { Limits } from './message/limits.ts'
+export { stableId } from './message/stable-id.ts'
 export { realSurroundings } from './runtime/real-surroundings.ts'
 export { type Part, type Running, type RunOptions, runConsumer } from './runtime/run-consumer.ts'
 export type { Clock, Log, Surroundings, Timers } from './surroundings.ts'

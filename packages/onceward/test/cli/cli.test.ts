@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { publishInTransaction } from 'onceward/outbox'
 import { createPool, createPostgresStore, createQueue, migrate, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { createDatabase, skipWithout } from '../services/services.ts'
@@ -67,6 +68,8 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       ['run', 'missing.ts'],
       ['run', 'x.ts', '--mode', 'sideways'],
       ['status', '--nope'],
+      ['relay'],
+      ['relay', '--broker', 'nats'],
     ]) {
       const { code, stderr } = await onceward(args)
       assert.equal(code, 2, args.join(' '))
@@ -186,6 +189,32 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     assert.equal(code, 1)
     assert.match(stderr, /nothing is lost/)
     assert.equal(await depth('cli_halt'), 1)
+  })
+
+  test('relay carries the outbox of producers without a consumer; status shows it and what does not leave', async () => {
+    await publishInTransaction(pool, { broker: 'postgres', queue: 'cli_out' }, [{ id: 'm1', body: 1 }])
+    await publishInTransaction(pool, { broker: 'kafka', topic: 'cli_topic' }, [{ id: 'm2', body: 2 }])
+    await pool.query(
+      `update onceward.outbox set failures = 3, last_error = 'no topic' where broker = 'kafka'`,
+    )
+    const running = start(['relay', '--broker', 'postgres'])
+    await until('the row is in its queue', async () => {
+      const { rows } = await pool.query(`select from onceward.outbox where broker = 'postgres'`)
+      return rows.length === 0
+    })
+    assert.equal(await depth('cli_out'), 1)
+    const status = JSON.parse((await onceward(['status', '--json'])).stdout)
+    const { oldestSeconds, ...waiting } = status.outbox[0]
+    assert.ok(oldestSeconds > 0)
+    const expected = { broker: 'kafka', queue: 'cli_topic', waiting: 1, failing: 1, lastError: 'no topic' }
+    assert.deepEqual(waiting, expected)
+    assert.deepEqual([status.relays[0].broker, status.relays[0].buckets], ['postgres', 32])
+    assert.match((await onceward(['status'])).stdout, /cli_topic .* no topic/)
+    running.child.kill('SIGTERM')
+    assert.equal((await running.ended).code, 0)
+    const missing = await onceward(['relay', '--broker', 'kafka'], { ONCEWARD_KAFKA_BOOTSTRAP: '' })
+    assert.equal(missing.code, 1)
+    assert.match(missing.stderr, /ONCEWARD_KAFKA_BOOTSTRAP/)
   })
 
   test('losses lists what a log no longer had, and accepts one by name and reason, once', async () => {

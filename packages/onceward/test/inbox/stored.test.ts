@@ -64,7 +64,10 @@ describe('stored mode', await skipWithout('postgres'), () => {
     }
     await scene.store('retried', changes, { id: 'once' }, { id: 'bad' }, { id: 'good' })
     const worker = await scene.start('retried', changes, workOnly)
-    await until('only the parked one is held', async () => (await scene.held('retried')).length === 1)
+    await until('only the parked one is held', async () => {
+      const held = await scene.held('retried')
+      return held.length === 1 && held[0]!.state === 'parked'
+    })
     await worker.drain()
     assert.deepEqual((await scene.done('retried')).sort(), ['good', 'once'])
     const [parked] = await scene.held('retried')

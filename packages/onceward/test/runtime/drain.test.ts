@@ -27,7 +27,7 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
     await using world = await openWorld()
     world.gateway.plan('k', 'hold, then charge')
     const running = await world.run({
-      effect: { external: { gateway: { url: world.gateway.url, timeoutMs: 60_000 } } },
+      effect: { external: { gateway: { url: world.gateway.url, allowPrivate: true, timeoutMs: 60_000 } } },
       handle({ message, effects }) {
         world.handled()
         if (message.id !== 'first') return new Promise<undefined>(() => {})

@@ -301,7 +301,10 @@ describe('counting', () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' })
     const handle = ({ effects }: NoteContext) => effects.external('gateway', { key: 'k', body: 1 })
-    await rig.start({ effect: { external: { gateway: { url: 'http://localhost/' } } }, handle }, 'rebuild')
+    await rig.start(
+      { effect: { external: { gateway: { url: 'https://gateway.invalid/' } } }, handle },
+      'rebuild',
+    )
     await rig.world.turn()
     assert.equal(rig.world.counted.get('externalSuppressed mode'), 1)
     assert.equal(rig.store.memory.committed.intents.size, 0)

@@ -11,6 +11,7 @@ import type {
   Intent,
   IntentAnswer,
   Loan,
+  Outgoing,
   StoreSession,
 } from '../../contracts/store.ts'
 import type { SqlClient } from './pool.ts'
@@ -23,6 +24,7 @@ import { finishWork } from './sql/finish-work.ts'
 import { keepMessages } from './sql/keep-messages.ts'
 import { recordIntents } from './sql/record-intents.ts'
 import { takeUpWork } from './sql/take-up-work.ts'
+import { writeOutbox } from './sql/write-outbox.ts'
 
 /** One batch's calls on one client inside one transaction. */
 export class SqlSession<Tx> implements StoreSession<Tx> {
@@ -68,6 +70,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
 
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
     return recordIntents(this.#client, this.#enrolment, intents)
+  }
+
+  publish(messages: readonly Outgoing[]): Promise<void> {
+    return writeOutbox(this.#client, messages)
   }
 
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {

@@ -1,6 +1,8 @@
 import type { WorkClaim, WorkQueue } from '../../contracts/held-work.ts'
 import type { SqlClient, SqlResult } from './pool.ts'
-import { claimWork } from './sql/claim-work.ts'
+import { alongIndex, claimWork } from './sql/claim-work.ts'
+import { oneByOne } from './sql/finish-work.ts'
+import { intArray } from './sql/int-array.ts'
 
 const mine = 'unnest($1::bigint[], $2::integer[]) as mine (id, epoch)'
 
@@ -33,11 +35,11 @@ export function workQueue(client: SqlClient, short: ShortTransaction): WorkQueue
   return {
     claim: (enrolment, request) => claimWork(short, enrolment, request),
     async extend(claims, leaseMs) {
-      const { rows } = await client.query(extend, [...columns(claims), leaseMs])
+      const { rows } = await short({ ...alongIndex, ...oneByOne }, extend, [...columns(claims), leaseMs])
       return rows
     },
     async giveBack(claims) {
-      await client.query(giveBack, columns(claims))
+      await short({ ...alongIndex, ...oneByOne }, giveBack, columns(claims))
     },
     async oldestSeconds({ consumerId }) {
       const { rows } = await client.query(oldest, [consumerId])
@@ -47,5 +49,5 @@ export function workQueue(client: SqlClient, short: ShortTransaction): WorkQueue
 }
 
 function columns(claims: readonly WorkClaim[]): unknown[] {
-  return [claims.map(claim => claim.row), claims.map(claim => claim.epoch)]
+  return [intArray(claims.map(claim => claim.row)), intArray(claims.map(claim => claim.epoch))]
 }

@@ -1,23 +1,22 @@
-import type { SqlPool } from '../../stores/postgres/pool.ts'
-import type { Target } from './target.ts'
+import type { SqlPool } from '../../../stores/postgres/pool.ts'
+import type { Outbound, Target } from '../targets/target.ts'
 
 /** A ledger row this dispatcher holds under a lease; `epoch` fences whoever held it before. */
-export interface ClaimedEffect {
+export interface ClaimedEffect extends Outbound {
   readonly id: string
   readonly epoch: number
+  readonly createdAt: Date
   readonly target: string
-  readonly key: string
-  /** Including this one. */
-  readonly attempts: number
+  /** Attempts a person has forgiven: they no longer count against the target's. */
+  readonly attemptsForgiven: number
   /** An earlier attempt may have taken effect: it timed out, or its dispatcher was never heard of again. */
   readonly doubtful: boolean
   /** The attempts were used up before this claim; none was added. */
   readonly exhausted: boolean
-  /** Age of the intent by the database's clock. */
-  readonly ageMs: number
-  readonly requestDigest: Buffer
-  readonly contentType: string
-  readonly body: Buffer
+  /** Since the first attempt that may have taken effect, by the database's clock. */
+  readonly doubtMs: number
+  /** What the attempt before was answered. */
+  readonly before: { readonly status: number | null; readonly digest: Buffer | null }
 }
 
 export interface FreeTarget {
@@ -34,9 +33,10 @@ const claim = `
   with free (target, slots, attempts_max, lease_ms) as (
     select * from unnest($2::text[], $3::int[], $4::int[], $5::float8[])
   ), due as materialized (
-    select ledger.id, ledger.state, ledger.attempts >= free.attempts_max as exhausted, free.lease_ms
+    select ledger.id, ledger.state in ('in flight', 'unknown') as doubtful, free.lease_ms,
+      ledger.attempts - ledger.attempts_forgiven >= free.attempts_max as exhausted
     from free cross join lateral (
-      select id, state, attempts from onceward.ledger
+      select id, state, attempts, attempts_forgiven from onceward.ledger
       where consumer_name = $1 and target = free.target
         and state in ('pending', 'in flight', 'retryable', 'unknown')
         and due_at <= (select clock_timestamp())
@@ -45,10 +45,12 @@ const claim = `
   )
   update onceward.ledger
   set state = 'in flight', epoch = epoch + 1, attempts = attempts + case when exhausted then 0 else 1 end,
-    due_at = clock_timestamp() + lease_ms * interval '1 millisecond', last_attempt_at = clock_timestamp()
+    due_at = clock_timestamp() + lease_ms * interval '1 millisecond', last_attempt_at = clock_timestamp(),
+    doubt_since = case when doubtful then coalesce(doubt_since, created_at) else clock_timestamp() end
   from due where ledger.id = due.id
-  returning ledger.id, epoch, target, effect_key, attempts, exhausted, due.state in ('in flight', 'unknown') as doubtful,
-    extract(epoch from clock_timestamp() - created_at)::float8 * 1000 as age_ms, request_digest, content_type, body`
+  returning ledger.id, epoch, target, effect_key, attempts, attempts_forgiven, exhausted, doubtful,
+    extract(epoch from clock_timestamp() - doubt_since)::float8 * 1000 as doubt_ms,
+    extract(epoch from last_attempt_at)::float8 * 1000 as claimed_at_ms, response_status, response_digest, created_at, request_digest, content_type, body`
 
 /** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
 const begin = 'begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000'
@@ -104,9 +106,13 @@ function toEffect(row: any): ClaimedEffect {
     target: row.target,
     key: row.effect_key,
     attempts: row.attempts,
+    attemptsForgiven: row.attempts_forgiven,
     doubtful: row.doubtful,
     exhausted: row.exhausted,
-    ageMs: row.age_ms,
+    doubtMs: row.doubt_ms,
+    before: { status: row.response_status, digest: row.response_digest },
+    createdAt: row.created_at,
+    claimedAtMs: row.claimed_at_ms,
     requestDigest: row.request_digest,
     contentType: row.content_type,
     body: row.body,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createDispatcher, type Dispatcher } from '../../src/effects/external/dispatcher.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
-import { skipWithout } from '../services/services.ts'
-import { Gateway } from './gateway.ts'
-import { type Child, openScene, type Scene, startChild, until } from './scene.ts'
+import { createDispatcher, type Dispatcher } from '../../../src/effects/external/dispatcher.ts'
+import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
+import { skipWithout } from '../../services/services.ts'
+import { Gateway } from '../gateway.ts'
+import { type Child, openScene, type Scene, startChild, until } from '../scene.ts'
 
 const patient = { timeoutMs: 15_000, leaseMs: 20_000 }
 const lease = { timeoutMs: 2_000, leaseMs: 3_000 }
@@ -29,7 +29,7 @@ describe('a dispatcher that dies or freezes', await skipWithout('postgres'), () 
   const optionsFor = (consumerName: string, attemptsMax = 8, { timeoutMs, leaseMs } = lease) => ({
     consumerName,
     leaseMs,
-    targets: { gateway: { url: gateway.url, timeoutMs, retryDelayMs: 1, attemptsMax } },
+    targets: { gateway: { url: gateway.url, allowPrivate: true, timeoutMs, retryDelayMs: 1, attemptsMax } },
   })
 
   const startHere = async (consumerName: string, attemptsMax?: number, times?: typeof lease) => {

@@ -1,16 +1,17 @@
-import type { SqlPool } from '../../stores/postgres/pool.ts'
-import type { CallResult } from './judge-answer.ts'
+import type { SqlPool } from '../../../stores/postgres/pool.ts'
+import type { DecidedState } from '../decide-result.ts'
 
 export interface EffectResult {
   readonly id: string
   readonly epoch: number
-  readonly state: CallResult
+  readonly state: DecidedState
   /** Calls that may have been made so far. */
   readonly attempts: number
   readonly delayMs: number | null
   readonly status: number | null
   readonly digest: Buffer | null
   readonly note: string | null
+  readonly excerpt: string | null
 }
 
 /**
@@ -22,9 +23,10 @@ const record = `
   set state = result.state::onceward.effect_state, attempts = result.attempts,
     due_at = coalesce(clock_timestamp() + result.delay_ms * interval '1 millisecond', 'infinity'),
     completed_at = case when result.state = 'completed' then coalesce(completed_at, clock_timestamp()) end,
-    response_status = result.status, response_digest = result.digest, last_error = result.note
-  from unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::int[], $6::bytea[], $7::text[], $8::int[])
-    as result (id, epoch, state, delay_ms, status, digest, note, attempts)
+    response_status = result.status, response_digest = result.digest, last_error = result.note,
+    response_excerpt = result.excerpt
+  from unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::int[], $6::bytea[], $7::text[], $8::int[], $9::text[])
+    as result (id, epoch, state, delay_ms, status, digest, note, attempts, excerpt)
   where ledger.id = result.id and ledger.epoch = result.epoch
   returning ledger.id, ledger.epoch`
 
@@ -42,6 +44,7 @@ export async function recordResults(
     results.map(result => result.digest),
     results.map(result => result.note),
     results.map(result => result.attempts),
+    results.map(result => result.excerpt),
   ])
   const ours = new Set(rows.map(row => `${row.id}@${row.epoch}`))
   return results.map(({ id, epoch }) => ours.has(`${id}@${epoch}`))
