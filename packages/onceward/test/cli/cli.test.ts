@@ -165,7 +165,9 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
   test('relay carries the outbox of producers without a consumer; status shows it and what does not leave', async () => {
     await publishInTransaction(pool, { broker: 'postgres', queue: 'cli_out' }, [{ id: 'm1', body: 1 }])
     await publishInTransaction(pool, { broker: 'kafka', topic: 'cli_topic' }, [{ id: 'm2', body: 2 }])
-    await pool.query(`update onceward.outbox set failures = 3, last_error = 'no topic' where broker = 'kafka'`)
+    await pool.query(
+      `update onceward.outbox set failures = 3, last_error = 'no topic' where broker = 'kafka'`,
+    )
     const running = start(['relay', '--broker', 'postgres'])
     await until('the row is in its queue', async () => {
       const { rows } = await pool.query(`select from onceward.outbox where broker = 'postgres'`)
