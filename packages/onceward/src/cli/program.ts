@@ -1,6 +1,7 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { demoCommand } from './commands/demo.ts'
+import { inboxCommand } from './commands/inbox.ts'
 import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { runCommand } from './commands/run.ts'
@@ -22,7 +23,14 @@ Environment:
   ONCEWARD_KAFKA_BOOTSTRAP      Kafka, for contracts that read from it: host:port,host:port
   ONCEWARD_ENVIRONMENT          refuse to touch the database of another environment`,
     )
-  for (const command of [migrateCommand(), runCommand(), statusCommand(), lossesCommand(), demoCommand()]) {
+  for (const command of [
+    migrateCommand(),
+    runCommand(),
+    statusCommand(),
+    inboxCommand(),
+    lossesCommand(),
+    demoCommand(),
+  ]) {
     program.addCommand(command)
     for (const one of [command, ...command.commands]) {
       one.exitOverride(refuse).configureOutput({ writeErr: () => {} })
