@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createPlainServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -103,6 +103,27 @@ describe('where calls may go', () => {
     })
     const answer = await send({}, body, never)
     assert.deepEqual([answer.kind, seen], ['not reached', []])
+  })
+
+  it('a target that switches protocols has ended the call, as lost', async () => {
+    const server = createPlainServer(socket => {
+      socket.on('error', () => {})
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
+      )
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    after(() => server.close())
+    const send = openHttp({
+      url: new URL(`http://localhost:${(server.address() as AddressInfo).port}/`),
+      method: 'POST',
+      replayedHeader: 'x',
+      allowPrivate: true,
+      keepConnections: true,
+      connectionsMax: 1,
+    })
+    const answer = await send({}, body, never)
+    assert.equal(answer.kind, 'lost')
   })
 
   const refusals: [string, ExternalTarget, RegExp][] = [

@@ -67,6 +67,11 @@ export function openHttp(endpoint: HttpEndpoint): SendHttp {
         request.end(body)
       })
       request.on('response', response => readReply(response, replayedHeader, finish))
+      // Without a listener Node hangs up in silence, and the call would never end. Any other protocol is no answer.
+      request.on('upgrade', (_response, socket) => {
+        socket.destroy()
+        finish({ kind: 'lost', error: 'the target wants to switch protocols, which nobody asked for' })
+      })
       request.on('error', error =>
         finish({ kind: sent ? 'lost' : 'not reached', error: errorText(error, 500) }),
       )
