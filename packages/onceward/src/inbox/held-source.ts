@@ -68,15 +68,22 @@ export class HeldSource implements Source, Subscription {
   }
 
   async receive(max: number): Promise<readonly Delivery[]> {
+    const { clock } = this.#options.world
+    // What was freed, or committed late, lies behind the place where we look on.
+    if (clock.nowMs() - this.#lookedBackMs > lookBackMs) this.#after = null
+    let whole = this.#after === null
     while (!this.#closed) {
-      this.#kicked = false
-      const fromStart = this.#goBackNowAndThen()
+      if (this.#after === null) this.#kicked = false
       const rows = await this.#claim(max)
       if (rows.length > 0) {
+        if (whole) this.#lookedBackMs = clock.nowMs()
         this.#delayMs = pollMinMs
         return rows.map(deliver)
       }
-      if (fromStart && this.#after === null) await this.#pause()
+      // However far what is held up reaches: only at the end is it known that there is nothing else.
+      if (this.#after !== null) continue
+      if (whole) await this.#pause()
+      whole = true
     }
     return []
   }
@@ -110,14 +117,6 @@ export class HeldSource implements Source, Subscription {
     if (claims.length > 0) await this.#options.store.work!.giveBack(claims).catch(() => {})
   }
 
-  /** What was freed, or committed late, lies behind the place where we look on. */
-  #goBackNowAndThen(): boolean {
-    const { clock } = this.#options.world
-    if (clock.nowMs() - this.#lookedBackMs > lookBackMs) this.#after = null
-    if (this.#after === null) this.#lookedBackMs = clock.nowMs()
-    return this.#after === null
-  }
-
   async #claim(max: number): Promise<readonly WorkRow[]> {
     const { store, world, leaseMs, ordered, consumerName } = this.#options
     try {
@@ -137,6 +136,7 @@ export class HeldSource implements Source, Subscription {
       const trouble = store.diagnose(error)
       if (trouble === 'configuration' || trouble === 'statement') throw error
       world.log.warn('store away, no work taken', { consumer: consumerName, error: errorText(error) })
+      this.#after = null
       this.#delayMs = awayMs
       return []
     }
