@@ -3,11 +3,14 @@ import type { Delivery } from '../contracts/source.ts'
 import { OncewardError } from '../errors.ts'
 
 interface Watch {
-  readonly rows: readonly string[]
+  readonly claims: readonly WorkClaim[]
   readonly onLost: (error: Error) => void
 }
 
-/** What one worker process has claimed and not finished, and who wants to know when a claim is lost. */
+/**
+ * What one worker process has claimed and not finished, and who wants to know when a claim is lost. A process may lose a row and be the one
+ * that takes it next: what is said of the earlier claim is not said of the later.
+ */
 export class ClaimedWork {
   readonly #claims = new Map<string, WorkClaim>()
   readonly #watches = new Set<Watch>()
@@ -22,11 +25,11 @@ export class ClaimedWork {
   }
 
   has({ held }: Delivery): boolean {
-    return this.#claims.get(held!.row)?.epoch === held!.epoch
+    return this.#isOurs(held!)
   }
 
-  forget(rows: readonly string[]): void {
-    for (const row of rows) this.#claims.delete(row)
+  forget(claims: readonly WorkClaim[]): void {
+    for (const claim of claims) if (this.#isOurs(claim)) this.#claims.delete(claim.row)
   }
 
   /**
@@ -34,36 +37,42 @@ export class ClaimedWork {
    * second look it is lost. Answers how many are.
    */
   notOurs(claims: readonly LostClaim[]): number {
-    const lost = claims.filter(({ row, taken }) => this.#claims.has(row) && (taken || this.#gone.has(row)))
-    this.#gone = new Set(claims.filter(({ taken }) => !taken).map(({ row }) => row))
-    this.lose(lost.map(({ row }) => row))
+    const lost = claims.filter(claim => this.#isOurs(claim) && (claim.taken || this.#gone.has(nameOf(claim))))
+    this.#gone = new Set(claims.filter(({ taken }) => !taken).map(nameOf))
+    this.lose(lost)
     return lost.length
   }
 
-  lose(rows: readonly string[]): void {
-    if (rows.length === 0) return
-    this.forget(rows)
-    const gone = new Set(rows)
+  lose(claims: readonly WorkClaim[]): void {
+    if (claims.length === 0) return
+    this.forget(claims)
+    const gone = new Set(claims.map(nameOf))
     for (const watch of this.#watches) {
-      const touched = watch.rows.filter(row => gone.has(row))
+      const touched = watch.claims.filter(claim => gone.has(nameOf(claim)))
       if (touched.length > 0) this.#tell(watch, touched)
     }
   }
 
   watch(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void {
-    const watch: Watch = { rows: deliveries.map(({ held }) => held!.row), onLost }
+    const watch: Watch = { claims: deliveries.map(({ held }) => held!), onLost }
     this.#watches.add(watch)
     return () => void this.#watches.delete(watch)
   }
 
-  #tell(watch: Watch, rows: readonly string[]): void {
+  #isOurs({ row, epoch }: WorkClaim): boolean {
+    return this.#claims.get(row)?.epoch === epoch
+  }
+
+  #tell(watch: Watch, claims: readonly WorkClaim[]): void {
     this.#watches.delete(watch)
     watch.onLost(
       new OncewardError(
         'claim_lost',
-        `The lease of ${rows.length} stored message${rows.length === 1 ? '' : 's'} ran out while a handler was at work. Nothing was committed; another worker has them.`,
-        { details: { rows } },
+        `The lease of ${claims.length} stored message${claims.length === 1 ? '' : 's'} ran out while a handler was at work. Nothing was committed; another worker has them.`,
+        { details: { rows: claims.map(({ row }) => row) } },
       ),
     )
   }
 }
+
+const nameOf = ({ row, epoch }: WorkClaim) => `${row}@${epoch}`

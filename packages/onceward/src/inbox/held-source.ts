@@ -89,7 +89,7 @@ export class HeldSource implements Source, Subscription {
   }
 
   async settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }> {
-    this.#work.forget(deliveries.map(({ held }) => held!.row))
+    this.#work.forget(deliveries.map(({ held }) => held!))
     return { missed: 0 }
   }
 
@@ -101,9 +101,9 @@ export class HeldSource implements Source, Subscription {
     return this.#work.watch(deliveries, onLost)
   }
 
-  dropClaims(rows: readonly string[]): void {
-    this.#lost(rows.length)
-    this.#work.lose(rows)
+  dropClaims(deliveries: readonly Delivery[]): void {
+    this.#lost(deliveries.length)
+    this.#work.lose(deliveries.map(({ held }) => held!))
   }
 
   async close(): Promise<void> {

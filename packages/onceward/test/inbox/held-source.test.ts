@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createTestSurroundings } from 'onceward/testing'
-import type { ClaimedWork, WorkRow } from '../../src/contracts/held-work.ts'
+import type { ClaimedWork, LostClaim, WorkRow } from '../../src/contracts/held-work.ts'
 import type { Enrolment, Store } from '../../src/contracts/store.ts'
 import { HeldSource } from '../../src/inbox/held-source.ts'
 
@@ -25,7 +25,7 @@ const row = (id: string, epoch: number): WorkRow => ({
 async function openSource(claim: (asked: number, after: string | null) => Promise<ClaimedWork>) {
   const world = createTestSurroundings()
   let asked = 0
-  const extended = Promise.withResolvers<readonly { row: string; taken: boolean }[]>()
+  const extended = Promise.withResolvers<readonly LostClaim[]>()
   const store = {
     diagnose: () => 'unavailable',
     work: {
@@ -75,6 +75,21 @@ describe('the source of held work', () => {
     void source.receive(10)
     await world.turn()
     assert.equal(asked(), 2)
+    await source.close()
+  })
+
+  it('what is said of a claim it lost is not said of the next one it has of the same row', async () => {
+    const { source, world, extended } = await openSource(async n => ({ ...none, rows: [row('1', n)] }))
+    const [first] = await source.receive(1)
+    await world.advance(10_001)
+    const [second] = await source.receive(1)
+    let told = 0
+    source.watchClaims([second!], () => void told++)
+    extended.resolve([{ row: '1', epoch: 1, taken: true }])
+    await world.turn()
+    source.dropClaims([first!])
+    await source.settle([first!])
+    assert.deepEqual([source.isLive(first!), source.isLive(second!), told], [false, true, 0])
     await source.close()
   })
 })

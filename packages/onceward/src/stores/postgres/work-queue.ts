@@ -13,7 +13,7 @@ const extend = `
   extended as (
     update onceward.held h set lease_until = clock_timestamp() + $3::float8 * interval '1 millisecond'
     from still where h.id = still.id)
-  select mine.id::text as row, exists (select from onceward.held h where h.id = mine.id) as taken from ${mine}
+  select mine.id::text as row, mine.epoch, exists (select from onceward.held h where h.id = mine.id) as taken from ${mine}
   where not exists (select from onceward.held h where h.id = mine.id and h.epoch = mine.epoch)`
 
 const giveBack = `
