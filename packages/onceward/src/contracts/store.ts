@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
-import type { HeldSession, WorkQueue } from './held-work.ts'
+import type { HeldSession, WorkClaim, WorkQueue } from './held-work.ts'
 import type { Loss, Ownership, Position, Progress } from './source.ts'
 
 /**
@@ -235,8 +235,11 @@ export type HeldState = 'stored' | 'waiting' | 'parked' | 'dead' | 'quarantined'
 
 export interface HeldRecord {
   readonly state: HeldState
-  /** The row it had until now: its place in the order of its key. Null for what was not held. */
-  readonly row: string | null
+  /**
+   * The row it had until now: its place in the order of its key. And the claim that ends with this, whose epoch it keeps, so that no later
+   * claim is taken for an earlier one. Null for what was not held.
+   */
+  readonly was: WorkClaim | null
   readonly reason: string
   readonly failureClass: string
   readonly code: string

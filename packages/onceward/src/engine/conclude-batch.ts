@@ -206,7 +206,7 @@ function heldRecord<M, Tx>(
   const envelope = received.readable ? received.envelope : null
   return {
     state: status,
-    row: delivery.held?.row ?? null,
+    was: delivery.held ?? null,
     reason: storableText(decision.reason, 2_000) ?? '',
     failureClass: decision.failureClass,
     code: storableText(decision.code, 100) ?? '',

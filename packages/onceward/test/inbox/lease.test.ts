@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { park } from 'onceward'
 import { until } from 'onceward/testing'
+import { releaseHeld } from '../../src/observe/inbox.ts'
 import { skipWithout } from '../services/services.ts'
-import { type JobContext, Scene, write } from './scene.ts'
+import { type HeldRow, type JobContext, Scene, write } from './scene.ts'
 
 const workOnly = { parts: ['worker'] as const }
 
@@ -141,5 +143,25 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     await until('the first has done its own', async () => (await scene.held('clocks')).length === 0)
     await Promise.all([first, ...rivals].map(worker => worker.drain()))
     assert.deepEqual([calls, await scene.done('clocks')], [1, ['b', 'a']])
+  })
+
+  it("a claim from before the message was parked and released is nobody's again", async () => {
+    const again = Promise.withResolvers<void>()
+    let calls = 0
+    const changes = {
+      handle: async ({ signal }: JobContext) => {
+        if (calls++ === 0) return park('for people')
+        again.resolve()
+        await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
+      },
+    }
+    await scene.store('reborn', changes, { id: 'a' })
+    const worker = await scene.start('reborn', changes, workOnly)
+    await until('it is parked', async () => (await scene.held('reborn'))[0]?.state === 'parked')
+    const [{ id, epoch }] = (await scene.held('reborn')) as [HeldRow]
+    await releaseHeld(scene.pool, { id, consumer: 'reborn', by: 'somebody', because: 'mended' })
+    await again.promise
+    assert.deepEqual([epoch, (await scene.held('reborn'))[0]!.epoch], [1, 2])
+    await scene.leave(worker)
   })
 })

@@ -12,6 +12,7 @@ const enrolment = {
 
 const held = {
   state: 'dead',
+  was: null,
   reason: 'refused',
   failureClass: 'validation',
   code: 'x',

@@ -3,11 +3,11 @@ import type { SqlClient } from '../pool.ts'
 import { writeOutbox } from './write-outbox.ts'
 
 const insertHeld = (placed: boolean) => `
-  insert into onceward.held (${placed ? 'id, ' : ''}consumer_id, run_id, state, message_id, digest, reason, failure_class, code, error,
+  insert into onceward.held (${placed ? 'id, epoch, ' : ''}consumer_id, run_id, state, message_id, digest, reason, failure_class, code, error,
     attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
     delivery_count, headers, properties, body, version, due_at)
   ${placed ? 'overriding system value' : ''}
-  values (${placed ? '$25, ' : ''}$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+  values (${placed ? '$25, $26, ' : ''}$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
     clock_timestamp() + $24::double precision * interval '1 millisecond')
   on conflict (consumer_id, message_id, digest) where state in ('parked', 'dead', 'quarantined') do update
     set seen = held.seen + 1, last_at = clock_timestamp()
@@ -31,9 +31,9 @@ export async function holdMessages(
     if (held === null) continue
     const values = heldValues(enrolment, id, digest, held)
     const { rows } =
-      held.row === null
+      held.was === null
         ? await client.query(inserts.anew, values)
-        : await client.query(inserts.placed, [...values, held.row])
+        : await client.query(inserts.placed, [...values, held.was.row, held.was.epoch])
     if (held.orderKey !== null && held.state === 'parked')
       await client.query(block, [enrolment.consumerId, held.orderKey])
     const to = enrolment.facts.deadLetterTo
