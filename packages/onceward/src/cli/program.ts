@@ -1,6 +1,9 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
+import { contractCommand } from './commands/contract.ts'
 import { demoCommand } from './commands/demo.ts'
+import { inboxCommand } from './commands/inbox.ts'
+import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { relayCommand } from './commands/relay.ts'
@@ -28,7 +31,10 @@ Environment:
     runCommand(),
     relayCommand(),
     statusCommand(),
+    inboxCommand(),
     lossesCommand(),
+    ledgerCommand(),
+    contractCommand(),
     demoCommand(),
   ]) {
     program.addCommand(command)

@@ -5,6 +5,7 @@ import type { Codec } from '../message/codec.ts'
 import type { Limits } from '../message/limits.ts'
 import type { Log } from '../surroundings.ts'
 import type { DeclaredEffect } from './declared-effect.ts'
+import type { ExternalTarget } from './external-target.ts'
 import type { PublishRequest, PublishTarget } from './publish-target.ts'
 
 /**
@@ -37,6 +38,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   effect?: EffectSection<M>
   failure?: FailureSection
   batch?: BatchSection
+  /** When the work is done. Default in the transaction that takes the delivery. */
+  inbox?: InboxSection
   /** *Later.* How history may be read again. */
   replay?: Record<string, unknown>
   /** *Later.* How long markers are kept. */
@@ -117,26 +120,6 @@ export interface EffectSection<M = unknown> {
   publish?: Record<string, PublishTarget>
 }
 
-/** An HTTP endpoint that honours an idempotency key. */
-export interface ExternalTarget {
-  url: string
-  /** Default POST. */
-  method?: 'POST' | 'PUT' | 'PATCH'
-  /** Sent with every call. Secrets belong in the environment, not in the file. */
-  headers?: Record<string, string>
-  /** Default `Idempotency-Key`. */
-  keyHeader?: string
-  /** Default 10 s. After it the result is unknown, not failed. */
-  timeoutMs?: number
-  /** Default 8. Then the row waits for people: `failed`, or `unknown` when the last result was unknown. */
-  attemptsMax?: number
-  /** First retry delay, doubled each time up to `retryDelayMaxMs`, full jitter. Defaults 500 ms, 60 s. */
-  retryDelayMs?: number
-  retryDelayMaxMs?: number
-  /** Calls in flight from one dispatcher. Default 16. */
-  concurrencyMax?: number
-}
-
 export type FailureClass =
   | 'transient'
   | 'overload'
@@ -178,6 +161,18 @@ export interface BatchSection {
   handlerTimeoutMs?: number
 }
 
+export interface InboxSection {
+  /**
+   * Default `transactional`: the broker is the retry queue, and effect and marker commit before it is told. `stored`: the message is
+   * stored, the broker told, and workers of any process take it up later, under a lease. For work that is slow or must not wait at the broker.
+   */
+  mode?: 'transactional' | 'stored'
+  /** How long a silent worker keeps what it took. Default 30 s; extended every third of it while the worker lives. */
+  leaseMs?: number
+  /** Batches one process works on at a time, each in a transaction of its own. Default 2; slow work needs more. */
+  workers?: number
+}
+
 /** What a handler may do to the database inside the batch's transaction. */
 export interface SqlTransaction {
   query<Row = Record<string, unknown>>(
@@ -193,6 +188,8 @@ export interface HandlerContext<M, Tx> {
   readonly envelope: Envelope
   readonly tx: Tx
   readonly effects: Effects
+  /** Held work that waited for its turn: whether it came in time. Null for everything else. */
+  readonly waited: 'released' | 'too late' | null
   readonly mode: Mode
   /** Aborted when the handler has run too long or the consumer stops at once. */
   readonly signal: AbortSignal
@@ -211,6 +208,8 @@ export interface BatchItem<M> {
   readonly message: M
   readonly envelope: Envelope
   readonly effects: Effects
+  /** It waited for its turn, which came or did not; null for what waited for nobody. */
+  readonly waited: 'released' | 'too late' | null
 }
 
 export type Handler<M, Tx> = (context: HandlerContext<M, Tx>) => Promise<Verdict | void> | Verdict | void
@@ -224,6 +223,17 @@ export interface Effects {
   external(target: string, request: ExternalRequest): void
   /** Writes a message into the outbox in the batch's transaction; a relay publishes it after the commit, at least once under one id. */
   publish(target: string, request: PublishRequest): void
+  /**
+   * Calls now, inside the transaction, for fast targets with policy `keyed`. It holds the transaction and its locks for as long as the call
+   * takes, nothing is recorded, and a batch that rolls back calls again with the same key. Null in modes that suppress calls.
+   */
+  call(target: string, request: ExternalRequest): Promise<InlineAnswer | null>
+}
+
+/** A complete answer of the target: 2xx. Anything else is thrown and goes through the failure policy. */
+export interface InlineAnswer {
+  readonly status: number
+  readonly body: Uint8Array
 }
 
 export interface ExternalRequest {

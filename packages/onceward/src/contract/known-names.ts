@@ -1,3 +1,18 @@
+/** What every kind of external target has. */
+const traits = [
+  'policy',
+  'query',
+  'queryDelayMs',
+  'keyLifetimeMs',
+  'timeoutMs',
+  'attemptsMax',
+  'retryDelayMs',
+  'retryDelayMaxMs',
+  'concurrencyMax',
+  'ratePerSecondMax',
+  'breaker',
+]
+
 /** The keys of every section, and the words that may stand where a contract chooses. */
 export const sections = {
   contract: [
@@ -15,6 +30,7 @@ export const sections = {
     'effect',
     'failure',
     'batch',
+    'inbox',
     'replay',
     'retention',
     'objectives',
@@ -42,6 +58,7 @@ export const sections = {
   failure: ['attemptsMax', 'delayMs', 'delayMaxMs', 'mode', 'classes', 'exhausted', 'deadLetter'],
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
+  inbox: ['mode', 'leaseMs', 'workers'],
   'message.limits': [
     'bytesMax',
     'depthMax',
@@ -51,17 +68,31 @@ export const sections = {
     'decompressedBytesMax',
   ],
   publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey'],
-  target: [
+  'http target': [
+    ...traits,
+    'kind',
     'url',
     'method',
     'headers',
     'keyHeader',
-    'timeoutMs',
-    'attemptsMax',
-    'retryDelayMs',
-    'retryDelayMaxMs',
-    'concurrencyMax',
+    'replayedHeader',
+    'allowPrivate',
+    'ports',
   ],
+  'webhook target': [...traits, 'kind', 'url', 'headers', 'secrets', 'allowPrivate', 'ports'],
+  'email target': [
+    ...traits,
+    'kind',
+    'host',
+    'port',
+    'tls',
+    'credentials',
+    'from',
+    'messageIdDomain',
+    'allowPrivate',
+  ],
+  'custom target': [...traits, 'kind', 'call'],
+  breaker: ['failuresMax', 'pauseMs'],
 }
 export const properties = [
   'messageId',

@@ -36,7 +36,7 @@ async function runDue<M, Tx>(
 ): Promise<void> {
   const began = spine.world.clock.nowMs()
   const requested: Requested<M> = { intents: [], messages: [] }
-  const deadline = handlerDeadline(spine)
+  const deadline = handlerDeadline(due, spine)
   try {
     if (spine.consumer.handleBatch === undefined)
       await runEach(due, facts, requested, session, spine, deadline)

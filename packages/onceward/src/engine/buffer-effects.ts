@@ -1,4 +1,4 @@
-import type { Effects, ExternalRequest } from '../contract/contract.ts'
+import type { Effects, ExternalRequest, InlineAnswer } from '../contract/contract.ts'
 import type { Intent, StoreSession } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 import { bytesDigest } from '../message/digest.ts'
@@ -20,6 +20,9 @@ interface RequestedIntent<M> {
   readonly received: ReadableMessage<M>
   readonly intent: Intent
 }
+
+/** One call to a target inside a handler. Throws what the failure policy is to judge. */
+export type InlineCall = (intent: Intent, signal: AbortSignal) => Promise<InlineAnswer>
 
 /** The `effects` a handler gets, closed when its call is over. */
 export interface ClosableEffects extends Effects {
@@ -48,6 +51,17 @@ export function bufferEffects<M, Tx>(
       makeOutgoing ??= outgoingMaker(received, spine)
       requested.messages.push({ received, outgoing: makeOutgoing(target, request) })
     },
+    async call(target, request) {
+      if (!open) throw lateEffect(target, spine)
+      if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
+      const intent = intentOf(received.id, target, request)
+      if (spine.mode !== 'live') {
+        spine.world.metrics.externalSuppressed(spine.consumer.name, 'mode', 1)
+        return null
+      }
+      if (spine.callInline === undefined) throw noInlineCalls(target)
+      return spine.callInline(intent, spine.signal)
+    },
   }
 }
 
@@ -67,6 +81,13 @@ function unknownTarget<M, Tx>(target: string, { consumer }: Spine<M, Tx>): Oncew
   return new OncewardError(
     'effect_unknown_target',
     `The handler asked for external target "${target}", but the contract declares ${known}. Add effect.external.${target} to the contract. Nothing was committed.`,
+  )
+}
+
+function noInlineCalls(target: string): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `The handler calls external target "${target}" in line, but this process was started without a way to call. Start it with runConsumer, or pass callInline. Nothing was committed.`,
   )
 }
 

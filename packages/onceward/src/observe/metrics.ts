@@ -1,4 +1,9 @@
-import { type BatchObservableResult, type Meter, metrics as openTelemetry } from '@opentelemetry/api'
+import {
+  type BatchObservableResult,
+  type Meter,
+  type ObservableResult,
+  metrics as openTelemetry,
+} from '@opentelemetry/api'
 import type { PartitionLag } from '../contracts/source.ts'
 
 /** The instruments of a consumer, one set for all consumers of a process. Names follow seed and semantic conventions. */
@@ -16,6 +21,11 @@ export interface Metrics {
   /** As `watchLag`, for the part of the outbox that goes to one broker. */
   watchOutbox(broker: string, read: () => OutboxLag): () => void
   externalCall(target: string, result: string): void
+  /** Work taken from workers that let their lease run out; work lost to others in the same way. */
+  claimsExpired(consumer: string, count: number): void
+  claimsLost(consumer: string, count: number): void
+  /** Age in seconds of the oldest held work that is not done, asked whenever the metrics are collected, until the result is called. */
+  watchFreshness(consumer: string, read: () => number | null): () => void
   /** Asks `read` whenever the metrics are collected, until the result is called. */
   watchLag(consumer: string, read: () => readonly PartitionLag[]): () => void
 }
@@ -48,6 +58,12 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
   const suppressed = count('external.suppressed', 'External effects not requested again')
   const calls = count('external.calls', 'Calls to external targets by result')
 
+  const expired = count('consumer.claims.expired', 'Held work taken over because its lease ran out')
+  const lost = count('consumer.claims.lost', 'Held work lost to another worker because the lease ran out')
+  const oldest = meter.createObservableGauge('consumer.held.oldest', {
+    description: 'Age of the oldest held work that is not done',
+    unit: 's',
+  })
   const unpublished = count('publish.suppressed', 'Messages not published because of the mode')
   const published = count('outbox.published', 'Messages a broker has confirmed')
   const publishFailures = count('outbox.publish.failures', 'Messages a broker did not take, by error code')
@@ -95,6 +111,13 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
       return () => meter.removeBatchObservableCallback(observe, [outboxOldest, outboxFailing])
     },
     externalCall: (target, result) => calls.add(1, { target, result }),
+    claimsExpired: (consumer, n) => expired.add(n, { consumer }),
+    claimsLost: (consumer, n) => lost.add(n, { consumer }),
+    watchFreshness(consumer, read) {
+      const observe = (result: ObservableResult) => result.observe(read() ?? 0, { consumer })
+      oldest.addCallback(observe)
+      return () => oldest.removeCallback(observe)
+    },
     watchLag(consumer, read) {
       const observe = (result: BatchObservableResult) => {
         for (const { partition, behind, oldestMs } of read()) {

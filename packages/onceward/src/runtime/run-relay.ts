@@ -21,7 +21,7 @@ export interface RunRelayOptions extends PublisherAddresses {
   readonly world?: Surroundings
 }
 
-export type RunningRelay = Omit<Running, 'consumer'>
+export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
 
 /** A relay without a consumer, for producers that write into the outbox. Rejects with one clear error, having started nothing. */
 export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> {
@@ -35,7 +35,7 @@ export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> 
     for (const broker of new Set(brokers))
       carriers.push(await openRelay(broker, { ...options, pool, world, instance }))
     for (const carrier of carriers) await carrier.start()
-    return running(null, carriers, pool, world)
+    return running(null, null, carriers, pool, world)
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))

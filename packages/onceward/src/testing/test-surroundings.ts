@@ -126,6 +126,9 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     publishFailed: (broker, code) => add(`publishFailed ${broker} ${code}`, 1),
     watchOutbox: () => () => {},
     externalCall: (target, result) => add(`externalCall ${target} ${result}`, 1),
+    claimsExpired: (_consumer, n) => add('claimsExpired', n),
+    claimsLost: (_consumer, n) => add('claimsLost', n),
+    watchFreshness: () => () => {},
     watchLag: () => () => {},
   }
 }

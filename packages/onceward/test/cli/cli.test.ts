@@ -78,6 +78,35 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
     }
   })
 
+  test('contract --mermaid draws the state machine a file declares, and starts nothing', async () => {
+    const drawn = file(
+      'workflow.ts',
+      `import { defineConsumer, transition } from 'onceward/index.ts'
+import { postgresQueue } from 'onceward/postgres.ts'
+export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests', risk: 'regulatory', source: postgresQueue('w'),
+  identity: { id: m => m.id }, effect: { apply: transition({
+    machine: { initial: 'open', states: ['open', 'closed'], events: { Opened: { from: null, to: 'open' }, 'Closed "well"': { from: 'open', to: 'closed' } } },
+    aggregate: { table: 'w', key: 'id', state: 'state' }, facts: 'w_fact', aggregateId: m => m.id, transitionId: m => m.id,
+    event: () => 'Opened', actor: () => null, reason: () => null }) } })`,
+    )
+    const nowhere = { ONCEWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
+    const { code, stdout } = await onceward(['contract', drawn, '--mermaid'], nowhere)
+    assert.equal(code, 0)
+    assert.equal(
+      stdout,
+      `stateDiagram-v2
+  state "open" as s0
+  state "closed" as s1
+  [*] --> s0 : Opened
+  s0 --> s1 : Closed  well
+  s1 --> [*]
+`,
+    )
+    const undrawable = await onceward(['contract', consumer('return', 'no_machine'), '--mermaid'], nowhere)
+    assert.equal(undrawable.code, 2)
+    assert.match(undrawable.stderr, /declares no state machine/)
+  })
+
   test('an unreachable database is one error, as JSON when asked', async () => {
     const { code, stdout, stderr } = await onceward(['migrate', '--json'], {
       ONCEWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
@@ -226,6 +255,11 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       const { code, stderr } = await accept(...flags)
       assert.equal(code, 2, stderr)
     }
+    await store.takePartitions(enrolment, ['t/0'])
+    const stale = await accept('--consumer', 'cli_log', '--because', 'rebuilt from the archive')
+    assert.equal(stale.code, 2, 'the consumer may have read on since')
+    assert.match(stale.stderr, /declares the loss anew/)
+    await store.declareLoss(enrolment, loss)
     assert.equal((await accept('--consumer', 'cli_log', '--because', 'rebuilt from the archive')).code, 0)
     assert.equal((await accept('--consumer', 'cli_log', '--because', 'again')).code, 2)
     const [again] = await store.takePartitions(enrolment, ['t/0'])

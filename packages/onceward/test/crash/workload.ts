@@ -1,4 +1,10 @@
-import type { ConsumerContract, PublishTarget, SourceDeclaration, SqlTransaction } from 'onceward'
+import type {
+  ConsumerContract,
+  PublishTarget,
+  QueryAnswer,
+  SourceDeclaration,
+  SqlTransaction,
+} from 'onceward'
 import { reject, stableId } from 'onceward'
 
 /** A small mixed workload that passes through every window: effects, intents, duplicates, conflicts, dead letters, parking. */
@@ -11,14 +17,18 @@ export interface WorkMessage {
 export const consumerName = 'crash_work'
 export const attemptsMax = 2
 
-/** What remembers and where the position is kept; on queues only the first. */
-export type Memory = 'after effect' | 'with effect' | 'checkpoint'
+/** What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. */
+export type Memory = 'after effect' | 'stored' | 'with effect' | 'checkpoint'
 
 const memories = {
   'after effect': {},
+  stored: { inbox: { mode: 'stored', leaseMs: 1_500, workers: 2 } },
   'with effect': { settle: { when: 'with effect' } },
   checkpoint: { dedup: 'checkpoint', order: 'partition' },
 } as const satisfies Record<Memory, Partial<ConsumerContract>>
+
+/** Charges that go where no key is taken: the gateway hangs up on the first call of each, having charged the first two and not the others. */
+export const keyless = new Set(['charge-2', 'charge-7', 'charge-12', 'charge-17'])
 
 export const tables = `
   create table effect (id text primary key, times integer not null)`
@@ -46,11 +56,27 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
       external: {
         gateway: {
           url: options.gatewayUrl,
+          allowPrivate: true,
           timeoutMs: 2_000,
           retryDelayMs: 20,
           retryDelayMaxMs: 100,
           attemptsMax: 50,
           concurrencyMax: 4,
+        },
+        keyless: {
+          url: `${options.gatewayUrl}/keyless`,
+          allowPrivate: true,
+          keyHeader: null,
+          policy: 'query first',
+          query: async ({ key }) => {
+            const response = await fetch(`${options.gatewayUrl}/keyless?key=${key}`)
+            return (await response.text()) as QueryAnswer
+          },
+          queryDelayMs: 50,
+          timeoutMs: 2_000,
+          retryDelayMs: 20,
+          retryDelayMaxMs: 100,
+          attemptsMax: 50,
         },
       },
     },
@@ -69,7 +95,8 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
       )
       if (message.id === options.freezeIn) await new Promise(() => process.send?.('frozen'))
       if (message.kind === 'fail') throw new Error('always fails after writing')
-      effects.external('gateway', { key: message.id, body: { id: message.id, amount: message.amount } })
+      const target = keyless.has(message.id) ? 'keyless' : 'gateway'
+      effects.external(target, { key: message.id, body: { id: message.id, amount: message.amount } })
       if (options.target) effects.publish('charged', { key: message.id, body: { charged: message.id } })
       return undefined
     },

@@ -4,7 +4,7 @@ import { createPool, migrate } from '../../postgres.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { type Part, runConsumer } from '../../runtime/run-consumer.ts'
 import { openDatabase } from '../database.ts'
-import { loadConsumer } from '../load-consumer.ts'
+import { loadConsumer, loadStore } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
 import { onSignals } from '../signals.ts'
 
@@ -25,7 +25,12 @@ export function runCommand(): Command {
         .default('live'),
     )
     .addOption(
-      new Option('--part <part...>', 'only these parts').choices(['consumer', 'dispatcher', 'relay']),
+      new Option('--part <part...>', 'only these parts').choices([
+        'consumer',
+        'worker',
+        'dispatcher',
+        'relay',
+      ]),
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
     .option('--json', 'log lines and the final counts as JSON')
@@ -33,11 +38,13 @@ export function runCommand(): Command {
       const json = flags.json === true
       const log = consoleLog(json)
       const consumer = await loadConsumer(file)
+      const store = await loadStore(file)
       const database = await openDatabase(log)
       try {
         if (database.embedded) await migrateEmbedded(database.url)
         const running = await runConsumer(consumer, {
           databaseUrl: database.url,
+          ...(store && { store }),
           rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
           kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
           rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
@@ -49,8 +56,15 @@ export function runCommand(): Command {
         onSignals(Number(flags.drain) * 1_000, running)
         await running.finished
         const tally = running.consumer?.tally
-        print(json, { ok: true, ...tally }, () => `stopped: ${JSON.stringify(tally?.outcomes ?? {})}`)
+        const worked = running.worker?.tally.outcomes
+        print(
+          json,
+          { ok: true, ...tally, ...(worked && { worked }) },
+          () =>
+            `stopped: ${JSON.stringify(tally?.outcomes ?? {})}${worked ? `, workers: ${JSON.stringify(worked)}` : ''}`,
+        )
       } finally {
+        await store?.close?.()
         await database.close()
       }
     })

@@ -1,4 +1,4 @@
-import type { SqlClient, SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
+import type { PooledClient, SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
 import { sendTogether } from '../../stores/postgres/pool.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
@@ -138,7 +138,7 @@ export class BucketLeases {
 
 /** One round trip, so that no process can freeze between two of them while it holds the turn. */
 async function together(
-  client: SqlClient,
+  client: PooledClient,
   statements: readonly (readonly [text: string, values?: unknown[]])[],
 ): Promise<readonly SqlResult[]> {
   sendTogether(client)

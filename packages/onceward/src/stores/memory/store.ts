@@ -40,7 +40,7 @@ interface State {
  * that replaces the state at commit, so a rollback is simply forgetting the copy.
  */
 export class MemoryStore implements Store<MemoryTransaction> {
-  readonly capabilities = { durable: false, shared: false, sql: false }
+  readonly capabilities = { durable: false, shared: false, sql: false, concurrent: true }
   #state: State = emptyState()
   #consumers = 0
   readonly #dedup = new Map<string, 'marker' | 'checkpoint'>()

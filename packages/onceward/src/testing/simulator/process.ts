@@ -139,5 +139,8 @@ const noMetrics: Metrics = {
   publishFailed() {},
   watchOutbox: () => () => {},
   externalCall() {},
+  claimsExpired() {},
+  claimsLost() {},
+  watchFreshness: () => () => {},
   watchLag: () => () => {},
 }

@@ -95,7 +95,9 @@ create table onceward.attempt (
 create type onceward.held_state as enum ('stored', 'waiting', 'parked', 'dead', 'quarantined');
 
 -- Work kept here, with everything needed to go on. Bytes without an id are told apart by their digest. due_at is when a worker may take it:
--- at once, at the next try, at the deadline of a wait, or when the lease of the worker that has it ends; null for what only people take up.
+-- at once, at the next try, or at the deadline of a wait (at once when it is released before); null for what only people take up. lease_until is how
+-- long a worker keeps it: a column of its own, because due_at is indexed and each claim would write all indexes anew. With room left on the
+-- page a claim stays on it. Rows of the same bytes are counted together only where people look at them: what is stored has its marker.
 create table onceward.held (
   id             bigint generated always as identity primary key,
   consumer_id    integer not null,
@@ -106,15 +108,17 @@ create table onceward.held (
   seen           integer not null default 1,
   first_at       timestamptz not null default clock_timestamp(),
   last_at        timestamptz not null default clock_timestamp(),
-  reason         text not null,
-  failure_class  text not null,
-  code           text not null,
+  reason         text not null default '',
+  failure_class  text not null default '',
+  code           text not null default '',
   error          text,
-  attempts       integer not null,
+  attempts       integer not null default 0,
   order_key      text collate "C",
   version        bigint,
   due_at         timestamptz,
+  released       boolean not null default false,
   epoch          integer not null default 0,
+  lease_until    timestamptz,
   business_key   text collate "C",
   correlation_id text,
   message_type   text,
@@ -125,12 +129,23 @@ create table onceward.held (
   delivery_count integer not null,
   headers        json not null,
   properties     json not null,
-  body           bytea not null,
-  unique nulls not distinct (consumer_id, message_id, digest)
-);
-create index held_by_order_key on onceward.held (consumer_id, order_key, version, id)
-  where state in ('stored', 'waiting', 'parked') and order_key is not null;
+  body           bytea not null
+) with (fillfactor = 50);
+create unique index held_once on onceward.held (consumer_id, message_id, digest) nulls not distinct
+  where state in ('parked', 'dead', 'quarantined');
+create index held_in_order on onceward.held (consumer_id, order_key, id)
+  where state in ('stored', 'parked') and order_key is not null;
+create index held_waiting on onceward.held (consumer_id, order_key, version) where state = 'waiting';
 create index held_due on onceward.held (consumer_id, due_at, id) where due_at is not null;
+
+-- What people did to held work, and why.
+create table onceward.held_action (
+  held_id bigint not null,
+  at      timestamptz not null default clock_timestamp(),
+  by      text not null,
+  because text not null,
+  did     text not null
+);
 
 -- A key with a parked message; later messages of the key are parked behind it. Empty in good times.
 create table onceward.blocked_key (
@@ -141,33 +156,50 @@ create table onceward.blocked_key (
 );
 
 create type onceward.effect_state as enum
-  ('pending', 'in flight', 'retryable', 'unknown', 'completed', 'failed');
+  ('pending', 'in flight', 'retryable', 'unknown', 'reconciling', 'completed', 'failed');
 
--- Intents of external effects. due_at is when the row may next be taken: the retry time, or the end of the lease.
+-- Intents of external effects. due_at is when the row may next be taken: the retry time, or the end of the lease; infinity where only
+-- people go on. doubt_since is when the first call began that may have taken effect.
 create table onceward.ledger (
-  id              bigint generated always as identity primary key,
-  consumer_name   text collate "C" not null,
-  target          text collate "C" not null,
-  effect_key      text collate "C" not null,
-  state           onceward.effect_state not null default 'pending',
-  epoch           integer not null default 0,
-  attempts        integer not null default 0,
-  due_at          timestamptz not null default clock_timestamp(),
-  created_at      timestamptz not null default clock_timestamp(),
-  last_attempt_at timestamptz,
-  completed_at    timestamptz,
-  run_id          integer not null,
-  message_id      text collate "C" not null,
-  request_digest  bytea not null,
-  content_type    text not null,
-  body            bytea not null,
-  response_status integer,
-  response_digest bytea,
-  last_error      text,
+  id                bigint generated always as identity primary key,
+  consumer_name     text collate "C" not null,
+  target            text collate "C" not null,
+  effect_key        text collate "C" not null,
+  state             onceward.effect_state not null default 'pending',
+  epoch             integer not null default 0,
+  attempts          integer not null default 0,
+  attempts_forgiven integer not null default 0,
+  due_at            timestamptz not null default clock_timestamp(),
+  created_at        timestamptz not null default clock_timestamp(),
+  last_attempt_at   timestamptz,
+  doubt_since       timestamptz,
+  completed_at      timestamptz,
+  run_id            integer not null,
+  message_id        text collate "C" not null,
+  request_digest    bytea not null,
+  content_type      text not null,
+  body              bytea not null,
+  response_status   integer,
+  response_digest   bytea,
+  response_excerpt  text,
+  last_error        text,
   unique (consumer_name, target, effect_key)
 );
-create index ledger_due on onceward.ledger (consumer_name, target, due_at)
-  where state in ('pending', 'in flight', 'retryable', 'unknown');
+-- Without what is completed, so that ten million of those cost nothing but their place in the unique index.
+create index ledger_open on onceward.ledger (consumer_name, target, due_at) where state <> 'completed';
+
+-- What people did to rows of the ledger, and why. Written with the change, never changed.
+create table onceward.ledger_action (
+  id         bigint generated always as identity primary key,
+  ledger_id  bigint not null,
+  at         timestamptz not null default clock_timestamp(),
+  actor      text not null,
+  action     text not null,
+  reason     text not null,
+  from_state onceward.effect_state not null,
+  to_state   onceward.effect_state not null
+);
+create index ledger_action_by_row on onceward.ledger_action (ledger_id);
 
 -- Messages on their way out. Rows of one key have one bucket, and a bucket has one relay at a time: see outbox_bucket.
 -- A plain column, not a generated one: a replica identity with a generated column makes every delete fail once the table is published for CDC.

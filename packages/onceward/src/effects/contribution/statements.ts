@@ -1,0 +1,70 @@
+import { quoted } from '../declared/names.ts'
+import type { TableShape } from '../declared/tables.ts'
+import { correctionStatements } from './correction-statements.ts'
+import type { ContributionDeclaration } from './declaration.ts'
+import { givenFacts, givenNames, type Pieces, piecesOf, sameAs, summarise } from './statement-pieces.ts'
+
+export interface Statements {
+  /** Adds facts and their sums; answers with how many were new, and which where some were not. */
+  readonly add: string
+  /** Which of these facts are there, and whether they say the same. */
+  readonly compare: string
+  /** How far each key has come. */
+  readonly newest: string
+  /** Ledger: locks and reads balances. */
+  readonly lockBalances: string
+  /** What is known of corrections and of what they correct. */
+  readonly readCorrections: string
+  /** Reverses facts and adds others in their place, with their sums; answers with how many rows were added. */
+  readonly correct: string
+  /** Rows of a summary that differ from the facts. */
+  readonly drift: (summary: string) => string
+  /** Writes the summary of the facts into an empty table. */
+  readonly rebuild: (into: string) => string
+}
+
+/**
+ * All statements of a declaration, with the types its tables really have. Facts are given as arrays in the order event, key, window, time,
+ * message, then the values; corrections also say what they correct and whether they withdraw it.
+ */
+export function statementsFor<M>(declared: ContributionDeclaration<M>, shape: TableShape): Statements {
+  const pieces = piecesOf(declared, shape)
+  const { facts, summary, group, kept, values, windowed } = pieces
+  return {
+    add: addStatement(pieces),
+    compare: `select given.n::integer as n, coalesce(bool_or(fact.sign = 1 and ${sameAs('fact', pieces)}), false) as same
+      from ${givenFacts(1, pieces)}) with ordinality as given (${givenNames(pieces)}, n)
+      join ${facts} as fact on fact.event_id = given.event_id group by given.n`,
+    newest: `select asked.key, (extract(epoch from newest.latest_at) * 1000)::double precision as ms
+      from unnest($1::text[]) as asked (key), lateral (
+        select latest_at from ${summary} as held where held.key = asked.key order by window_start desc limit 1
+      ) as newest`,
+    lockBalances: `select key${values.map(column => `, ${column}::text as ${column}`).join('')}
+      from ${summary} where key = any($1::text[]) order by key for no key update`,
+    ...(pieces.corrects ? correctionStatements(pieces) : { readCorrections: '', correct: '' }),
+    drift: table => `select ${group}, to_jsonb(held) as held, to_jsonb(counted) as counted
+      from ${quoted(table)} as held full join (${recount(pieces, windowed)}) as counted using (${group})
+      where (${kept.map(column => `held.${column}`)}) is distinct from (${kept.map(column => `counted.${column}`)})
+      order by ${group}`,
+    rebuild: table => `insert into ${quoted(table)} (${group}, ${kept.join(', ')})
+      select ${group}, ${kept.join(', ')} from (${recount(pieces, windowed)}) as counted order by ${group}`,
+  }
+}
+
+/** An event that only withdrew another has a reversal and no fact; where there may be such, its id is used up too. */
+function addStatement(pieces: Pieces): string {
+  const { facts, columns, given, evidence, evidenceGiven, returned, corrects } = pieces
+  const unused = `where not exists (select from ${facts} as fact where fact.event_id = given.event_id and fact.sign = -1)`
+  return `with fresh as (
+      insert into ${facts} (${[...columns, ...evidence].join(', ')})
+      select ${[...given, ...evidenceGiven].join(', ')} from ${givenFacts(2, pieces)}) as given (${givenNames(pieces)})
+      ${corrects ? unused : ''}
+      on conflict (event_id, sign) do nothing returning ${returned}
+    ), summed as (${summarise('fresh', pieces)})
+    select count(*)::integer as count, case when count(*) < $1 then array_agg(event_id) end as ids from fresh`
+}
+
+function recount({ facts, group, values }: Pieces, windowed: boolean): string {
+  const sums = values.map(column => `, sum(${column}) as ${column}`).join('')
+  return `select ${group}, sum(sign) as count${sums}${windowed ? ', max(occurred_at) as latest_at' : ''} from ${facts} group by ${group}`
+}
