@@ -80,6 +80,8 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
       return { ...decision('ignored', verdict.reason), status: 'ignored' }
     case 'stale':
       return { ...decision('stale', verdict.reason), code: verdict.code, status: 'stale' }
+    case 'duplicate':
+      return { ...decision('duplicate', verdict.reason), code: verdict.code, status: 'duplicate' }
     case 'wait':
       return { ...decision('waiting', verdict.reason), ...said, status: 'waiting', waits: verdict.waits }
     case 'quarantine':

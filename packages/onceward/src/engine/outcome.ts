@@ -55,7 +55,7 @@ export interface Decision {
 }
 
 /** The message is done, or kept where its turn will come without holding others up. */
-const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'stale', 'wait'])
+const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'stale', 'duplicate', 'wait'])
 
 /** Where order counts, what comes after such a message in its lane must wait. */
 export function stopsLane(fact: Fact): boolean {

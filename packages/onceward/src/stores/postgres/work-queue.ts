@@ -1,9 +1,10 @@
 import type { WorkClaim, WorkQueue } from '../../contracts/held-work.ts'
-import { pipelined } from './in-transaction.ts'
-import type { SqlPool } from './pool.ts'
-import { claimWork, opening } from './sql/claim-work.ts'
-import { oneByOne } from './sql/finish-work.ts'
+import type { SqlClient, SqlResult } from './pool.ts'
+import { claimWork, settings } from './sql/claim-work.ts'
 import { intArray } from './sql/int-array.ts'
+
+/** Rows are looked up one by one: a join would rather read all held work there is. */
+const byRow = { ...settings, enable_hashjoin: 'off', enable_mergejoin: 'off' }
 
 const mine = 'unnest($1::bigint[], $2::integer[]) as mine (id, epoch)'
 
@@ -14,7 +15,7 @@ const extend = `
   extended as (
     update onceward.held h set lease_until = clock_timestamp() + $3::float8 * interval '1 millisecond'
     from still where h.id = still.id)
-  select mine.id::text as row, exists (select from onceward.held h where h.id = mine.id) as taken from ${mine}
+  select mine.id::text as row, mine.epoch, exists (select from onceward.held h where h.id = mine.id) as taken from ${mine}
   where not exists (select from onceward.held h where h.id = mine.id and h.epoch = mine.epoch)`
 
 const giveBack = `
@@ -25,18 +26,25 @@ const oldest = `
   select extract(epoch from clock_timestamp() - min(first_at))::float8 as seconds from (
     select first_at from onceward.held where consumer_id = $1 and due_at is not null order by due_at, id limit 1000) first`
 
-export function workQueue(pool: SqlPool): WorkQueue {
+/** One statement in a transaction of its own, under settings that end with it. */
+export type ShortTransaction = (
+  settings: Readonly<Record<string, string>>,
+  text: string,
+  values: readonly unknown[],
+) => Promise<SqlResult>
+
+export function workQueue(client: SqlClient, short: ShortTransaction): WorkQueue {
   return {
-    claim: (enrolment, request) => claimWork(pool, enrolment, request),
+    claim: (enrolment, request) => claimWork(short, enrolment, request),
     async extend(claims, leaseMs) {
-      const { rows } = await pipelined(pool, `${opening}; ${oneByOne}`, extend, [...columns(claims), leaseMs])
+      const { rows } = await short(byRow, extend, [...columns(claims), leaseMs])
       return rows
     },
     async giveBack(claims) {
-      await pipelined(pool, `${opening}; ${oneByOne}`, giveBack, columns(claims))
+      await short(byRow, giveBack, columns(claims))
     },
     async oldestSeconds({ consumerId }) {
-      const { rows } = await pool.query(oldest, [consumerId])
+      const { rows } = await client.query(oldest, [consumerId])
       return rows[0].seconds as number | null
     },
   }

@@ -1,14 +1,17 @@
 import type { ClaimedWork, WorkRequest, WorkRow } from '../../../contracts/held-work.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
-import { begin, pipelined } from '../in-transaction.ts'
-import type { SqlPool } from '../pool.ts'
+import type { ShortTransaction } from '../work-queue.ts'
 
 /**
  * A claim lost in a crash of the server is work taken twice, of which one is finished: no need to wait for the disk. The planner settings
  * keep the walk along the index of due work, whatever the statistics of a busy minute say.
  */
-export const opening = `${begin}; set local synchronous_commit = off;
-  set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off`
+export const settings = {
+  synchronous_commit: 'off',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+}
 
 /** The database's clock, once: a function that may change from row to row cannot bound a walk along an index. */
 const clock = 'clock as materialized (select clock_timestamp() as now)'
@@ -79,7 +82,7 @@ const start: Cursor = { due: '-infinity', id: '0' }
  * Rows freed meanwhile lie behind it, so the caller goes back to the start now and then.
  */
 export async function claimWork(
-  pool: SqlPool,
+  short: ShortTransaction,
   { consumerId, runId }: Enrolment,
   { countMax, leaseMs, ordered, after }: WorkRequest,
 ): Promise<ClaimedWork> {
@@ -87,8 +90,8 @@ export async function claimWork(
   const values = [consumerId, countMax, leaseMs, runId, from.due, from.id]
   const seenMax = 2 * countMax + 100
   const { rows } = ordered
-    ? await pipelined(pool, opening, orderedClaim, [...values, seenMax])
-    : await pipelined(pool, opening, claim, values)
+    ? await short(settings, orderedClaim, [...values, seenMax])
+    : await short(settings, claim, values)
   const taken = rows.filter(row => row.row !== null).sort((a, b) => Number(a.row) - Number(b.row))
   const stuck = taken.length === 0 && rows[0]?.seen === seenMax
   const next = stuck
