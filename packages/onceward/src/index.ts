@@ -31,6 +31,13 @@ export type {
 export type { SourceCapabilities, StoreCapabilities } from './contracts/capabilities.ts'
 export type { Delivery, DeliveryProperties, Source, SourceEvent, Subscription } from './contracts/source.ts'
 export type { Store, StoreSession, StoreTrouble } from './contracts/store.ts'
+export { type NotificationIdentity, notification } from './effects/external/notification.ts'
+export type { Mail } from './effects/external/smtp/mail.ts'
+export {
+  type VerifiedWebhook,
+  verifyWebhook,
+  type WebhookToVerify,
+} from './effects/external/webhook/verify-webhook.ts'
 export { ConsumerProcess, type ConsumerState } from './engine/consumer.ts'
 export type { Decision, Outcome } from './engine/outcome.ts'
 export { ignore, park, quarantine, reject, retryAfter, stale, Verdict } from './engine/verdicts.ts'

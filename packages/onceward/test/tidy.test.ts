@@ -218,10 +218,11 @@ describe('error codes', () => {
 
 /** Hand-picked: a name added to or taken from a door is a decision, made here as well. */
 const publicNames: Record<string, string> = {
-  '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
-    Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget FailureClass HandlerContext ignore jsonCodec Limits
-    Log Mode OncewardError Outcome park Part quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
-    SourceDeclaration SourceEvent SqlTransaction stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict`,
+  '.': `BatchContext BatchItem bytesCodec CallOutcome Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState CustomTarget Decision DeclaredEffect defineConsumer
+    Delivery DeliveryProperties Effects EmailTarget Envelope ErrorCode ExternalRequest ExternalTarget FailureClass HandlerContext HttpTarget ignore InlineAnswer jsonCodec Limits
+    Log Mail Mode notification NotificationIdentity OncewardError Outcome park Part quarantine QueryAnswer realSurroundings reject RepeatPolicy retryAfter Risk runConsumer Running RunOptions Secret Source SourceCapabilities
+    SourceDeclaration SourceEvent SqlTransaction stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings
+    TargetContext TargetRequest Timers Verdict VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher
