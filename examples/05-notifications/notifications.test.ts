@@ -44,8 +44,9 @@ describe('notifications', await skipWithout('postgres'), () => {
     known = secrets as Record<string, string>,
   ) {
     await pool.query('truncate onceward.ledger, onceward.inbox')
-    mails = await new MailServer().open()
-    closing.push(() => mails.close())
+    const server = await new MailServer().open()
+    mails = server
+    closing.push(() => server.close())
     const warehouse = await startReceiver(known, options)
     closing.push(() => warehouse.close())
     const queue = `shipped-${++queues}`
