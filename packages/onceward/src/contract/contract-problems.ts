@@ -1,6 +1,7 @@
 import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 import { effectProblems } from './effect-problems.ts'
+import { inboxProblems } from './inbox-problems.ts'
 import { failureClasses, properties, risks } from './known-names.ts'
 import { settleProblems } from './settle-problems.ts'
 
@@ -51,6 +52,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   effectProblems(contract, wrong)
   failureProblems(contract, wrong, notBuilt)
   batchProblems(contract, wrong)
+  inboxProblems(contract, wrong)
   settleProblems(contract, wrong)
   return problems
 }

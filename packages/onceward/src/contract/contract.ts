@@ -6,6 +6,7 @@ import type { Limits } from '../message/limits.ts'
 import type { Log } from '../surroundings.ts'
 import type { DeclaredEffect } from './declared-effect.ts'
 import type { ExternalTarget } from './external-target.ts'
+import type { PublishRequest, PublishTarget } from './publish-target.ts'
 
 /**
  * One consumer, whole: what it reads, what makes two messages the same, in which order, to what effect,
@@ -37,6 +38,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   effect?: EffectSection<M>
   failure?: FailureSection
   batch?: BatchSection
+  /** When the work is done. Default in the transaction that takes the delivery. */
+  inbox?: InboxSection
   /** *Later.* How history may be read again. */
   replay?: Record<string, unknown>
   /** *Later.* How long markers are kept. */
@@ -113,6 +116,8 @@ export interface EffectSection<M = unknown> {
   apply?: DeclaredEffect<M>
   /** Targets of `effects.external(name, …)`. */
   external?: Record<string, ExternalTarget>
+  /** Targets of `effects.publish(name, …)`. */
+  publish?: Record<string, PublishTarget>
 }
 
 export type FailureClass =
@@ -156,6 +161,18 @@ export interface BatchSection {
   handlerTimeoutMs?: number
 }
 
+export interface InboxSection {
+  /**
+   * Default `transactional`: the broker is the retry queue, and effect and marker commit before it is told. `stored`: the message is
+   * stored, the broker told, and workers of any process take it up later, under a lease. For work that is slow or must not wait at the broker.
+   */
+  mode?: 'transactional' | 'stored'
+  /** How long a silent worker keeps what it took. Default 30 s; extended every third of it while the worker lives. */
+  leaseMs?: number
+  /** Batches one process works on at a time, each in a transaction of its own. Default 2; slow work needs more. */
+  workers?: number
+}
+
 /** What a handler may do to the database inside the batch's transaction. */
 export interface SqlTransaction {
   query<Row = Record<string, unknown>>(
@@ -171,6 +188,8 @@ export interface HandlerContext<M, Tx> {
   readonly envelope: Envelope
   readonly tx: Tx
   readonly effects: Effects
+  /** Held work that waited for its turn: whether it came in time. Null for everything else. */
+  readonly waited: 'released' | 'too late' | null
   readonly mode: Mode
   /** Aborted when the handler has run too long or the consumer stops at once. */
   readonly signal: AbortSignal
@@ -189,6 +208,8 @@ export interface BatchItem<M> {
   readonly message: M
   readonly envelope: Envelope
   readonly effects: Effects
+  /** It waited for its turn, which came or did not; null for what waited for nobody. */
+  readonly waited: 'released' | 'too late' | null
 }
 
 export type Handler<M, Tx> = (context: HandlerContext<M, Tx>) => Promise<Verdict | void> | Verdict | void
@@ -200,6 +221,8 @@ export type BatchHandler<M, Tx> = (
 export interface Effects {
   /** Records the intent in the batch's transaction; a dispatcher calls later with `key` as idempotency key. */
   external(target: string, request: ExternalRequest): void
+  /** Writes a message into the outbox in the batch's transaction; a relay publishes it after the commit, at least once under one id. */
+  publish(target: string, request: PublishRequest): void
   /**
    * Calls now, inside the transaction, for fast targets with policy `keyed`. It holds the transaction and its locks for as long as the call
    * takes, nothing is recorded, and a batch that rolls back calls again with the same key. Null in modes that suppress calls.

@@ -8,6 +8,7 @@ import type {
   ConsumerContract,
   FailureSection,
   IdentitySection,
+  InboxSection,
   MessageSection,
   SettleSection,
   SqlTransaction,
@@ -16,7 +17,7 @@ import { contractProblems } from './contract-problems.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
-  extends Omit<ConsumerContract<M, Tx>, 'message' | 'failure' | 'batch' | 'identity' | 'settle'> {
+  extends Omit<ConsumerContract<M, Tx>, 'message' | 'failure' | 'batch' | 'inbox' | 'identity' | 'settle'> {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
   readonly dedup: 'marker' | 'checkpoint'
@@ -31,6 +32,7 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly identity: IdentitySection<M>
   readonly failure: Required<Omit<FailureSection, 'deadLetter'>> & { readonly deadLetter: string | null }
   readonly batch: Required<BatchSection>
+  readonly inbox: Required<InboxSection>
 }
 
 /** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
@@ -86,6 +88,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       handlerTimeoutMs: 10_000,
       ...given(contract.batch),
     },
+    inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 2, ...given(contract.inbox) },
   })
 }
 

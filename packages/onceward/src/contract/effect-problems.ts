@@ -1,5 +1,6 @@
 import { isRecord, type Report, unknownKeys } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
+import { publishProblems } from './publish-problems.ts'
 import { targetProblems } from './target-problems.ts'
 
 export function effectProblems(contract: ConsumerContract, wrong: Report): void {
@@ -11,6 +12,7 @@ export function effectProblems(contract: ConsumerContract, wrong: Report): void 
   for (const [name, target] of Object.entries(effect.external ?? {})) {
     targetProblems(`effect.external.${name}`, target, wrong)
   }
+  publishProblems(effect.publish, wrong)
 }
 
 function applyProblems(contract: ConsumerContract, apply: unknown, wrong: Report): void {

@@ -30,6 +30,7 @@ export const sections = {
     'effect',
     'failure',
     'batch',
+    'inbox',
     'replay',
     'retention',
     'objectives',
@@ -53,10 +54,11 @@ export const sections = {
     'schemaVersion',
   ],
   message: ['schema', 'codec', 'limits', 'digestHeaders'],
-  effect: ['apply', 'external'],
+  effect: ['apply', 'external', 'publish'],
   failure: ['attemptsMax', 'delayMs', 'delayMaxMs', 'mode', 'classes', 'exhausted', 'deadLetter'],
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
+  inbox: ['mode', 'leaseMs', 'workers'],
   'message.limits': [
     'bytesMax',
     'depthMax',
@@ -65,6 +67,7 @@ export const sections = {
     'headerBytesMax',
     'decompressedBytesMax',
   ],
+  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey'],
   'http target': [
     ...traits,
     'kind',

@@ -1,4 +1,5 @@
 import type { SourceCapabilities } from './capabilities.ts'
+import type { Enrolment } from './store.ts'
 
 /** One handing-over of bytes by a broker. The bytes are exactly what the broker stored. */
 export interface Delivery {
@@ -20,6 +21,20 @@ export interface Delivery {
   readonly deliveryCount: number
   /** The source's private handle (tag, lease, offset with its epoch). Nobody else reads it. */
   readonly token: unknown
+  /** Held work that a worker took up again; absent on what a broker handed over. */
+  readonly held?: HeldFacts
+}
+
+/** What is known of held work before its bytes are read again. */
+export interface HeldFacts {
+  /** Its row, and the claim under which it was taken: raised with each, so that an earlier holder's finish matches nothing. */
+  readonly row: string
+  readonly epoch: number
+  /** As its marker has them, whatever the contract reads from the bytes today. */
+  readonly messageId: string
+  readonly digest: Buffer
+  /** It waited for its turn, which came or did not; null where it waited for nobody. */
+  readonly waited: 'released' | 'too late' | null
 }
 
 /**
@@ -80,6 +95,8 @@ export interface QueueOpenOptions {
 export interface OpenOptions extends QueueOpenOptions {
   /** What a log needs beside; queues leave it alone. */
   readonly log: LogOptions
+  /** Whose held work it is; brokers leave it alone. */
+  readonly enrolment?: Enrolment
 }
 
 export interface LogOptions {
@@ -199,6 +216,14 @@ export interface Subscription {
 
   /** Logs only. The store says that these partitions have another owner now: their deliveries are dead, nothing more of them is handed over. */
   disown?(partitions: readonly string[]): void
+
+  /**
+   * Held work only. Calls `onLost` once, with a `claim_lost` error, when one of these is not ours any more; the result ends the watch.
+   */
+  watchClaims?(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void
+
+  /** Held work only. The store says that these rows have another holder, or are done: nothing more is sent about them. */
+  dropClaims?(rows: readonly string[]): void
 
   /** Logs only. Called for metrics, whenever somebody looks. */
   lag?(): readonly PartitionLag[]

@@ -16,6 +16,11 @@ export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source,
       'configuration',
       `Consumer ${consumer.name} declares a ${consumer.effect.apply.kind}, which needs a SQL store. Nothing was started. Use the PostgreSQL store, or write a handler.`,
     )
+  if (consumer.inbox.mode === 'stored' && store.work === undefined)
+    throw new OncewardError(
+      'configuration',
+      `Consumer ${consumer.name} wants inbox.mode 'stored', and this store keeps no work for later. Nothing was started. Use the PostgreSQL store, or leave inbox.mode out.`,
+    )
   const { order, positions } = source.capabilities
   if (consumer.order === 'key' && !order.key)
     refuse(

@@ -6,7 +6,7 @@ import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
-import type { Decided } from './process-batch.ts'
+import type { Decided, Stage } from './process-batch.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import type { StoreWatch } from './store-watch.ts'
 import type { Tally } from './tally.ts'
@@ -20,6 +20,7 @@ export interface BatchLineOptions<M, Tx> {
   /** The source is a log. */
   readonly positions: boolean
   readonly mode: Mode
+  readonly stage: Stage
   readonly world: Surroundings
   readonly watch: StoreWatch<Tx>
   readonly tally: Tally
@@ -38,10 +39,10 @@ export class BatchLine<M, Tx> {
   #paused = 0
 
   constructor(options: BatchLineOptions<M, Tx>) {
-    const { consumer, positions, world, tally } = options
+    const { consumer, positions, stage, world, tally } = options
     this.#options = options
     this.#when = consumer.settle.when === 'before effect' ? 'first' : positions ? 'log' : 'queue'
-    this.#settling = new Settling(consumer.name, world, tally)
+    this.#settling = new Settling(consumer.name, world, tally, stage === 'work')
   }
 
   /** Nothing is on its way. */
@@ -81,7 +82,8 @@ export class BatchLine<M, Tx> {
   }
 
   #deskFor(settlement: Settlement): Desk<M, Tx> {
-    const { consumer, store, enrolment, subscription, mode, world, watch, signal, waits } = this.#options
+    const { consumer, store, enrolment, subscription, mode, stage, world, watch, signal, waits } =
+      this.#options
     return {
       watch,
       subscription,
@@ -97,11 +99,20 @@ export class BatchLine<M, Tx> {
         store,
         enrolment,
         mode,
+        stage,
         world,
         signal,
         turns: this.#turns,
         ...(this.#options.callInline && { callInline: this.#options.callInline }),
         suspicious,
+        watchClaims:
+          stage === 'work'
+            ? (batch, onLost) =>
+                subscription.watchClaims!(
+                  batch.map(one => one.delivery),
+                  onLost,
+                )
+            : null,
         log:
           this.#when === 'log'
             ? { tries, progressWith: (batch, done) => subscription.progressWith!(batch, done) }

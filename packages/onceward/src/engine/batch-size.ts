@@ -6,9 +6,10 @@ export class BatchSize {
   readonly #max: number
   #now: number
 
-  constructor({ sizeMax }: { readonly sizeMax: number }) {
+  /** `from`: what to begin with, where it is not known yet how slow the work is. */
+  constructor({ sizeMax }: { readonly sizeMax: number }, from = sizeMax) {
     this.#max = sizeMax
-    this.#now = sizeMax
+    this.#now = from
   }
 
   get now(): number {

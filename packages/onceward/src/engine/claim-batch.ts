@@ -1,5 +1,6 @@
 import type { BusinessClaim, Claim, StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../message/received.ts'
+import { takeUpWork } from './held-stages.ts'
 import { appliedByPosition, type Standing } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
@@ -26,6 +27,7 @@ export async function claimBatch<M, Tx>(
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<Claims<M>> {
+  if (spine.stage === 'work') return takeUpWork(batch, session, spine)
   if (spine.consumer.dedup === 'checkpoint') return claimByPosition(batch, session, spine)
   const facts = new Map<Received<M>, Fact>()
   const repeats = new Map<Received<M>, Received<M>>()
@@ -73,7 +75,7 @@ async function claimByPosition<M, Tx>(
  * A schema that did not answer in time is a failed attempt, not a fault of the message; only without an id nobody could count it. Under order
  * the intake has used the attempts up already.
  */
-function unreadableFact<M, Tx>({ id, problem }: UnreadableMessage, { consumer }: Spine<M, Tx>): Fact {
+export function unreadableFact<M, Tx>({ id, problem }: UnreadableMessage, { consumer }: Spine<M, Tx>): Fact {
   if (problem.kind !== 'unvalidated' || id === null) return { kind: 'unreadable', problem }
   const failureClass = consumer.order === 'none' ? 'transient' : 'poison'
   return { kind: 'failed', failure: { class: failureClass, code: 'validation_timeout', error: problem.text } }
@@ -93,7 +95,7 @@ async function claimMarkers<M, Tx>(
     position: delivery.position,
   }))
   const began = spine.world.clock.nowMs()
-  const answers = await session.claim(claims)
+  const answers = await session.claim(claims, spine.stage === 'store' ? 'stored' : 'applied')
   spine.world.metrics.inboxInsertSeconds(spine.consumer.name, (spine.world.clock.nowMs() - began) / 1000)
   answers.forEach((answer, index) => {
     if (answer.kind === 'first') claimed.add(firsts[index]!)

@@ -11,7 +11,8 @@ import { storableText } from '../message/identity.ts'
 import type { Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
 import type { Claims } from './claim-batch.ts'
-import { appliedDecision, countsAsAttempt, decideOutcome } from './decide-outcome.ts'
+import { appliedDecision, countsAsAttempt, decideOutcome, storedDecision } from './decide-outcome.ts'
+import { finishWork, storeKept } from './held-stages.ts'
 import type { Decision, Fact, Outcome } from './outcome.ts'
 import type { Decided, Spine } from './process-batch.ts'
 
@@ -23,9 +24,34 @@ export async function concludeBatch<M, Tx>(
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
-  if (facts.size === batch.length && allHandled(facts)) {
-    return batch.map(received => ({ received, decision: appliedDecision }))
+  const alike = facts.size === batch.length ? sharedDecision(facts) : null
+  const decided =
+    alike === null
+      ? await decideEach(batch, claims, facts, session, spine)
+      : batch.map(received => ({ received, decision: alike }))
+  if (spine.stage === 'work') {
+    await finishWork(decided, session)
+    spine.world.reach('work.finished')
   }
+  if (spine.stage === 'store') await storeKept(decided, session)
+  if (alike !== null) return decided
+  const conclusions: Conclusion[] = []
+  for (const { received, decision } of decided) {
+    if (decision.outcome === 'halted') throw halted(received, decision, spine)
+    const conclusion = conclusionOf(received, decision, claims, spine)
+    if (conclusion !== null) conclusions.push(conclusion)
+  }
+  if (conclusions.length > 0) await session.conclude(conclusions)
+  return decided
+}
+
+async function decideEach<M, Tx>(
+  batch: readonly Received<M>[],
+  claims: Claims<M>,
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<readonly Decided<M>[]> {
   const attempts = await countAttempts(facts, session)
   const decisions = new Map<Received<M>, Decision>()
   const decide = (received: Received<M>, fact: Fact) => {
@@ -40,23 +66,15 @@ export async function concludeBatch<M, Tx>(
     decide(received, repeatFact(received, first, decisions.get(first)!))
   }
   for (const [received, first] of claims.repeats) decideRepeat(received, first)
-
-  const conclusions: Conclusion[] = []
-  const decided = batch.map(received => {
-    const decision = decisions.get(received)!
-    if (decision.outcome === 'halted') throw halted(received, decision, spine)
-    const conclusion = conclusionOf(received, decision, claims, spine)
-    if (conclusion !== null) conclusions.push(conclusion)
-    return { received, decision }
-  })
-  if (conclusions.length > 0) await session.conclude(conclusions)
-  return decided
+  return batch.map(received => ({ received, decision: decisions.get(received)! }))
 }
 
-/** The healthy batch: nothing to count, nothing to write. */
-function allHandled<M>(facts: ReadonlyMap<Received<M>, Fact>): boolean {
-  for (const fact of facts.values()) if (fact.kind !== 'handled') return false
-  return true
+/** The healthy batch, in which all had one fate: nothing to count, nothing to decide. */
+function sharedDecision<M>(facts: ReadonlyMap<Received<M>, Fact>): Decision | null {
+  const kinds = new Set<Fact['kind']>()
+  for (const { kind } of facts.values()) kinds.add(kind)
+  if (kinds.size !== 1) return null
+  return kinds.has('handled') ? appliedDecision : kinds.has('kept') ? storedDecision : null
 }
 
 async function countAttempts<M, Tx>(
@@ -81,8 +99,8 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
   if (fact.kind === 'failed') {
     return { id, failureClass: fact.failure.class, code: fact.failure.code, error: fact.failure.error }
   }
-  const reason = fact.kind === 'verdict' ? fact.verdict.reason : ''
-  return { id, failureClass: 'verdict', code: 'retry', error: storableText(reason, 2_000) ?? '' }
+  const { reason, code } = fact.kind === 'verdict' ? fact.verdict : { reason: '', code: 'retry' }
+  return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '' }
 }
 
 /** Fresh messages without a fact stand in a lane behind one that did not get through: they share its fate. */
@@ -109,7 +127,14 @@ function decideBehind<M>(
   }
 }
 
-const passed: ReadonlySet<Outcome> = new Set(['applied', 'ignored', 'stale', 'waiting'])
+const passed: ReadonlySet<Outcome> = new Set([
+  'applied',
+  'duplicate',
+  'ignored',
+  'stale',
+  'stored',
+  'waiting',
+])
 
 /** A key waits behind its parked message; a partition goes on past what was set aside. */
 function leaderState(
@@ -142,7 +167,7 @@ function businessRepeatFact<M>(received: Received<M>, first: Received<M>, decisi
 
 /** Only an effect that happened or is still to happen uses its business key up. */
 function keepsBusinessKey(decision: Decision): boolean {
-  return ['applied', 'parked', 'waiting', 'duplicate'].includes(decision.outcome)
+  return ['applied', 'stored', 'parked', 'waiting', 'duplicate'].includes(decision.outcome)
 }
 
 function conclusionOf<M, Tx>(
@@ -155,7 +180,9 @@ function conclusionOf<M, Tx>(
   const claimed = claims.claimed.has(received)
   const frees = received.readable && claims.keyed.has(received) && !keepsBusinessKey(decision)
   const businessKey = frees ? received.businessKey : null
+  if (decision.outcome === 'stored') return null
   if (decision.outcome === 'retry') {
+    if (spine.stage === 'work') return null
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }
   if (decision.status === null) return null
@@ -179,6 +206,7 @@ function heldRecord<M, Tx>(
   const envelope = received.readable ? received.envelope : null
   return {
     state: status,
+    row: delivery.held?.row ?? null,
     reason: storableText(decision.reason, 2_000) ?? '',
     failureClass: decision.failureClass,
     code: storableText(decision.code, 100) ?? '',

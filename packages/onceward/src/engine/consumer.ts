@@ -14,6 +14,7 @@ import { consumerFacts } from './consumer-facts.ts'
 import { HeldRetries } from './held-retries.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
+import type { Stage } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
@@ -24,6 +25,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly store: Store<Tx>
   readonly world: Surroundings
   readonly mode?: Mode
+  /** Default: what the contract's inbox says. `work` for a process that takes up held work. */
+  readonly stage?: Stage
   /** Names this process in the runs table. */
   readonly instance: string
   /** Called after every committed batch: what it left for a dispatcher or a relay may be taken now. */
@@ -50,6 +53,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #lanes = new Lanes()
   readonly #intake: Intake<M>
   readonly #size: BatchSize
+  readonly #stage: Stage
   readonly #tally = new Tally()
   readonly #leaving = new AbortController()
   readonly #done = Promise.withResolvers<void>()
@@ -64,8 +68,9 @@ export class ConsumerProcess<M, Tx> {
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
-    this.#size = new BatchSize(options.consumer.batch)
     const { source, store, world, consumer } = options
+    this.#stage = options.stage ?? (consumer.inbox.mode === 'stored' ? 'store' : 'whole')
+    this.#size = new BatchSize(consumer.batch, this.#stage === 'work' ? 1 : consumer.batch.sizeMax)
     const isLive = (received: Received) => this.#line!.isLive(received)
     this.#intake = new Intake(consumer, source.capabilities, world.timers, received => {
       if (isLive(received)) this.#lanes.push(received)
@@ -98,22 +103,14 @@ export class ConsumerProcess<M, Tx> {
 
   async start(): Promise<void> {
     const { consumer, source, store, world, instance, mode = 'live' } = this.#options
-    assertKeepable(consumer, source, store)
+    if (this.#stage !== 'work') assertKeepable(consumer, source, store)
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
-    await consumer.effect?.apply?.verify(store.query!)
     this.#enrolment = enrolment
-    this.#subscription = await source.open({
-      inFlightMax: consumer.batch.deliveriesMax,
-      inFlightBytesMax: consumer.batch.bytesMax,
-      onEvent: event => this.#onSourceEvent(event),
-      log: {
-        consumer: { name: consumer.name, generation: consumer.generation },
-        progress: progressOf(consumer),
-        checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
-        onRevoke: partitions => this.#revoke(partitions),
-      },
+    const subscription = await this.#open(enrolment).catch(async error => {
+      await store.closeRun(enrolment).catch(() => {}) // else it would look like one that died
+      throw error
     })
-    const subscription = this.#subscription
+    this.#subscription = subscription
     this.#line = new BatchLine({
       consumer,
       store,
@@ -121,6 +118,7 @@ export class ConsumerProcess<M, Tx> {
       subscription,
       positions: source.capabilities.positions,
       mode,
+      stage: this.#stage,
       world,
       watch: this.#watch,
       tally: this.#tally,
@@ -152,6 +150,23 @@ export class ConsumerProcess<M, Tx> {
     this.#leaving.abort(new OncewardError('consumer_halted', 'told to leave at once'))
     if (this.#state === 'running') this.#state = 'draining'
     void this.#close()
+  }
+
+  async #open(enrolment: Enrolment): Promise<Subscription> {
+    const { consumer, source, store, world } = this.#options
+    await consumer.effect?.apply?.verify(store.query!)
+    return source.open({
+      inFlightMax: consumer.batch.deliveriesMax,
+      inFlightBytesMax: consumer.batch.bytesMax,
+      onEvent: event => this.#onSourceEvent(event),
+      log: {
+        consumer: { name: consumer.name, generation: consumer.generation },
+        progress: progressOf(consumer),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
+        onRevoke: partitions => this.#revoke(partitions),
+      },
+      enrolment,
+    })
   }
 
   #pump(): void {
@@ -213,7 +228,7 @@ export class ConsumerProcess<M, Tx> {
       await this.#line!.run(batch, decided => {
         this.#options.onCommitted?.()
         this.#size.took(batch.length, world.clock.nowMs() - began)
-        this.#held.hold(decided)
+        if (this.#stage !== 'work') this.#held.hold(decided)
         this.#lanes.release(batch)
         leaveSlot()
         this.#pump()

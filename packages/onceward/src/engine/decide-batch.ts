@@ -1,5 +1,6 @@
 import type { Subscription } from '../contracts/source.ts'
 import type { Received } from '../message/received.ts'
+import { lostClaims } from './held-stages.ts'
 import { fencedPartitions, type Tries } from './log-fence.ts'
 import { type Decided, processBatch, type Spine } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
@@ -42,6 +43,12 @@ export async function decideBatch<M, Tx>(
       return await processBatch(current, spine)
     } catch (error) {
       if (spine.signal.aborted) throw error
+      const taken = lostClaims(error)
+      if (taken !== null) {
+        desk.subscription.dropClaims?.(taken)
+        current = current.filter(({ delivery }) => !taken.includes(delivery.held!.row))
+        continue
+      }
       const lost = fencedPartitions(error, 'ownership_lost')
       if (lost !== null) {
         // Left over from before a partition went and came back: they are what the fence met, not the ownership we have now.

@@ -21,6 +21,8 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
   switch (fact.kind) {
     case 'handled':
       return appliedDecision
+    case 'kept':
+      return storedDecision
     case 'unreadable':
       return unreadable(fact.problem.kind, fact.problem.text)
     case 'seen':
@@ -47,6 +49,7 @@ export function countsAsAttempt(fact: Fact): boolean {
 
 /** Shared by every message that simply got through. */
 export const appliedDecision: Decision = decision('applied', '')
+export const storedDecision: Decision = { ...decision('stored', ''), status: 'stored' }
 
 function unreadable(kind: string, text: string): Decision {
   const code = kind.replaceAll(' ', '_')
@@ -77,6 +80,8 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
       return { ...decision('ignored', verdict.reason), status: 'ignored' }
     case 'stale':
       return { ...decision('stale', verdict.reason), code: verdict.code, status: 'stale' }
+    case 'duplicate':
+      return { ...decision('duplicate', verdict.reason), code: verdict.code, status: 'duplicate' }
     case 'wait':
       return { ...decision('waiting', verdict.reason), ...said, status: 'waiting', waits: verdict.waits }
     case 'quarantine':

@@ -9,6 +9,7 @@ export type Outcome =
   | 'duplicate'
   | 'ignored'
   | 'stale'
+  | 'stored'
   | 'waiting'
   | 'already held'
   | 'retry'
@@ -26,6 +27,8 @@ export interface Failure {
 /** What is known about a delivery when its outcome is decided. */
 export type Fact =
   | { readonly kind: 'handled' }
+  /** To be worked on later; nothing was tried yet. */
+  | { readonly kind: 'kept' }
   | { readonly kind: 'unreadable'; readonly problem: Problem }
   /** An earlier delivery left a marker under this id. */
   | { readonly kind: 'seen'; readonly status: MarkerStatus; readonly sameDigest: boolean }
@@ -52,7 +55,7 @@ export interface Decision {
 }
 
 /** The message is done, or kept where its turn will come without holding others up. */
-const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'stale', 'wait'])
+const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'stale', 'duplicate', 'wait'])
 
 /** Where order counts, what comes after such a message in its lane must wait. */
 export function stopsLane(fact: Fact): boolean {

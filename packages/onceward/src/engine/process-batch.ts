@@ -7,10 +7,17 @@ import { applyEffects } from './apply-effects.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
+import { keepAll } from './held-stages.ts'
 import { type LogSide, passFence } from './log-fence.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { recoverRound, splitBatch } from './recover-round.ts'
 import type { Turns } from './turns.ts'
+
+/**
+ * What the spine does with a batch. `whole`: claims and applies deliveries. `store`: claims and keeps them for later. `work`: applies what was
+ * kept, under a lease.
+ */
+export type Stage = 'whole' | 'store' | 'work'
 
 /** What one consumer's spine works with. */
 export interface Spine<M = unknown, Tx = unknown> {
@@ -18,6 +25,7 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly store: Store<Tx>
   readonly enrolment: Enrolment
   readonly mode: Mode
+  readonly stage: Stage
   readonly world: Surroundings
   /** Aborted when the process must leave at once. */
   readonly signal: AbortSignal
@@ -31,6 +39,8 @@ export interface Spine<M = unknown, Tx = unknown> {
    * of waiting for a better time.
    */
   readonly suspicious?: boolean
+  /** Of held work: calls back when a claim of the batch is lost; the result ends the watch. Null elsewhere. */
+  readonly watchClaims: ((batch: readonly Received<M>[], onLost: (error: Error) => void) => () => void) | null
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall
   /** On logs whose position the store guards; null on queues. */
@@ -61,7 +71,8 @@ export async function processBatch<M, Tx>(
   for (let round = 1; ; round++) {
     try {
       const decided = await commitRound(batch, known, spine)
-      spine.world.reach('batch.committed')
+      if (spine.stage === 'work') spine.world.reach('work.committed')
+      else spine.world.reach('batch.committed')
       spine.onCommitted(decided)
       return decided
     } catch (error) {
@@ -83,8 +94,9 @@ async function commitRound<M, Tx>(
     return await store.transaction(enrolment, async session => {
       const claims = await claimBatch(batch, session, spine)
       world.reach('batch.claimed')
-      if (spine.consumer.handle !== undefined) endTurn = await spine.turns.take()
-      const facts = await applyEffects(batch, claims, known, session, spine)
+      if (takesTurns(batch, spine)) endTurn = await spine.turns.take()
+      const facts =
+        spine.stage === 'store' ? keepAll(claims) : await applyEffects(batch, claims, known, session, spine)
       world.reach('batch.applied')
       const decided = await concludeBatch(batch, claims, facts, session, spine)
       world.reach('batch.concluded')
@@ -97,4 +109,9 @@ async function commitRound<M, Tx>(
   } finally {
     endTurn()
   }
+}
+
+/** A single message of held work locks rows in its handler's own order, and may be slow: others need not wait for it. */
+function takesTurns<M, Tx>(batch: readonly Received<M>[], { consumer, stage }: Spine<M, Tx>): boolean {
+  return consumer.handle !== undefined && stage !== 'store' && (stage === 'whole' || batch.length > 1)
 }

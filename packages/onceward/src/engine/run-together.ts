@@ -4,6 +4,7 @@ import type { ReadableMessage, Received } from '../message/received.ts'
 import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, handled, RoundFailed } from './handler-result.ts'
+import { lostClaims } from './held-stages.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
@@ -22,7 +23,7 @@ export async function runTogether<M, Tx>(
   try {
     const call = consumer.handleBatch!({
       batch: items,
-      tx: loan.tx,
+      tx: consumer.effect?.apply === undefined ? loan.tx : (loan.sql as Tx),
       mode,
       signal: deadline.signal,
       log: world.log,
@@ -36,7 +37,7 @@ export async function runTogether<M, Tx>(
     const overtaken = overtakenLeaders(due, facts)
     if (overtaken.size > 0) throw new RoundFailed(overtaken)
   } catch (error) {
-    if (spine.signal.aborted || error instanceof RoundFailed) throw error
+    if (spine.signal.aborted || error instanceof RoundFailed || lostClaims(error) !== null) throw error
     throw loan.failure !== undefined && spine.store.diagnose(loan.failure) !== 'statement'
       ? loan.failure
       : unattributed(due, error, spine)
@@ -80,6 +81,10 @@ class Item<M, Tx> implements BatchItem<M> {
 
   get envelope(): Envelope {
     return this.#received.envelope
+  }
+
+  get waited(): 'released' | 'too late' | null {
+    return this.#received.delivery.held?.waited ?? null
   }
 
   close(): void {

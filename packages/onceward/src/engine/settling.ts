@@ -25,13 +25,16 @@ export class Settling {
   readonly #consumer: string
   readonly #world: Surroundings
   readonly #tally: Tally
+  readonly #retriesDurable: boolean
   readonly #underWay = new Map<readonly Received[], Promise<void>>()
   #last: Promise<void> = Promise.resolve()
 
-  constructor(consumer: string, world: Surroundings, tally: Tally) {
+  /** `retriesDurable`: what is to be tried again was put off in the store, and is not held here. */
+  constructor(consumer: string, world: Surroundings, tally: Tally, retriesDurable: boolean) {
     this.#consumer = consumer
     this.#world = world
     this.#tally = tally
+    this.#retriesDurable = retriesDurable
   }
 
   get idle(): boolean {
@@ -88,7 +91,7 @@ export class Settling {
     let applied = 0
     let conflicts = 0
     for (const { received, decision } of decided) {
-      if (decision.outcome !== 'retry') durable.push(received.delivery)
+      if (decision.outcome !== 'retry' || this.#retriesDurable) durable.push(received.delivery)
       if (decision.outcome === 'applied') applied++
       else counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
       if (decision.code === 'conflict') conflicts++

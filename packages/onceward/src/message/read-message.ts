@@ -36,9 +36,15 @@ export function createMessageReader<M, Tx>(
   const digestNow = ({ body, headers }: Delivery) => digestOf(body, headers, digestHeaders)
   const later: Later<M> = { envelope: read => envelopeOf(identities, read), digest: digestNow }
 
+  // Held work goes on under the identity its marker has, whatever the contract says by now.
+  const idOf = (message: M, delivery: Delivery) =>
+    delivery.held === undefined
+      ? readId(attempt(identities.id, message, delivery))
+      : { id: delivery.held.messageId }
+
   const read = (delivery: Delivery, early: Buffer | null, value: unknown): Received<M> => {
     const message = value as M
-    const id = readId(attempt(identities.id, message, delivery))
+    const id = idOf(message, delivery)
     if ('problem' in id) {
       const digest = early ?? digestNow(delivery)
       return unreadable(delivery, digest, null, laneOf(delivery), `id ${id.problem}`, id.text)
@@ -55,12 +61,13 @@ export function createMessageReader<M, Tx>(
     const over = overLimit(delivery, limits)
     // Headers over their limits are not worth a digest: whoever sends them decides how much work that is.
     const listed = over === null ? digestHeaders : []
-    const digest = digestsLate ? null : digestOf(delivery.body, delivery.headers, listed)
+    const digest =
+      delivery.held?.digest ?? (digestsLate ? null : digestOf(delivery.body, delivery.headers, listed))
     const withoutMessage = (kind: ProblemKind, text: string) =>
       unreadable(
         delivery,
         digest ?? digestOf(delivery.body, delivery.headers, listed),
-        idWithoutBody(consumer.identity.id, delivery),
+        delivery.held?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
         laneOf(delivery),
         kind,
         text,
@@ -76,7 +83,7 @@ export function createMessageReader<M, Tx>(
     if (schema === undefined) return read(delivery, digest, value)
 
     const withoutSchema = (kind: ProblemKind, text: string): Received<M> => {
-      const id = readId(attempt(identities.id, value as M, delivery))
+      const id = idOf(value as M, delivery)
       const known = 'id' in id ? id.id : null
       return unreadable(delivery, digest ?? digestNow(delivery), known, laneOf(delivery), kind, text)
     }

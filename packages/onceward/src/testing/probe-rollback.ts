@@ -86,10 +86,11 @@ export function handlerOn<M, Tx>(
       throw new OncewardError('usage', `The probe's message cannot be read: ${received.problem.text}.`)
     }
     const { message: value, envelope } = received
-    const effects = { external() {}, call: async () => null }
+    const effects = { external() {}, publish() {}, call: async () => null }
+    const item = { message: value, envelope, effects, waited: null }
     const around = { tx, mode, signal: new AbortController().signal, log: silent }
-    if (consumer.handle !== undefined) await consumer.handle({ ...around, message: value, envelope, effects })
-    else await consumer.handleBatch!({ ...around, batch: [{ message: value, envelope, effects }] })
+    if (consumer.handle !== undefined) await consumer.handle({ ...around, ...item })
+    else await consumer.handleBatch!({ ...around, batch: [item] })
   }
 }
 

@@ -121,7 +121,14 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     applySeconds: () => add('applySeconds', 1),
     settleMissed: (_consumer, n) => add('settleMissed', n),
     externalSuppressed: (_consumer, reason, n) => add(`externalSuppressed ${reason}`, n),
+    publishSuppressed: (_consumer, n) => add('publishSuppressed', n),
+    published: (broker, n) => add(`published ${broker}`, n),
+    publishFailed: (broker, code) => add(`publishFailed ${broker} ${code}`, 1),
+    watchOutbox: () => () => {},
     externalCall: (target, result) => add(`externalCall ${target} ${result}`, 1),
+    claimsExpired: (_consumer, n) => add('claimsExpired', n),
+    claimsLost: (_consumer, n) => add('claimsLost', n),
+    watchFreshness: () => () => {},
     watchLag: () => () => {},
   }
 }

@@ -38,11 +38,12 @@ export async function storedPositions(pool: Pool): Promise<Positions> {
 
 /** Applied with these very bytes, or set aside with them. Where there are no markers the effect itself is asked. */
 async function outcomes(pool: Pool): Promise<(message: { id: string | null; body: string }) => boolean> {
+  // Before what is applied: stored work goes from the one to the other meanwhile.
+  const { rows: held } = await pool.query(`select encode(sha256(body), 'hex') as digest from onceward.held`)
   const { rows: applied } = await pool.query(
     `select id, encode(substring(digest from 2), 'hex') as digest
      from effect left join onceward.inbox on message_id = id and status = 'applied'`,
   )
-  const { rows: held } = await pool.query(`select encode(sha256(body), 'hex') as digest from onceward.held`)
   const digestOf = new Map(applied.map(row => [row.id as string | null, row.digest as string | null]))
   const setAside = new Set(held.map(row => row.digest as string))
   return ({ id, body }) => {

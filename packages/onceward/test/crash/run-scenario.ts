@@ -55,6 +55,8 @@ export async function runScenario(
     declaration: broker.declaration,
     deadLetter: broker.deadLetter,
     ledgerLeaseMs: 3_000,
+    relayLeaseMs: 3_000,
+    target: broker.target,
   }
   await broker.publish(workMessages(memory))
   if (scenario.task === 'consume') await dieIn({ ...orders, ...armed }, witness)
@@ -73,7 +75,7 @@ export async function runScenario(
       return isDrained(pool, memory)
     })
     // Where the store keeps the position the broker hears of it now and then, and when the worker leaves.
-    if (memory === 'after effect')
+    if (memory === 'after effect' || memory === 'stored')
       await until('the broker has nothing waiting', async () => (await broker.depth()) === 0)
     worker.process.kill('SIGTERM')
     const end = await worker.ended

@@ -7,17 +7,24 @@ export interface CrashScenario {
   readonly task: 'consume' | 'migrate' | 'drain'
   /** Passages after which to die, one run each: the first, and one in the middle of the work. */
   readonly hits: readonly number[]
+  /** What the contract must remember by for the point to exist. Default: as contracts do that say nothing. */
+  readonly memory?: Memory
   /** Brokers on which the point does not exist, with the reason. */
   readonly without?: Partial<Record<BrokerKind, string>>
 }
 
 const consume: CrashScenario = { task: 'consume', hits: [1, 4] }
 
-const relay: CrashScenario = {
+const moves = 'rows for queues of the same database are moved, not published'
+
+const publish: CrashScenario = {
   task: 'consume',
-  hits: [1],
-  without: { file: 'a file takes no dead letters: they stay in the store, and nothing is relayed' },
+  hits: [1, 2],
+  without: { postgres: moves, file: moves },
 }
+
+const work: CrashScenario = { task: 'consume', hits: [1, 4], memory: 'stored' }
+const publishes = 'only rows for queues of the same database are moved'
 
 const leasesNothing = 'only the queue on PostgreSQL leases rows'
 const migratesNothing = 'migrations do not touch the broker'
@@ -38,9 +45,15 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'checkpoint.taken': { task: 'consume', hits: [1], without: logsOnly },
   'checkpoint.told': { task: 'consume', hits: [1], without: logsOnly },
   'drain.begun': { task: 'drain', hits: [1] },
-  'relay.claimed': relay,
-  'relay.published': relay,
-  'relay.deleted': relay,
+  'relay.leased': { task: 'consume', hits: [1, 2] },
+  'relay.claimed': { task: 'consume', hits: [1, 2] },
+  'relay.published': publish,
+  'relay.deleted': publish,
+  'relay.moved': {
+    task: 'consume',
+    hits: [1, 2],
+    without: { rabbitmq: publishes, kafka: publishes, 'rabbitmq-stream': publishes },
+  },
   'dispatch.claimed': consume,
   'dispatch.queried': { task: 'consume', hits: [1, 2] },
   'dispatch.called': consume,
@@ -55,6 +68,9 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
       file: leasesNothing,
     },
   },
+  'work.claimed': work,
+  'work.finished': work,
+  'work.committed': work,
   'migrate.applied': {
     task: 'migrate',
     hits: [1],
@@ -70,6 +86,9 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
 /** Points around the moment at which effects and position become durable: on logs also where the store keeps the position. */
 export const positionPoints = ['batch.fenced', 'batch.committed', 'batch.settled'] as const
 
+/** Points around the moment at which messages are stored for workers, and the broker told. */
+export const storedPoints = ['batch.concluded', 'batch.committed', 'batch.settled'] as const
+
 export interface CrashRun {
   readonly point: CrashPoint
   readonly broker: BrokerKind
@@ -81,11 +100,15 @@ export interface CrashRun {
 export function runsOn(broker: BrokerKind): { runs: CrashRun[]; skipped: [CrashPoint, string][] } {
   const runs: CrashRun[] = []
   const skipped: [CrashPoint, string][] = []
-  for (const [point, { hits, without }] of Object.entries(crashScenarios) as [CrashPoint, CrashScenario][]) {
+  for (const [point, { hits, without, memory = 'after effect' }] of Object.entries(crashScenarios) as [
+    CrashPoint,
+    CrashScenario,
+  ][]) {
     const reason = without?.[broker]
     if (reason !== undefined) skipped.push([point, reason])
-    else runs.push(...hits.map(hit => ({ point, broker, hit, memory: 'after effect' as const })))
+    else runs.push(...hits.map(hit => ({ point, broker, hit, memory })))
   }
+  for (const point of storedPoints) runs.push({ point, broker, hit: 1, memory: 'stored' })
   if (!logs.includes(broker)) return { runs, skipped }
   for (const point of positionPoints) {
     for (const memory of ['with effect', 'checkpoint'] as const)

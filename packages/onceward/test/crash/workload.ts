@@ -1,5 +1,11 @@
-import type { ConsumerContract, QueryAnswer, SourceDeclaration, SqlTransaction } from 'onceward'
-import { reject } from 'onceward'
+import type {
+  ConsumerContract,
+  PublishTarget,
+  QueryAnswer,
+  SourceDeclaration,
+  SqlTransaction,
+} from 'onceward'
+import { reject, stableId } from 'onceward'
 
 /** A small mixed workload that passes through every window: effects, intents, duplicates, conflicts, dead letters, parking. */
 export interface WorkMessage {
@@ -11,11 +17,12 @@ export interface WorkMessage {
 export const consumerName = 'crash_work'
 export const attemptsMax = 2
 
-/** What remembers and where the position is kept; on queues only the first. */
-export type Memory = 'after effect' | 'with effect' | 'checkpoint'
+/** What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. */
+export type Memory = 'after effect' | 'stored' | 'with effect' | 'checkpoint'
 
 const memories = {
   'after effect': {},
+  stored: { inbox: { mode: 'stored', leaseMs: 1_500, workers: 2 } },
   'with effect': { settle: { when: 'with effect' } },
   checkpoint: { dedup: 'checkpoint', order: 'partition' },
 } as const satisfies Record<Memory, Partial<ConsumerContract>>
@@ -31,6 +38,7 @@ export interface WorkOptions {
   readonly deadLetter: string | null
   readonly gatewayUrl: string
   readonly memory?: Memory
+  readonly target?: PublishTarget
   readonly freezeIn?: string
   readonly handlerTimeoutMs?: number
 }
@@ -44,6 +52,7 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
     ...memories[options.memory ?? 'after effect'],
     identity: { id: m => m.id },
     effect: {
+      ...(options.target && { publish: { charged: options.target } }),
       external: {
         gateway: {
           url: options.gatewayUrl,
@@ -88,10 +97,14 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
       if (message.kind === 'fail') throw new Error('always fails after writing')
       const target = keyless.has(message.id) ? 'keyless' : 'gateway'
       effects.external(target, { key: message.id, body: { id: message.id, amount: message.amount } })
+      if (options.target) effects.publish('charged', { key: message.id, body: { charged: message.id } })
       return undefined
     },
   }
 }
+
+/** As a downstream inbox knows the message that a charge causes. */
+export const chargedId = (id: string) => stableId(consumerName, id, 'charged', 0)
 
 export interface Produced {
   readonly body: string

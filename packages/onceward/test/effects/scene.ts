@@ -92,6 +92,8 @@ export interface Child {
   readonly process: ChildProcess
   /** Resolves with the signal or code it ended by. */
   readonly ended: Promise<string>
+  /** Resolves when it has printed this line. */
+  said(line: string): Promise<void>
   /** Drains it, and answers with its tally. */
   drain(): Promise<Record<string, unknown>>
 }
@@ -110,10 +112,11 @@ export function startChild(options: Record<string, unknown>, file = 'effects-pro
   return {
     process: child,
     ended,
+    said: line => until(`the child says ${line}`, () => output.split('\n').includes(line)),
     async drain() {
       child.kill('SIGTERM')
       await ended
-      return JSON.parse(output)
+      return JSON.parse(output.slice(output.lastIndexOf('\n') + 1))
     },
   }
 }

@@ -44,6 +44,22 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
     assert.ok(tookMs < bound, `it took ${tookMs} ms`)
   })
 
+  test('a part that halts is told to who waits for the end, and to nobody else', async t => {
+    await using world = await openWorld()
+    const unheard: unknown[] = []
+    const hear = (reason: unknown) => void unheard.push(reason)
+    process.on('unhandledRejection', hear)
+    t.after(() => process.off('unhandledRejection', hear))
+    const running = await world.run({
+      effect: { external: { gateway: { url: world.gateway.url } } },
+      handle: () => world.handled(),
+    })
+    await world.query('alter table onceward.ledger rename to elsewhere')
+    await assert.rejects(running.finished, { code: '42P01' })
+    await new Promise(resolve => setImmediate(resolve))
+    assert.deepEqual(unheard, [])
+  })
+
   test('with nothing under way it is over long before', async () => {
     await using world = await openWorld()
     const running = await world.run({ handle: () => world.handled() })
@@ -73,6 +89,7 @@ async function openWorld() {
     gateway,
     count: 0,
     handled: () => void world.count++,
+    query: (text: string) => pool.query(text),
     publish: (id: string) => publish(pool, 'notes', [{ body: JSON.stringify({ id }) }]),
     run: (changes: Partial<ConsumerContract<Note, SqlTransaction>>) =>
       runConsumer(

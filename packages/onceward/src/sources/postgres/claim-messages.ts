@@ -1,5 +1,5 @@
+import { begin, pipelined } from '../../stores/postgres/in-transaction.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
-import { begin, pipelined } from './in-transaction.ts'
 
 export interface ClaimRequest {
   readonly queueId: number

@@ -13,6 +13,7 @@ import type {
   IntentAnswer,
   Loan,
   MarkerStatus,
+  Outgoing,
   Store,
   StoreSession,
 } from '../../contracts/store.ts'
@@ -25,6 +26,7 @@ interface State {
   markers: Map<string, { digest: Buffer; status: MarkerStatus }>
   businessKeys: Map<string, { id: string; digest: Buffer | null }>
   intents: Map<string, Intent>
+  outbox: Outgoing[]
   attempts: Map<string, AttemptRecord[]>
   held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
   blocked: Set<string>
@@ -38,7 +40,7 @@ interface State {
  * that replaces the state at commit, so a rollback is simply forgetting the copy.
  */
 export class MemoryStore implements Store<MemoryTransaction> {
-  readonly capabilities = { durable: false, shared: false, sql: false }
+  readonly capabilities = { durable: false, shared: false, sql: false, concurrent: true }
   #state: State = emptyState()
   #consumers = 0
   readonly #dedup = new Map<string, 'marker' | 'checkpoint'>()
@@ -166,6 +168,10 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     })
   }
 
+  async publish(messages: readonly Outgoing[]): Promise<void> {
+    this.#state.outbox.push(...messages)
+  }
+
   async countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {
     return failures.map(failure => {
       const earlier = this.#state.attempts.get(this.#key(failure.id)) ?? []
@@ -285,6 +291,7 @@ function emptyState(): State {
     markers: new Map(),
     businessKeys: new Map(),
     intents: new Map(),
+    outbox: [],
     attempts: new Map(),
     held: new Map(),
     blocked: new Set(),
@@ -299,6 +306,7 @@ function copyState(state: State): State {
     markers: new Map(state.markers),
     businessKeys: new Map(state.businessKeys),
     intents: new Map(state.intents),
+    outbox: [...state.outbox],
     attempts: new Map(state.attempts),
     held: new Map(state.held),
     blocked: new Set(state.blocked),

@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { HeldSession } from '../../contracts/held-work.ts'
 import type { Position, Progress } from '../../contracts/source.ts'
 import type {
   AttemptRecord,
@@ -10,38 +10,49 @@ import type {
   Enrolment,
   Intent,
   IntentAnswer,
+  Loan,
+  Outgoing,
   StoreSession,
 } from '../../contracts/store.ts'
-import type { Log } from '../../surroundings.ts'
-import { SqlLoan } from './loan.ts'
 import type { SqlClient } from './pool.ts'
 import { advancePartitions, readPositions } from './sql/advance-partitions.ts'
 import { claimBusinessKeys } from './sql/claim-business-keys.ts'
 import { claimMarkers } from './sql/claim-markers.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
 import { countAttempts } from './sql/count-attempts.ts'
+import { finishWork } from './sql/finish-work.ts'
+import { keepMessages } from './sql/keep-messages.ts'
 import { recordIntents } from './sql/record-intents.ts'
+import { takeUpWork } from './sql/take-up-work.ts'
+import { writeOutbox } from './sql/write-outbox.ts'
 
 /** One batch's calls on one client inside one transaction. */
-export class SqlSession implements StoreSession<SqlTransaction> {
+export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #client: SqlClient
   readonly #enrolment: Enrolment
-  readonly #log: Log
-  readonly #loans: SqlLoan[] = []
+  readonly #makeLoan: (shared: boolean) => Loan<Tx>
+  readonly #loans: Loan<Tx>[] = []
+  readonly held: HeldSession
 
-  constructor(client: SqlClient, enrolment: Enrolment, log: Log) {
+  constructor(client: SqlClient, enrolment: Enrolment, makeLoan: (shared: boolean) => Loan<Tx>) {
     this.#client = client
     this.#enrolment = enrolment
-    this.#log = log
+    this.#makeLoan = makeLoan
+    this.held = {
+      keep: messages => keepMessages(client, enrolment, messages),
+      takeUp: work => takeUpWork(client, enrolment, work),
+      finish: (done, again) => finishWork(client, enrolment, done, again),
+    }
   }
 
-  claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]> {
-    return claimMarkers(this.#client, this.#enrolment, claims)
+  claim(claims: readonly Claim[], as: 'applied' | 'stored' = 'applied'): Promise<readonly ClaimAnswer[]> {
+    return claimMarkers(this.#client, this.#enrolment, claims, as)
   }
 
   async blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
     const { rows } = await this.#client.query(
-      'select key from onceward.blocked_key where consumer_id = $1 and key = any($2::text[])',
+      // Locked, so that whoever frees the key waits for what is about to be parked behind it.
+      'select key from onceward.blocked_key where consumer_id = $1 and key = any($2::text[]) for share',
       [this.#enrolment.consumerId, keys],
     )
     return new Set(rows.map(row => row.key as string))
@@ -51,14 +62,18 @@ export class SqlSession implements StoreSession<SqlTransaction> {
     return claimBusinessKeys(this.#client, this.#enrolment, claims)
   }
 
-  lend(shared = false): SqlLoan {
-    const loan = new SqlLoan(this.#client, this.#log, shared)
+  lend(shared = false): Loan<Tx> {
+    const loan = this.#makeLoan(shared)
     this.#loans.push(loan)
     return loan
   }
 
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
     return recordIntents(this.#client, this.#enrolment, intents)
+  }
+
+  publish(messages: readonly Outgoing[]): Promise<void> {
+    return writeOutbox(this.#client, messages)
   }
 
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {

@@ -98,6 +98,7 @@ export function conclusionOf(
 export function heldOf(state: HeldRecord['state'], changes: Partial<HeldRecord> = {}): HeldRecord {
   return {
     state,
+    row: null,
     reason: 'because',
     failureClass: 'poison',
     code: 'because',

@@ -134,6 +134,13 @@ const noMetrics: Metrics = {
   applySeconds() {},
   settleMissed() {},
   externalSuppressed() {},
+  publishSuppressed() {},
+  published() {},
+  publishFailed() {},
+  watchOutbox: () => () => {},
   externalCall() {},
+  claimsExpired() {},
+  claimsLost() {},
+  watchFreshness: () => () => {},
   watchLag: () => () => {},
 }

@@ -95,7 +95,9 @@ create table onceward.attempt (
 create type onceward.held_state as enum ('stored', 'waiting', 'parked', 'dead', 'quarantined');
 
 -- Work kept here, with everything needed to go on. Bytes without an id are told apart by their digest. due_at is when a worker may take it:
--- at once, at the next try, at the deadline of a wait, or when the lease of the worker that has it ends; null for what only people take up.
+-- at once, at the next try, or at the deadline of a wait (at once when it is released before); null for what only people take up. lease_until is how
+-- long a worker keeps it: a column of its own, because due_at is indexed and each claim would write all indexes anew. With room left on the
+-- page a claim stays on it. Rows of the same bytes are counted together only where people look at them: what is stored has its marker.
 create table onceward.held (
   id             bigint generated always as identity primary key,
   consumer_id    integer not null,
@@ -106,15 +108,17 @@ create table onceward.held (
   seen           integer not null default 1,
   first_at       timestamptz not null default clock_timestamp(),
   last_at        timestamptz not null default clock_timestamp(),
-  reason         text not null,
-  failure_class  text not null,
-  code           text not null,
+  reason         text not null default '',
+  failure_class  text not null default '',
+  code           text not null default '',
   error          text,
-  attempts       integer not null,
+  attempts       integer not null default 0,
   order_key      text collate "C",
   version        bigint,
   due_at         timestamptz,
+  released       boolean not null default false,
   epoch          integer not null default 0,
+  lease_until    timestamptz,
   business_key   text collate "C",
   correlation_id text,
   message_type   text,
@@ -125,12 +129,23 @@ create table onceward.held (
   delivery_count integer not null,
   headers        json not null,
   properties     json not null,
-  body           bytea not null,
-  unique nulls not distinct (consumer_id, message_id, digest)
-);
-create index held_by_order_key on onceward.held (consumer_id, order_key, version, id)
-  where state in ('stored', 'waiting', 'parked') and order_key is not null;
+  body           bytea not null
+) with (fillfactor = 50);
+create unique index held_once on onceward.held (consumer_id, message_id, digest) nulls not distinct
+  where state in ('parked', 'dead', 'quarantined');
+create index held_in_order on onceward.held (consumer_id, order_key, id)
+  where state in ('stored', 'parked') and order_key is not null;
+create index held_waiting on onceward.held (consumer_id, order_key, version) where state = 'waiting';
 create index held_due on onceward.held (consumer_id, due_at, id) where due_at is not null;
+
+-- What people did to held work, and why.
+create table onceward.held_action (
+  held_id bigint not null,
+  at      timestamptz not null default clock_timestamp(),
+  by      text not null,
+  because text not null,
+  did     text not null
+);
 
 -- A key with a parked message; later messages of the key are parked behind it. Empty in good times.
 create table onceward.blocked_key (
@@ -186,17 +201,50 @@ create table onceward.ledger_action (
 );
 create index ledger_action_by_row on onceward.ledger_action (ledger_id);
 
+-- Messages on their way out. Rows of one key have one bucket, and a bucket has one relay at a time: see outbox_bucket.
+-- A plain column, not a generated one: a replica identity with a generated column makes every delete fail once the table is published for CDC.
 create table onceward.outbox (
-  id          bigint generated always as identity primary key,
-  broker      text not null,
+  id          bigint generated always as identity,
+  broker      text collate "C" not null,
+  bucket      smallint not null,
+  failures    smallint not null default 0,
+  created_at  timestamptz not null default clock_timestamp(),
+  exchange    text,
   queue       text not null,
   message_id  text not null,
-  key         text,
-  headers     json not null,
-  properties  json not null,
+  key         text collate "C",
+  headers     json not null default '{}',
+  properties  json not null default '{}',
   body        bytea not null,
-  created_at  timestamptz not null default clock_timestamp()
-);
+  last_error  text,
+  primary key (broker, bucket, id)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- Without a key there is no order to keep, and the rows are spread.
+create function onceward.outbox_bucket_of(key text) returns smallint language sql volatile
+  return case when key is null then floor(random() * 32)::smallint else (hashtext(key) & 31)::smallint end;
+
+-- The names an outbox event router expects by default.
+create view onceward.outbox_event as
+  select message_id as id, queue as aggregatetype, key as aggregateid, properties ->> 'type' as type, body as payload,
+    headers, created_at as "timestamp"
+  from onceward.outbox;
+
+-- A relay lives as long as its row: extending its lease is one row however many buckets it has, and whoever finds it expired removes it.
+-- Ids are never used again, so a relay that was buried cannot come back under the same one.
+create table onceward.relay (
+  id       bigint generated always as identity primary key,
+  broker   text collate "C" not null,
+  instance text not null,
+  until    timestamptz not null
+) with (fillfactor = 50);
+
+create table onceward.outbox_bucket (
+  broker   text collate "C" not null,
+  bucket   smallint not null,
+  relay_id bigint,
+  primary key (broker, bucket)
+) with (fillfactor = 50);
 
 create table onceward.queue (
   id         integer generated always as identity primary key,

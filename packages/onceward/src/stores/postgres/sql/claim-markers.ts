@@ -10,17 +10,24 @@ const answered = (insert: string) => `
 /** Digests travel as one run of bytes, all of one width: as an array of texts they cost the client 1.7 us a message more, the claim a tenth. */
 const digestOfClaim = 'substring($5::bytea from $4::integer * (claim.n::integer - 1) + 1 for $4::integer)'
 
-const insert = answered(`
+const insert = (as: 'applied' | 'stored') =>
+  answered(`
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
-  select $1, current_setting('onceward.run')::integer, 'applied', claim.id, ${digestOfClaim}, claim.position
+  select $1, current_setting('onceward.run')::integer, '${as}', claim.id, ${digestOfClaim}, claim.position
   from unnest($3::text[], $6::text[]) with ordinality as claim (id, position, n)
   on conflict do nothing`)
 
-const insertWithoutPositions = answered(`
+const insertWithoutPositions = (as: 'applied' | 'stored') =>
+  answered(`
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
-  select $1, current_setting('onceward.run')::integer, 'applied', claim.id, ${digestOfClaim}
+  select $1, current_setting('onceward.run')::integer, '${as}', claim.id, ${digestOfClaim}
   from unnest($3::text[]) with ordinality as claim (id, n)
   on conflict do nothing`)
+
+const inserts = {
+  applied: { plain: insertWithoutPositions('applied'), positioned: insert('applied') },
+  stored: { plain: insertWithoutPositions('stored'), positioned: insert('stored') },
+}
 
 const readBack = `
   select message_id, status::text as status, digest
@@ -40,6 +47,7 @@ export async function claimMarkers(
   client: SqlClient,
   { consumerId }: Enrolment,
   claims: readonly Claim[],
+  as: 'applied' | 'stored' = 'applied',
 ): Promise<readonly ClaimAnswer[]> {
   const sorted = [...claims].sort((a, b) => (a.id < b.id ? -1 : 1))
   const ids = sorted.map(claim => claim.id)
@@ -51,8 +59,8 @@ export async function claimMarkers(
   const values = [consumerId, ids.length, ids, width, Buffer.concat(sorted.map(claim => claim.digest))]
   const positioned = sorted.some(claim => claim.position !== null)
   const { rows } = positioned
-    ? await client.query(insert, [...values, sorted.map(claim => claim.position)])
-    : await client.query(insertWithoutPositions, values)
+    ? await client.query(inserts[as].positioned, [...values, sorted.map(claim => claim.position)])
+    : await client.query(inserts[as].plain, values)
   if (rows[0].count === claims.length) return claims.map(() => first)
 
   const inserted = new Set((rows[0].ids as string[] | null) ?? [])

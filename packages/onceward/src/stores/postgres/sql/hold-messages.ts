@@ -1,22 +1,22 @@
 import type { Conclusion, Enrolment, HeldRecord } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
+import { writeOutbox } from './write-outbox.ts'
 
-const insertHeld = `
-  insert into onceward.held (consumer_id, run_id, state, message_id, digest, reason, failure_class, code, error,
+const insertHeld = (placed: boolean) => `
+  insert into onceward.held (${placed ? 'id, ' : ''}consumer_id, run_id, state, message_id, digest, reason, failure_class, code, error,
     attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
     delivery_count, headers, properties, body, version, due_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+  ${placed ? 'overriding system value' : ''}
+  values (${placed ? '$25, ' : ''}$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
     clock_timestamp() + $24::double precision * interval '1 millisecond')
-  on conflict (consumer_id, message_id, digest) do update
+  on conflict (consumer_id, message_id, digest) where state in ('parked', 'dead', 'quarantined') do update
     set seen = held.seen + 1, last_at = clock_timestamp()
   returning id, seen`
 
+const inserts = { placed: insertHeld(true), anew: insertHeld(false) }
+
 const block = `
   insert into onceward.blocked_key (consumer_id, key) values ($1, $2) on conflict do nothing`
-
-const insertCopy = `
-  insert into onceward.outbox (broker, queue, message_id, key, headers, properties, body)
-  values ($1, $2, $3, $4, $5, $6, $7)`
 
 /**
  * One row per (id, digest): the same bytes coming back only raise its count. Dead and quarantined messages leave a copy in the
@@ -29,22 +29,21 @@ export async function holdMessages(
 ): Promise<void> {
   for (const { id, digest, held } of conclusions) {
     if (held === null) continue
-    const { rows } = await client.query(insertHeld, heldValues(enrolment, id, digest, held))
+    const values = heldValues(enrolment, id, digest, held)
+    const { rows } =
+      held.row === null
+        ? await client.query(inserts.anew, values)
+        : await client.query(inserts.placed, [...values, held.row])
     if (held.orderKey !== null && held.state === 'parked')
       await client.query(block, [enrolment.consumerId, held.orderKey])
     const to = enrolment.facts.deadLetterTo
     if (to === null || !(held.state === 'dead' || held.state === 'quarantined') || rows[0].seen > 1) continue
     const messageId = id ?? `held:${rows[0].id}`
     const headers = copyHeaders(held.headers, provenance(enrolment, held, rows[0].id))
-    await client.query(insertCopy, [
-      to.broker,
-      to.queue,
-      messageId,
-      held.brokerKey,
-      headers,
-      held.properties,
-      held.body,
-    ])
+    // RabbitMQ is not told the key, and as a key of the outbox a routing key would put all copies in one line.
+    const key = to.broker === 'rabbitmq' ? null : held.brokerKey
+    const { properties, body } = held
+    await writeOutbox(client, [{ ...to, exchange: null, messageId, key, headers, properties, body }])
   }
 }
 

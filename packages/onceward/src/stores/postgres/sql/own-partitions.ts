@@ -1,11 +1,11 @@
 import type { Loss, Ownership, Position } from '../../../contracts/source.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
 import { OncewardError } from '../../../errors.ts'
-import type { SqlPool } from '../pool.ts'
+import type { SqlClient } from '../pool.ts'
 
 /** One statement, one transaction: it waits for rows an earlier owner's commit holds, and from then on that owner's epoch is stale. */
 export async function takePartitions(
-  pool: SqlPool,
+  pool: SqlClient,
   { consumerId, runId }: Enrolment,
   partitions: readonly string[],
 ): Promise<readonly Ownership[]> {
@@ -35,7 +35,7 @@ export async function takePartitions(
 
 /** Also closes an accepted gap: reading has gone on past it. */
 export async function beginPartition(
-  pool: SqlPool,
+  pool: SqlClient,
   { consumerId, runId }: Enrolment,
   partition: string,
   epoch: number,
@@ -61,7 +61,7 @@ export async function beginPartition(
 }
 
 export async function declareLoss(
-  pool: SqlPool,
+  pool: SqlClient,
   { consumerId, runId }: Enrolment,
   { partition, from, to, records, reason }: Loss,
 ): Promise<void> {
@@ -70,7 +70,7 @@ export async function declareLoss(
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
      on conflict (consumer_id, partition, from_incarnation, from_next) where resumed_at is null
      do update set to_incarnation = excluded.to_incarnation, to_next = excluded.to_next, records = excluded.records,
-       reason = excluded.reason
+       reason = excluded.reason, declared_at = clock_timestamp()
      where onceward.gap.accepted_at is null`,
     [
       consumerId,

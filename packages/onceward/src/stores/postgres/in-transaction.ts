@@ -1,7 +1,18 @@
-import type { SqlClient, SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
+import { pipelines, type SqlClient, type SqlPool, type SqlResult } from './pool.ts'
 
 /** A table locked by somebody's migration is waited for briefly, then tried again. */
 export const begin = `begin; set local lock_timeout = '5s'`
+
+/** The same with settings of its own. */
+export function opening(settings: Readonly<Record<string, string>>): string {
+  return `${begin}; ${setLocal(settings)}`
+}
+
+export function setLocal(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `set local ${name} = '${value}'`)
+    .join('; ')
+}
 
 /** One short transaction. */
 export function inTransaction<T>(pool: SqlPool, work: (client: SqlClient) => Promise<T>): Promise<T> {
@@ -13,14 +24,20 @@ export function inTransaction<T>(pool: SqlPool, work: (client: SqlClient) => Pro
   })
 }
 
-/** A transaction of one statement, sent whole: one round trip. */
+/** A transaction of one statement, sent whole where the pool can: one round trip. */
 export function pipelined(
   pool: SqlPool,
   opening: string,
   text: string,
-  values: unknown[],
+  values: readonly unknown[],
 ): Promise<SqlResult> {
   return withClient(pool, async client => {
+    if (!pipelines(pool)) {
+      await client.query(opening)
+      const answer = await client.query(text, values)
+      await client.query('commit')
+      return answer
+    }
     const sent = [client.query(opening), client.query(text, values), client.query('commit')]
     await Promise.allSettled(sent)
     const [, answer] = await Promise.all(sent)

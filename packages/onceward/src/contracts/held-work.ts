@@ -1,0 +1,97 @@
+import type { HeldFacts } from './source.ts'
+import type { Enrolment } from './store.ts'
+
+/** One claimed row. */
+export type WorkClaim = Pick<HeldFacts, 'row' | 'epoch'>
+
+export interface LostClaim {
+  readonly row: string
+  /** Another worker has it; false when the row is gone. */
+  readonly taken: boolean
+}
+
+/** The durable keyed queue, seen from the workers: each call is a short transaction of its own, on the database's clock. */
+export interface WorkQueue {
+  /** Takes due rows nobody holds, at most `countMax`, for `leaseMs`; raises the epoch of each. */
+  claim(enrolment: Enrolment, request: WorkRequest): Promise<ClaimedWork>
+  /** Called while work goes on. Answers with the rows that are not ours any more: taken by another, or finished by somebody. */
+  extend(claims: readonly WorkClaim[], leaseMs: number): Promise<readonly LostClaim[]>
+  /** Ends the claims that are still ours, so that others need not wait for the lease. */
+  giveBack(claims: readonly WorkClaim[]): Promise<void>
+  /** Age of the oldest work of this consumer that is not finished; null when there is none. */
+  oldestSeconds(enrolment: Enrolment): Promise<number | null>
+}
+
+export interface WorkRequest {
+  readonly countMax: number
+  readonly leaseMs: number
+  /** A key's rows are taken in order, and by one holder at a time. */
+  readonly ordered: boolean
+  /** Where the last look ended; null looks from the start. */
+  readonly after: string | null
+}
+
+export interface ClaimedWork {
+  readonly rows: readonly WorkRow[]
+  /** Rows among them whose last holder let the lease run out. */
+  readonly expired: number
+  /** Where to look on, if there may be more; null when the end was reached. */
+  readonly next: string | null
+}
+
+export interface WorkRow extends HeldFacts {
+  readonly body: Buffer
+  /** JSON text; null for `{}`. */
+  readonly headers: string | null
+  readonly properties: string | null
+  readonly origin: string
+  readonly position: string | null
+  readonly brokerKey: string | null
+  readonly deliveryCount: number
+}
+
+/** What a batch does to held work, inside its transaction. */
+export interface HeldSession {
+  /** Stores messages to be worked on later, in the order given, due at once. Their markers say `stored` already. */
+  keep(messages: readonly KeptMessage[]): Promise<void>
+
+  /**
+   * The first statement of a worker's transaction. Rejects with `claim_lost` (details: `rows`) when any row is not ours any more. Of the keys
+   * given, answers with those that have unfinished work before the row, and what it is.
+   */
+  takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>>
+
+  /**
+   * The fence of a worker. Removes the rows that are done and moves their markers, puts off those to be tried again. Rejects with
+   * `claim_lost` (details: `rows`) when any is not ours any more, having written nothing that could commit.
+   */
+  finish(done: readonly WorkClaim[], again: readonly PutOffWork[]): Promise<void>
+}
+
+export interface KeptMessage {
+  readonly id: string
+  readonly digest: Buffer
+  readonly orderKey: string | null
+  readonly businessKey: string | null
+  readonly origin: string
+  readonly position: string | null
+  readonly brokerKey: string | null
+  readonly deliveryCount: number
+  readonly headers: string
+  readonly properties: string
+  readonly body: Buffer
+}
+
+export interface TakenWork extends WorkClaim {
+  /** The order key, on the first row of each key in the batch; null on all others. */
+  readonly headOf: string | null
+}
+
+export interface PutOffWork extends WorkClaim {
+  readonly delayMs: number
+  readonly attempts: number
+  readonly reason: string
+  readonly failureClass: string
+  readonly code: string
+  readonly error: string | null
+}

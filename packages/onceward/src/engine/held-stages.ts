@@ -1,0 +1,114 @@
+import type { KeptMessage, PutOffWork, TakenWork, WorkClaim } from '../contracts/held-work.ts'
+import type { StoreSession } from '../contracts/store.ts'
+import { OncewardError } from '../errors.ts'
+import { storableText } from '../message/identity.ts'
+import type { ReadableMessage, Received } from '../message/received.ts'
+import { toStoredJson } from '../stored-json.ts'
+import { type Claims, unreadableFact } from './claim-batch.ts'
+import type { Fact } from './outcome.ts'
+import type { Decided, Spine } from './process-batch.ts'
+
+const kept: Fact = { kind: 'kept' }
+
+/** Stage `store`: nothing is tried now. */
+export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
+  const facts = new Map<Received<M>, Fact>(claims.facts)
+  for (const received of claims.fresh) facts.set(received, kept)
+  return facts
+}
+
+/** What is to be worked on later goes in with one statement, in order of arrival. */
+export async function storeKept<M, Tx>(
+  decided: readonly Decided<M>[],
+  session: StoreSession<Tx>,
+): Promise<void> {
+  const messages = decided
+    .filter(one => one.decision.outcome === 'stored')
+    .map(one => keptMessage(one.received))
+  if (messages.length > 0) await session.held!.keep(messages)
+}
+
+/** Nothing that a worker reads from the bytes again is written beside them. */
+function keptMessage<M>(received: Received<M>): KeptMessage {
+  const { delivery, digest } = received
+  const { orderKey, businessKey } = received as ReadableMessage<M>
+  return {
+    id: received.id!,
+    digest,
+    orderKey,
+    businessKey,
+    origin: delivery.origin,
+    position: delivery.position,
+    brokerKey: storableText(delivery.key, 1_000),
+    deliveryCount: delivery.deliveryCount,
+    headers: toStoredJson(delivery.headers),
+    properties: toStoredJson(delivery.properties),
+    body: delivery.body,
+  }
+}
+
+/** Stage `work`: the markers are there since the messages were stored; what is asked is whether the claims and the turns are still ours. */
+export async function takeUpWork<M, Tx>(
+  batch: readonly Received<M>[],
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Claims<M>> {
+  const facts = new Map<Received<M>, Fact>()
+  const readable: ReadableMessage<M>[] = []
+  for (const received of batch) {
+    if (received.readable) readable.push(received)
+    else facts.set(received, unreadableFact(received, spine))
+  }
+  const before = await session.held!.takeUp(takenWork(batch))
+  const fresh = readable.filter(received => {
+    const leader = queues(received) ? before.get(received.orderKey!) : undefined
+    if (leader === undefined) return true
+    facts.set(received, { kind: 'behind', leader: leader === 'parked' ? 'parked' : 'retry', delayMs: 0 })
+    return false
+  })
+  const keyed = new Set(readable.filter(received => received.businessKey !== null))
+  return { fresh, facts, repeats: new Map(), claimed: new Set(batch), keyed, standing: null }
+}
+
+function takenWork<M>(batch: readonly Received<M>[]): TakenWork[] {
+  const heads = new Set<string>()
+  return batch.map(received => {
+    const { row, epoch } = received.delivery.held!
+    const key = received.readable && queues(received) ? received.orderKey : null
+    if (key === null || heads.has(key)) return { row, epoch, headOf: null }
+    heads.add(key)
+    return { row, epoch, headOf: key }
+  })
+}
+
+/** What waited for a version has its own order; everything else of a key takes its turn. */
+function queues({ orderKey, delivery }: ReadableMessage): boolean {
+  return orderKey !== null && delivery.held!.waited === null
+}
+
+/** The fence: whoever lost a claim commits nothing. */
+export async function finishWork<M, Tx>(
+  decided: readonly Decided<M>[],
+  session: StoreSession<Tx>,
+): Promise<void> {
+  const done: WorkClaim[] = []
+  const again: PutOffWork[] = []
+  for (const { received, decision } of decided) {
+    const { row, epoch } = received.delivery.held!
+    if (decision.outcome !== 'retry') done.push({ row, epoch })
+    else {
+      const { attempts, failureClass, error } = decision
+      const reason = storableText(decision.reason, 2_000) ?? ''
+      const code = storableText(decision.code, 100) ?? ''
+      again.push({ row, epoch, delayMs: decision.retryDelayMs, attempts, reason, failureClass, code, error })
+    }
+  }
+  await session.held!.finish(done, again)
+}
+
+/** The rows a fence named, or null when the error is none of its. */
+export function lostClaims(error: unknown): readonly string[] | null {
+  return error instanceof OncewardError && error.code === 'claim_lost'
+    ? (error.details.rows as readonly string[])
+    : null
+}

@@ -1,0 +1,61 @@
+import type { Mode } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Store } from '../contracts/store.ts'
+import type { InlineCall } from '../engine/buffer-effects.ts'
+import { ConsumerProcess } from '../engine/consumer.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { HeldSource } from './held-source.ts'
+
+export interface WorkerOptions<M, Tx> {
+  readonly consumer: Consumer<M, Tx>
+  readonly store: Store<Tx>
+  readonly world: Surroundings
+  readonly mode: Mode
+  readonly instance: string
+  /** Makes the calls of `effects.call`. */
+  readonly callInline?: InlineCall
+  /** Called after every committed batch: what it left may be taken now, held work among it. */
+  readonly onCommitted: () => void
+}
+
+/** True for consumers that leave work for later: all of it, or what waits for its turn. */
+export function leavesWork<M, Tx>({ inbox, effect }: Consumer<M, Tx>): boolean {
+  return inbox.mode === 'stored' || effect?.apply?.mayWait === true
+}
+
+/** The same engine on another source: held rows instead of a broker's deliveries. */
+export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
+  const { consumer, store, world, mode, instance, callInline, onCommitted } = options
+  const { leaseMs, workers } = consumer.inbox
+  const source = new HeldSource({
+    store: store as Store<never>,
+    world,
+    consumerName: consumer.name,
+    leaseMs,
+    ordered: consumer.order === 'key',
+  })
+  const worker = new ConsumerProcess({
+    consumer: {
+      ...consumer,
+      order: consumer.order === 'key' ? 'key' : 'none',
+      settle: { ...consumer.settle, when: 'after effect' },
+      batch: { ...consumer.batch, inFlightMax: workers },
+    },
+    source,
+    store,
+    world,
+    mode,
+    stage: 'work',
+    ...(callInline && { callInline }),
+    instance: `${instance} worker`,
+    onCommitted,
+  })
+  return {
+    process: worker,
+    start: () => worker.start(),
+    kick: () => source.kick(),
+    drain: (deadlineMs?: number) => worker.drain(deadlineMs),
+    leave: () => worker.leave(),
+    finished: worker.finished,
+  }
+}

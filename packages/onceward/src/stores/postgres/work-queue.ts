@@ -1,0 +1,53 @@
+import type { WorkClaim, WorkQueue } from '../../contracts/held-work.ts'
+import type { SqlClient, SqlResult } from './pool.ts'
+import { alongIndex, claimWork } from './sql/claim-work.ts'
+import { oneByOne } from './sql/finish-work.ts'
+import { intArray } from './sql/int-array.ts'
+
+const mine = 'unnest($1::bigint[], $2::integer[]) as mine (id, epoch)'
+
+/** Rows that our own finishing transaction has locked are left alone: they are done with either way. */
+const extend = `
+  with still as materialized (
+    select h.id from onceward.held h join ${mine} on h.id = mine.id and h.epoch = mine.epoch for update of h skip locked),
+  extended as (
+    update onceward.held h set lease_until = clock_timestamp() + $3::float8 * interval '1 millisecond'
+    from still where h.id = still.id)
+  select mine.id::text as row, exists (select from onceward.held h where h.id = mine.id) as taken from ${mine}
+  where not exists (select from onceward.held h where h.id = mine.id and h.epoch = mine.epoch)`
+
+const giveBack = `
+  update onceward.held h set lease_until = null from ${mine} where h.id = mine.id and h.epoch = mine.epoch`
+
+/** Put off for a retry or not, the oldest are among those that are due first. */
+const oldest = `
+  select extract(epoch from clock_timestamp() - min(first_at))::float8 as seconds from (
+    select first_at from onceward.held where consumer_id = $1 and due_at is not null order by due_at, id limit 1000) first`
+
+/** One statement in a transaction of its own, under settings that end with it. */
+export type ShortTransaction = (
+  settings: Readonly<Record<string, string>>,
+  text: string,
+  values: readonly unknown[],
+) => Promise<SqlResult>
+
+export function workQueue(client: SqlClient, short: ShortTransaction): WorkQueue {
+  return {
+    claim: (enrolment, request) => claimWork(short, enrolment, request),
+    async extend(claims, leaseMs) {
+      const { rows } = await short({ ...alongIndex, ...oneByOne }, extend, [...columns(claims), leaseMs])
+      return rows
+    },
+    async giveBack(claims) {
+      await short({ ...alongIndex, ...oneByOne }, giveBack, columns(claims))
+    },
+    async oldestSeconds({ consumerId }) {
+      const { rows } = await client.query(oldest, [consumerId])
+      return rows[0].seconds as number | null
+    },
+  }
+}
+
+function columns(claims: readonly WorkClaim[]): unknown[] {
+  return [intArray(claims.map(claim => claim.row)), intArray(claims.map(claim => claim.epoch))]
+}
