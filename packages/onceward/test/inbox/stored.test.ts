@@ -118,7 +118,7 @@ describe('stored mode', await skipWithout('postgres'), () => {
 
   it('records external intents in the transaction that finishes the work', async () => {
     const changes = {
-      effect: { external: { gateway: { url: 'http://127.0.0.1:9/charge' } } },
+      effect: { external: { gateway: { url: 'http://127.0.0.1:9/charge', allowPrivate: true } } },
       handle: async (context: Parameters<typeof write>[0]) => {
         await write(context, 'intents')
         context.effects.external('gateway', { key: context.message.id, body: {} })
