@@ -45,7 +45,7 @@ export async function decideBatch<M, Tx>(
       if (spine.signal.aborted) throw error
       const taken = lostClaims(error)
       if (taken !== null) {
-        const isTaken = ({ delivery }: Received) => taken.includes(delivery.held!.row)
+        const isTaken = ({ delivery }: Received<M>) => taken.includes(delivery.held!.row)
         desk.subscription.dropClaims?.(current.filter(isTaken).map(({ delivery }) => delivery))
         current = current.filter(received => !isTaken(received))
         continue

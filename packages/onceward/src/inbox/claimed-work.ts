@@ -8,8 +8,8 @@ interface Watch {
 }
 
 /**
- * What one worker process has claimed and not finished, and who wants to know when a claim is lost. A process may lose a row and be the one
- * that takes it next: what is said of the earlier claim is not said of the later.
+ * What one worker process has claimed and not finished, and who wants to know when a claim is lost. A row that was put off may be claimed again
+ * before the end of its last claim is heard of here, so everything is about a claim, never about a row.
  */
 export class ClaimedWork {
   readonly #claims = new Map<string, WorkClaim>()
@@ -24,12 +24,12 @@ export class ClaimedWork {
     for (const claim of claims) this.#claims.set(claim.row, claim)
   }
 
-  has({ held }: Delivery): boolean {
-    return this.#isOurs(held!)
+  has({ row, epoch }: WorkClaim): boolean {
+    return this.#claims.get(row)?.epoch === epoch
   }
 
   forget(claims: readonly WorkClaim[]): void {
-    for (const claim of claims) if (this.#isOurs(claim)) this.#claims.delete(claim.row)
+    for (const claim of claims) if (this.has(claim)) this.#claims.delete(claim.row)
   }
 
   /**
@@ -37,8 +37,8 @@ export class ClaimedWork {
    * second look it is lost. Answers how many are.
    */
   notOurs(claims: readonly LostClaim[]): number {
-    const lost = claims.filter(claim => this.#isOurs(claim) && (claim.taken || this.#gone.has(nameOf(claim))))
-    this.#gone = new Set(claims.filter(({ taken }) => !taken).map(nameOf))
+    const lost = claims.filter(claim => this.has(claim) && (claim.taken || this.#gone.has(claim.row)))
+    this.#gone = new Set(claims.filter(({ taken }) => !taken).map(({ row }) => row))
     this.lose(lost)
     return lost.length
   }
@@ -46,9 +46,9 @@ export class ClaimedWork {
   lose(claims: readonly WorkClaim[]): void {
     if (claims.length === 0) return
     this.forget(claims)
-    const gone = new Set(claims.map(nameOf))
+    const gone = new Map(claims.map(({ row, epoch }) => [row, epoch]))
     for (const watch of this.#watches) {
-      const touched = watch.claims.filter(claim => gone.has(nameOf(claim)))
+      const touched = watch.claims.filter(({ row, epoch }) => gone.get(row) === epoch)
       if (touched.length > 0) this.#tell(watch, touched)
     }
   }
@@ -57,10 +57,6 @@ export class ClaimedWork {
     const watch: Watch = { claims: deliveries.map(({ held }) => held!), onLost }
     this.#watches.add(watch)
     return () => void this.#watches.delete(watch)
-  }
-
-  #isOurs({ row, epoch }: WorkClaim): boolean {
-    return this.#claims.get(row)?.epoch === epoch
   }
 
   #tell(watch: Watch, claims: readonly WorkClaim[]): void {
@@ -74,5 +70,3 @@ export class ClaimedWork {
     )
   }
 }
-
-const nameOf = ({ row, epoch }: WorkClaim) => `${row}@${epoch}`

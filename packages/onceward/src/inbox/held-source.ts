@@ -94,7 +94,7 @@ export class HeldSource implements Source, Subscription {
   }
 
   isLive(delivery: Delivery): boolean {
-    return this.#work.has(delivery)
+    return this.#work.has(delivery.held!)
   }
 
   watchClaims(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void {
@@ -102,8 +102,9 @@ export class HeldSource implements Source, Subscription {
   }
 
   dropClaims(deliveries: readonly Delivery[]): void {
-    this.#lost(deliveries.length)
-    this.#work.lose(deliveries.map(({ held }) => held!))
+    const claims = deliveries.map(({ held }) => held!).filter(claim => this.#work.has(claim))
+    this.#lost(claims.length)
+    this.#work.lose(claims)
   }
 
   async close(): Promise<void> {
