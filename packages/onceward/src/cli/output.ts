@@ -19,9 +19,9 @@ export function reportFailure(error: unknown, json: boolean): number {
   return code === 'usage' || code === 'contract_invalid' || code === 'section_not_built' ? 2 : 1
 }
 
-/** Rows as aligned columns. */
+/** Rows as aligned columns. A line end in a cell would let its text pass for a row. */
 export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = [head, ...rows.map(row => row.map(cell => safe(String(cell ?? ''))))]
+  const cells = [head, ...rows.map(row => row.map(cell => safe(String(cell ?? '')).replaceAll('\n', ' ')))]
   const widths = head.map((_, column) => Math.max(...cells.map(row => String(row[column]).length)))
   return cells
     .map(row =>

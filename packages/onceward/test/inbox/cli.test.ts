@@ -53,6 +53,19 @@ describe('onceward inbox', await skipWithout('postgres'), () => {
     assert.match(stdout, /listed\s+stored\s+stuck\s+b/)
   })
 
+  it('prints nothing that a terminal obeys, and no row that is none', async () => {
+    await scene.store('hostile', {}, { id: 'a' })
+    const { rows } = await scene.pool.query(
+      `update onceward.held set headers = $1, properties = $1, reason = $2
+       where consumer_id = (select id from onceward.consumer where name = 'hostile') returning id::text`,
+      [JSON.stringify({ x: '\u009b2J\u009b31m' }), 'a\n999  forged'],
+    )
+    const shown = (await run('inbox', 'show', rows[0].id)).stdout
+    const listed = (await run('inbox', 'list', '--consumer', 'hostile')).stdout
+    assert.doesNotMatch(shown, /\u009b/)
+    assert.doesNotMatch(shown + listed, /^999/m)
+  })
+
   it('shows one with its bytes, attempts and actions', async () => {
     const changes = {
       failure: { attemptsMax: 1 },

@@ -4,7 +4,7 @@ import { OncewardError } from '../../errors.ts'
 import { type HeldDetails, type HeldWork, listHeld, releaseHeld, showHeld } from '../../observe/inbox.ts'
 import { createPool } from '../../postgres.ts'
 import { openDatabase } from '../database.ts'
-import { consoleLog, print, table } from '../output.ts'
+import { consoleLog, print, safe, table } from '../output.ts'
 
 interface Flags {
   json?: boolean
@@ -103,8 +103,8 @@ function workTable(work: readonly HeldWork[]): string {
 function details({ history, actions, body, headers, properties, ...facts }: HeldDetails): string {
   return [
     table(['fact', 'value'], Object.entries(facts)),
-    `\nheaders\n  ${JSON.stringify(headers)}\nproperties\n  ${JSON.stringify(properties)}`,
-    `body\n${table([''], [[body]])}`,
+    `\nheaders\n  ${safe(JSON.stringify(headers))}\nproperties\n  ${safe(JSON.stringify(properties))}`,
+    `body\n${safe(body)}`,
     `\nattempts\n${table(
       ['number', 'at', 'class', 'code', 'error'],
       history.map(h => [h.number, h.at.toISOString(), h.failureClass, h.code, h.error]),
