@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { EmailTarget } from '../../../src/contract/external-target.ts'
 import { readMail } from '../../../src/effects/external/smtp/mail.ts'
 import { renderMail } from '../../../src/effects/external/smtp/render-mail.ts'
+import { sendMail } from '../../../src/effects/external/smtp/send-mail.ts'
 import { skipWithout } from '../../services/services.ts'
 import { until } from '../scene.ts'
 import { type MailMood, MailServer } from './mail-server.ts'
@@ -105,6 +107,40 @@ describe('e-mail', await skipWithout('postgres'), () => {
   it('waits when the server refuses us: no mail is used up by it', async () => {
     const { row } = await send([{ MAIL: '530 authentication required' }], { retryDelayMaxMs: 20 })
     assert.deepEqual([row.state, row.attempts], ['completed', 2])
+  })
+
+  it('a server that repeats our credentials does not bring them into the ledger', async () => {
+    server.moods.splice(0, server.moods.length, { EHLO: '250-test\r\n250 AUTH PLAIN' })
+    const { port } = server
+    const to = {
+      host: '127.0.0.1',
+      port,
+      tls: 'none',
+      credentials: { user: 'me', password: 'hush-hush' },
+    } as const
+    const outgoing = { from: 'a@b.example', to: ['c@d.example'], message: Buffer.from('x\r\n') }
+    const answer = await sendMail(to, outgoing, { signal: AbortSignal.timeout(10_000), expired: () => false })
+    assert.match(JSON.stringify(answer), /AUTH was answered 500/)
+    assert.doesNotMatch(JSON.stringify(answer), /AG1lAGh1c2gtaHVzaA/)
+  })
+
+  it('nothing that was said before TLS counts after it', async () => {
+    const between = createServer(socket => {
+      socket.on('error', () => {})
+      socket.write('220 test\r\n')
+      socket.on('data', chunk =>
+        socket.write(
+          String(chunk).startsWith('EHLO') ? '250 STARTTLS\r\n' : '220 go on\r\n250-AUTH PLAIN\r\n',
+        ),
+      )
+    })
+    await new Promise<void>(resolve => between.listen(0, '127.0.0.1', resolve))
+    after(() => between.close())
+    const { port } = between.address() as AddressInfo
+    const to = { host: '127.0.0.1', port, tls: 'starttls', credentials: null } as const
+    const outgoing = { from: 'a@b.example', to: ['c@d.example'], message: Buffer.from('x\r\n') }
+    const answer = await sendMail(to, outgoing, { signal: AbortSignal.timeout(10_000), expired: () => false })
+    assert.match((answer as { error: string }).error, /went on talking before TLS began/)
   })
 
   it('that is no mail is not sent', async () => {

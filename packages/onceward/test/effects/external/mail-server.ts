@@ -73,7 +73,7 @@ export class MailServer {
         } else if (/^RCPT TO:<(.*)>/i.test(text)) {
           if (say('RCPT', '250 ok')) to = [...to, text.slice(9, -1)]
         } else if (text === 'DATA') data = say('DATA', '354 go on')
-        else socket.write('500 what?\r\n')
+        else socket.write(`500 what is ${text}?\r\n`)
       }
     })
   }

@@ -98,6 +98,16 @@ describe('a signed webhook', await skipWithout('postgres'), () => {
     )
   })
 
+  it('is not believed on the word of a secret that everybody knows', () => {
+    const { headers, body } = calls[0]!
+    for (const secret of ['', 'whsec_', undefined as unknown as string]) {
+      const text = `${headers['webhook-id']}.${headers['webhook-timestamp']}.`
+      const forged = createHmac('sha256', '').update(text).update(body).digest('base64')
+      const signed = { ...headers, 'webhook-signature': `v1,${forged}` }
+      assert.equal(verify({ headers: signed, secrets: { old: secret } }).ok, false)
+    }
+  })
+
   it('needs secrets of some length', () => {
     const target = {
       kind: 'webhook',

@@ -19,7 +19,9 @@ class Refused extends Error {
   readonly us: boolean
 
   constructor(step: string, reply: Reply) {
-    super(`${step} was answered ${reply.code} ${reply.lines.at(-1) ?? ''}`.slice(0, 300))
+    // A server may repeat the command it did not like, and this one is the password.
+    const said = step === 'AUTH' ? '' : ` ${reply.lines.at(-1) ?? ''}`
+    super(`${step} was answered ${reply.code}${said}`.slice(0, 300))
     this.reply = reply
     this.us = ['the greeting', 'EHLO', 'STARTTLS', 'AUTH', 'MAIL FROM'].includes(step)
   }

@@ -64,7 +64,8 @@ export class SmtpConnection {
   async secure(): Promise<void> {
     const plain = this.#socket
     plain.removeAllListeners('data')
-    if (this.#buffer !== '') throw new Error('the server went on talking before TLS began')
+    if (this.#buffer !== '' || this.#lines.length > 0)
+      throw new Error('the server went on talking before TLS began')
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const socket: TLSSocket = connectTls(
       { socket: plain, servername: this.#server.host, rejectUnauthorized: true },
