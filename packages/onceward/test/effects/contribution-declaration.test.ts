@@ -69,6 +69,9 @@ describe(
       await rig.pool.query(`
       create table floating (like minutes_fact including all); alter table floating alter minutes type double precision;
       create table keyless (like minutes_fact);
+      create table hundreds (like minutes_fact including all); alter table hundreds alter minutes type numeric(9,-2);
+      create table rounding (like minutes_window including all); alter table rounding alter minutes type bigint;
+      create table cents (like minutes_fact including all); alter table cents alter minutes type numeric(12,2);
       create table once_only (like minutes_fact, primary key (event_id, sign))`)
     })
     after(() => rig.close())
@@ -87,6 +90,16 @@ describe(
         'floating point',
         { facts: 'floating' },
         /effect\.apply\.values\.minutes: column floating\.minutes is double precision, it must be numeric/,
+      ],
+      [
+        'facts that would be rounded',
+        { facts: 'hundreds' },
+        /effect\.apply\.values\.minutes: column hundreds\.minutes is numeric\(9,-2\) and would round/,
+      ],
+      [
+        'sums that would be rounded',
+        { facts: 'cents', summary: 'rounding' },
+        /column rounding\.minutes is bigint and would round; make it numeric, or numeric\(12,2\) as in cents/,
       ],
       [
         'facts without a key',

@@ -3,6 +3,7 @@ import { idField, keyField, type Reader, unreadable } from '../declared/fields.t
 import type { TableShape } from '../declared/tables.ts'
 import { decimalOf } from './decimal.ts'
 import type { ContributionDeclaration } from './declaration.ts'
+import { scaleOf } from './scale.ts'
 
 /** One message's fact. */
 export interface Fact<M> {
@@ -64,14 +65,7 @@ type Fits = (value: unknown, column: string) => string | number
 
 /** A number its column holds exactly: PostgreSQL would round the rest without a word. */
 function fitting(type: string): Fits {
-  const digits = /^numeric\(\d+,(\d+)\)$/.exec(type)?.[1]
-  const scaleMax = type.startsWith('numeric')
-    ? digits === undefined
-      ? /\(/.test(type)
-        ? 0
-        : 200
-      : Number(digits)
-    : 0
+  const scaleMax = scaleOf(type)
   return (value, column) => {
     if (typeof value === 'number' && Number.isSafeInteger(value)) return value
     const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value

@@ -1,6 +1,8 @@
 import type { SqlTransaction } from '../../contract/contract.ts'
+import { OncewardError } from '../../errors.ts'
 import { type ColumnNeed, type TableShape, verifyTables } from '../declared/tables.ts'
 import type { ContributionDeclaration } from './declaration.ts'
+import { scaleOf } from './scale.ts'
 
 const exact: ColumnNeed = {
   type: /^(smallint|integer|bigint|numeric.*)$/,
@@ -20,7 +22,7 @@ export async function verifyContributionTables<M>(
   const values = Object.fromEntries(
     columns.map(column => [column, { ...exact, place: `values.${column}` }] as const),
   )
-  const [facts] = await verifyTables('contribution', query, [
+  const [facts, summary] = await verifyTables('contribution', query, [
     {
       place: 'facts',
       table: declared.facts,
@@ -56,7 +58,24 @@ export async function verifyContributionTables<M>(
       make: summaryTable(declared, columns),
     },
   ])
+  for (const column of columns) assertExactSums(declared, column, facts!, summary!)
   return facts!
+}
+
+/** PostgreSQL rounds what does not fit behind the point, without a word: the sums would no longer be those of the facts. */
+function assertExactSums<M>(
+  { facts: table, summary: sums }: ContributionDeclaration<M>,
+  column: string,
+  facts: TableShape,
+  summary: TableShape,
+): void {
+  const [fact, sum] = [facts, summary].map(shape => shape.columns.get(column)!.type) as [string, string]
+  const rounded = scaleOf(fact) < 0 ? table : scaleOf(sum) < scaleOf(fact) ? sums : null
+  if (rounded === null) return
+  throw new OncewardError(
+    'contract_invalid',
+    `The contribution does not fit the database:\n  - effect.apply.values.${column}: column ${rounded}.${column} is ${rounded === table ? fact : sum} and would round; make it numeric${rounded === sums ? `, or ${fact} as in ${table}` : ''}\nNothing was started.`,
+  )
 }
 
 const lines = (...all: (string | false)[]) => all.filter(line => line !== false).join(',\n  ')
