@@ -102,7 +102,7 @@ export class ConsumerProcess<M, Tx> {
     const { consumer, source, store, world, instance, mode = 'live' } = this.#options
     if (this.#stage !== 'work') assertKeepable(consumer, source, store)
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
-    await consumer.effect?.apply?.verify(store.query!)
+    await consumer.effect?.apply?.verify(store.query!, { consumer, world })
     this.#enrolment = enrolment
     this.#subscription = await source.open({
       inFlightMax: consumer.batch.deliveriesMax,

@@ -20,6 +20,8 @@ export interface Waits {
  * | `retryAfter`   | tried again after the delay, counted as an attempt           |
  * | `park`         | set aside durably; under key order later ones wait behind it |
  * | `ignore`       | valid, no effect required: marked and settled                |
+ * | `applied`      | applied, with something to be said about it                  |
+ * | `duplicate`    | known already under another id: marked so and settled        |
  * | `reject`       | dead-lettered: never tried again by itself                   |
  * | `stale`        | older than what is known already: marked so and settled      |
  * | `quarantine`   | set aside as unsafe to try again by itself                   |
@@ -27,23 +29,35 @@ export interface Waits {
  */
 export class Verdict {
   readonly [brand] = true
-  readonly kind: 'retry' | 'park' | 'ignore' | 'reject' | 'stale' | 'quarantine' | 'wait'
+  readonly kind:
+    | 'retry'
+    | 'park'
+    | 'ignore'
+    | 'applied'
+    | 'duplicate'
+    | 'reject'
+    | 'stale'
+    | 'quarantine'
+    | 'wait'
   readonly reason: string
   readonly delayMs: number | null
   /** A word for machines, as `illegal_transition`; the kind where nothing better is known. */
   readonly code: string
   readonly waits: Waits | null
+  /** Under key order, later messages of its key are parked behind it until a person releases the key. */
+  readonly blocksKey: boolean
 
   private constructor(
     kind: Verdict['kind'],
     reason: string,
-    { delayMs = null, code = kind, waits = null }: Partial<Pick<Verdict, 'delayMs' | 'code' | 'waits'>> = {},
+    { delayMs = null, code = kind, waits = null, blocksKey = kind === 'park' }: Partial<Verdict> = {},
   ) {
     this.kind = kind
     this.reason = reason
     this.delayMs = delayMs
     this.code = code
     this.waits = waits
+    this.blocksKey = blocksKey
     Object.freeze(this)
   }
 
@@ -54,8 +68,14 @@ export class Verdict {
   static park(reason: string): Verdict {
     return new Verdict('park', reason)
   }
-  static ignore(reason: string): Verdict {
-    return new Verdict('ignore', reason)
+  static ignore(reason: string, code = 'ignore'): Verdict {
+    return new Verdict('ignore', reason, { code })
+  }
+  static applied(reason: string, code = 'applied'): Verdict {
+    return new Verdict('applied', reason, { code })
+  }
+  static duplicate(reason: string, code = 'duplicate'): Verdict {
+    return new Verdict('duplicate', reason, { code })
   }
   static reject(reason: string): Verdict {
     return new Verdict('reject', reason)
@@ -63,8 +83,8 @@ export class Verdict {
   static stale(reason: string, code = 'stale'): Verdict {
     return new Verdict('stale', reason, { code })
   }
-  static quarantine(reason: string, code = 'quarantine'): Verdict {
-    return new Verdict('quarantine', reason, { code })
+  static quarantine(reason: string, code = 'quarantine', { blocksKey = false } = {}): Verdict {
+    return new Verdict('quarantine', reason, { code, blocksKey })
   }
   static wait(reason: string, waits: Waits): Verdict {
     return new Verdict('wait', reason, { waits })
