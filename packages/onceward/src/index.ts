@@ -18,6 +18,16 @@ export { type Consumer, defineConsumer } from './contract/define-consumer.ts'
 export type { SourceCapabilities, StoreCapabilities } from './contracts/capabilities.ts'
 export type { Delivery, DeliveryProperties, Source, SourceEvent, Subscription } from './contracts/source.ts'
 export type { Store, StoreSession, StoreTrouble } from './contracts/store.ts'
+export type {
+  Gap,
+  GapAction,
+  GapPolicy,
+  ProjectedFact,
+  ProjectedKey,
+  ProjectionOptions,
+  Repair,
+} from './effects/projection/declaration.ts'
+export { projection } from './effects/projection/projection.ts'
 export { ConsumerProcess, type ConsumerState } from './engine/consumer.ts'
 export type { Decision, Outcome } from './engine/outcome.ts'
 export { ignore, park, quarantine, reject, retryAfter, stale, Verdict } from './engine/verdicts.ts'

@@ -219,8 +219,8 @@ describe('error codes', () => {
 /** Hand-picked: a name added to or taken from a door is a decision, made here as well. */
 const publicNames: Record<string, string> = {
   '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
-    Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget FailureClass HandlerContext ignore jsonCodec Limits
-    Log Mode OncewardError Outcome park Part quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
+    Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget FailureClass Gap GapAction GapPolicy HandlerContext ignore jsonCodec Limits
+    Log Mode OncewardError Outcome park Part ProjectedFact ProjectedKey projection ProjectionOptions quarantine realSurroundings Repair reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
     SourceDeclaration SourceEvent SqlTransaction stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
