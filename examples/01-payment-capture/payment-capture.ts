@@ -26,7 +26,13 @@ export function paymentCapture(settings: Settings) {
     },
     effect: {
       external: {
-        gateway: { url: settings.gatewayUrl, timeoutMs: 2_000, retryDelayMs: 100, retryDelayMaxMs: 5_000 },
+        gateway: {
+          url: settings.gatewayUrl,
+          allowPrivate: true,
+          timeoutMs: 2_000,
+          retryDelayMs: 100,
+          retryDelayMaxMs: 5_000,
+        },
       },
     },
     failure: {

@@ -16,7 +16,11 @@ export function parcelTracking(settings: Settings) {
     // The position is written in the transaction of the effects: table and position are one truth, and a restore of the
     // database takes both back to the same moment.
     settle: { when: 'with effect' },
-    effect: { external: { notifier: { url: settings.notifierUrl, timeoutMs: 2_000, retryDelayMs: 100 } } },
+    effect: {
+      external: {
+        notifier: { url: settings.notifierUrl, allowPrivate: true, timeoutMs: 2_000, retryDelayMs: 100 },
+      },
+    },
 
     async handle({ message, tx, effects, mode }) {
       const { parcelId, status, place, at } = message

@@ -16,11 +16,15 @@ export const crashPoints = {
   'checkpoint.told':
     'The broker knows where a partition begins, the store does not yet: the next start finds it there and begins again.',
   'drain.begun': 'Draining, nothing new is taken: unfinished deliveries go back unsettled.',
-  'relay.claimed': 'The relay holds outbox rows in an open transaction: another relay takes them.',
+  'relay.leased': 'Buckets of the outbox belong to a dead relay: another takes them when its lease ends.',
+  'relay.claimed': 'The relay has read rows, nothing else: whoever has their bucket next reads them again.',
   'relay.published':
     'The broker confirmed, the row is still there: the copy is published again under the same id.',
   'relay.deleted': 'The row is gone and the copy confirmed: nothing remains to do.',
+  'relay.moved': 'The row has left the outbox for a queue of the same database, in one transaction.',
   'dispatch.claimed': 'A lease is durable, no call made: another dispatcher takes over when it expires.',
+  'dispatch.queried':
+    'The target said whether an earlier call took effect, nothing recorded: the next dispatcher asks again before it calls.',
   'dispatch.called': 'The target answered, nothing recorded: the next call uses the same key and bytes.',
   'dispatch.recorded': 'The answer is recorded: nothing remains to do.',
   'postgres.leased': 'Rows are leased to a dead subscription: they come back when the lease expires.',

@@ -25,6 +25,7 @@ export type ErrorCode =
   | 'effect_conflict'
   | 'effect_unknown_target'
   | 'effect_closed'
+  | 'effect_halted'
   | 'ownership_lost'
   | 'claim_lost'
   | 'position_moved'

@@ -5,9 +5,9 @@ export type {
   Effects,
   Envelope,
   ExternalRequest,
-  ExternalTarget,
   FailureClass,
   HandlerContext,
+  InlineAnswer,
   Mode,
   Risk,
   SourceDeclaration,
@@ -15,9 +15,28 @@ export type {
 } from './contract/contract.ts'
 export type { DeclaredEffect } from './contract/declared-effect.ts'
 export { type Consumer, defineConsumer } from './contract/define-consumer.ts'
+export type {
+  CallOutcome,
+  CustomTarget,
+  EmailTarget,
+  ExternalTarget,
+  HttpTarget,
+  QueryAnswer,
+  RepeatPolicy,
+  Secret,
+  TargetContext,
+  TargetRequest,
+  WebhookTarget,
+} from './contract/external-target.ts'
+export type { PublishRequest, PublishTarget } from './contract/publish-target.ts'
 export type { SourceCapabilities, StoreCapabilities } from './contracts/capabilities.ts'
 export type { Delivery, DeliveryProperties, Source, SourceEvent, Subscription } from './contracts/source.ts'
 export type { Store, StoreSession, StoreTrouble } from './contracts/store.ts'
+export { type AuditDeclaration, audit } from './effects/audit/audit.ts'
+export { type Command, type CommandOptions, commandFrom } from './effects/command/command-from.ts'
+export { type ContributionEffect, contribution, type Drift } from './effects/contribution/contribution.ts'
+export type { ContributionDeclaration, ContributionWindow } from './effects/contribution/declaration.ts'
+export type { EffectResponse } from './effects/declared/respond.ts'
 export type {
   Gap,
   GapAction,
@@ -28,12 +47,16 @@ export type {
   Repair,
 } from './effects/projection/declaration.ts'
 export { projection } from './effects/projection/projection.ts'
+export type { AggregateTable, TransitionDeclaration } from './effects/transition/declaration.ts'
+export type { DeclaredMove, StateMachine } from './effects/transition/state-machine.ts'
+export { transition } from './effects/transition/transition.ts'
 export { ConsumerProcess, type ConsumerState } from './engine/consumer.ts'
 export type { Decision, Outcome } from './engine/outcome.ts'
 export { ignore, park, quarantine, reject, retryAfter, stale, Verdict } from './engine/verdicts.ts'
 export { type ErrorCode, OncewardError } from './errors.ts'
 export { bytesCodec, type Codec, jsonCodec } from './message/codec.ts'
 export type { Limits } from './message/limits.ts'
+export { stableId } from './message/stable-id.ts'
 export { realSurroundings } from './runtime/real-surroundings.ts'
 export { type Part, type Running, type RunOptions, runConsumer } from './runtime/run-consumer.ts'
 export type { Clock, Log, Surroundings, Timers } from './surroundings.ts'

@@ -8,8 +8,13 @@ export {
 } from './sources/postgres/index.ts'
 export {
   createPool,
+  createPortStore,
   createPostgresStore,
   migrate,
+  type OpenTransaction,
   type PostgresStore,
   type PostgresStoreOptions,
+  type SqlPort,
+  type TransactionOptions,
+  type WatchedStatements,
 } from './stores/postgres/index.ts'

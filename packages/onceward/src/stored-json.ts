@@ -4,7 +4,8 @@ import { errorText } from './errors.ts'
  * Headers and properties as stored: JSON, with bytes as `{"$bytes": base64}`, so that whatever comes back from the
  * store is what the broker gave. Hostile headers that cannot be written down at all leave the reason in their place.
  */
-export function toStoredJson(value: unknown): string {
+export function toStoredJson(value: object): string {
+  if (Object.keys(value).length === 0) return '{}'
   try {
     return stringify(value)
   } catch (error) {

@@ -8,7 +8,21 @@ import {
   defineConsumer,
   OncewardError,
   type SqlTransaction,
+  type Store,
 } from '../index.ts'
+
+/** What a file exports as `store`: the consumer then runs in its transactions. */
+export async function loadStore(file: string): Promise<LoadedStore | undefined> {
+  const { store } = (await import(pathToFileURL(resolve(file)).href)) as { store?: LoadedStore }
+  if (store === undefined || (typeof store?.transaction === 'function' && typeof store.enroll === 'function'))
+    return store
+  throw new OncewardError(
+    'usage',
+    `${file} exports a "store" that is none. Export what createPostgresStore, createKyselyStore, createDrizzleStore or createKnexStore gave, or take the export away.`,
+  )
+}
+
+export type LoadedStore = Store<SqlTransaction> & { close?(): Promise<void> }
 
 /** The default export of a file, checked. Anything wrong is one error that names the file. */
 export async function loadConsumer(file: string): Promise<Consumer<unknown, SqlTransaction>> {

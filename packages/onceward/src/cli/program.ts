@@ -1,8 +1,11 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
+import { contractCommand } from './commands/contract.ts'
 import { demoCommand } from './commands/demo.ts'
+import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { relayCommand } from './commands/relay.ts'
 import { runCommand } from './commands/run.ts'
 import { statusCommand } from './commands/status.ts'
 
@@ -17,12 +20,21 @@ export function createProgram(): Command {
       `
 Environment:
   ONCEWARD_DATABASE_URL         PostgreSQL; without it an embedded server is started in .onceward/
-  ONCEWARD_RABBITMQ_URL         RabbitMQ, for contracts that read its queues
+  ONCEWARD_RABBITMQ_URL         RabbitMQ, for contracts that read its queues or publish to it
   ONCEWARD_RABBITMQ_STREAM_URL  RabbitMQ's stream port, for contracts that read its streams
-  ONCEWARD_KAFKA_BOOTSTRAP      Kafka, for contracts that read from it: host:port,host:port
+  ONCEWARD_KAFKA_BOOTSTRAP      Kafka, for contracts that read from it or publish to it: host:port,host:port
   ONCEWARD_ENVIRONMENT          refuse to touch the database of another environment`,
     )
-  for (const command of [migrateCommand(), runCommand(), statusCommand(), lossesCommand(), demoCommand()]) {
+  for (const command of [
+    migrateCommand(),
+    runCommand(),
+    relayCommand(),
+    statusCommand(),
+    lossesCommand(),
+    ledgerCommand(),
+    contractCommand(),
+    demoCommand(),
+  ]) {
     program.addCommand(command)
     for (const one of [command, ...command.commands]) {
       one.exitOverride(refuse).configureOutput({ writeErr: () => {} })

@@ -5,6 +5,8 @@ import type { Codec } from '../message/codec.ts'
 import type { Limits } from '../message/limits.ts'
 import type { Log } from '../surroundings.ts'
 import type { DeclaredEffect } from './declared-effect.ts'
+import type { ExternalTarget } from './external-target.ts'
+import type { PublishRequest, PublishTarget } from './publish-target.ts'
 
 /**
  * One consumer, whole: what it reads, what makes two messages the same, in which order, to what effect,
@@ -116,26 +118,8 @@ export interface EffectSection<M = unknown> {
   apply?: DeclaredEffect<M>
   /** Targets of `effects.external(name, …)`. */
   external?: Record<string, ExternalTarget>
-}
-
-/** An HTTP endpoint that honours an idempotency key. */
-export interface ExternalTarget {
-  url: string
-  /** Default POST. */
-  method?: 'POST' | 'PUT' | 'PATCH'
-  /** Sent with every call. Secrets belong in the environment, not in the file. */
-  headers?: Record<string, string>
-  /** Default `Idempotency-Key`. */
-  keyHeader?: string
-  /** Default 10 s. After it the result is unknown, not failed. */
-  timeoutMs?: number
-  /** Default 8. Then the row waits for people: `failed`, or `unknown` when the last result was unknown. */
-  attemptsMax?: number
-  /** First retry delay, doubled each time up to `retryDelayMaxMs`, full jitter. Defaults 500 ms, 60 s. */
-  retryDelayMs?: number
-  retryDelayMaxMs?: number
-  /** Calls in flight from one dispatcher. Default 16. */
-  concurrencyMax?: number
+  /** Targets of `effects.publish(name, …)`. */
+  publish?: Record<string, PublishTarget>
 }
 
 export type FailureClass =
@@ -187,7 +171,7 @@ export interface InboxSection {
   mode?: 'transactional' | 'stored'
   /** How long a silent worker keeps what it took. Default 30 s; extended every third of it while the worker lives. */
   leaseMs?: number
-  /** Batches one process works on at a time, each in a transaction of its own. Default 4. */
+  /** Batches one process works on at a time, each in a transaction of its own. Default 2; slow work needs more. */
   workers?: number
 }
 
@@ -239,6 +223,19 @@ export type BatchHandler<M, Tx> = (
 export interface Effects {
   /** Records the intent in the batch's transaction; a dispatcher calls later with `key` as idempotency key. */
   external(target: string, request: ExternalRequest): void
+  /** Writes a message into the outbox in the batch's transaction; a relay publishes it after the commit, at least once under one id. */
+  publish(target: string, request: PublishRequest): void
+  /**
+   * Calls now, inside the transaction, for fast targets with policy `keyed`. It holds the transaction and its locks for as long as the call
+   * takes, nothing is recorded, and a batch that rolls back calls again with the same key. Null in modes that suppress calls.
+   */
+  call(target: string, request: ExternalRequest): Promise<InlineAnswer | null>
+}
+
+/** A complete answer of the target: 2xx. Anything else is thrown and goes through the failure policy. */
+export interface InlineAnswer {
+  readonly status: number
+  readonly body: Uint8Array
 }
 
 export interface ExternalRequest {

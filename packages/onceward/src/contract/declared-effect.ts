@@ -24,6 +24,9 @@ export interface DeclaredEffect<M = unknown> {
   /** Called once per start: compares the declaration with the database. Throws one error that names the field and the fix. */
   verify(query: SqlTransaction['query'], start: EffectStart<M>): Promise<void>
 
+  /** What `onceward contract --mermaid` draws, for effects that have a picture. Pure. */
+  mermaid?(): string
+
   /** Called like `handleBatch`, with its guarantees. */
   apply(context: BatchContext<M, SqlTransaction>): ReturnType<BatchHandler<M, SqlTransaction>>
 }

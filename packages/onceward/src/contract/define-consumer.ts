@@ -89,7 +89,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       handlerTimeoutMs: 10_000,
       ...given(contract.batch),
     },
-    inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 4, ...given(contract.inbox) },
+    inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 2, ...given(contract.inbox) },
   })
 }
 

@@ -1,5 +1,7 @@
-import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
+import { isRecord, type Report, unknownKeys } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
+import { publishProblems } from './publish-problems.ts'
+import { targetProblems } from './target-problems.ts'
 
 export function effectProblems(contract: ConsumerContract, wrong: Report): void {
   const effect = contract.effect
@@ -10,6 +12,7 @@ export function effectProblems(contract: ConsumerContract, wrong: Report): void 
   for (const [name, target] of Object.entries(effect.external ?? {})) {
     targetProblems(`effect.external.${name}`, target, wrong)
   }
+  publishProblems(effect.publish, wrong)
 }
 
 function applyProblems(contract: ConsumerContract, apply: unknown, wrong: Report): void {
@@ -18,16 +21,4 @@ function applyProblems(contract: ConsumerContract, apply: unknown, wrong: Report
     return wrong('effect.apply', 'must be made by an effect, such as projection({ … })')
   for (const { place, text } of contract.effect!.apply!.problems(contract))
     wrong(`effect.apply.${place}`, text)
-}
-
-function targetProblems(place: string, target: unknown, wrong: Report): void {
-  if (!isRecord(target)) return wrong(place, 'must be an object with a url')
-  unknownKeys(target, 'target', `${place}.`, wrong)
-  if (typeof target.url !== 'string' || !/^https?:\/\//.test(target.url) || !URL.canParse(target.url)) {
-    wrong(`${place}.url`, 'must be an http or https address')
-  }
-  if (target.method !== undefined) oneOf(target.method, ['POST', 'PUT', 'PATCH'], `${place}.method`, wrong)
-  for (const field of ['timeoutMs', 'attemptsMax', 'retryDelayMs', 'retryDelayMaxMs', 'concurrencyMax']) {
-    wholeNumber(target[field], `${place}.${field}`, 1, 2 ** 31 - 1, wrong)
-  }
 }

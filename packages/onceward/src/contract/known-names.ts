@@ -1,3 +1,18 @@
+/** What every kind of external target has. */
+const traits = [
+  'policy',
+  'query',
+  'queryDelayMs',
+  'keyLifetimeMs',
+  'timeoutMs',
+  'attemptsMax',
+  'retryDelayMs',
+  'retryDelayMaxMs',
+  'concurrencyMax',
+  'ratePerSecondMax',
+  'breaker',
+]
+
 /** The keys of every section, and the words that may stand where a contract chooses. */
 export const sections = {
   contract: [
@@ -39,7 +54,7 @@ export const sections = {
     'schemaVersion',
   ],
   message: ['schema', 'codec', 'limits', 'digestHeaders'],
-  effect: ['apply', 'external'],
+  effect: ['apply', 'external', 'publish'],
   failure: ['attemptsMax', 'delayMs', 'delayMaxMs', 'mode', 'classes', 'exhausted', 'deadLetter'],
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
@@ -52,17 +67,32 @@ export const sections = {
     'headerBytesMax',
     'decompressedBytesMax',
   ],
-  target: [
+  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey'],
+  'http target': [
+    ...traits,
+    'kind',
     'url',
     'method',
     'headers',
     'keyHeader',
-    'timeoutMs',
-    'attemptsMax',
-    'retryDelayMs',
-    'retryDelayMaxMs',
-    'concurrencyMax',
+    'replayedHeader',
+    'allowPrivate',
+    'ports',
   ],
+  'webhook target': [...traits, 'kind', 'url', 'headers', 'secrets', 'allowPrivate', 'ports'],
+  'email target': [
+    ...traits,
+    'kind',
+    'host',
+    'port',
+    'tls',
+    'credentials',
+    'from',
+    'messageIdDomain',
+    'allowPrivate',
+  ],
+  'custom target': [...traits, 'kind', 'call'],
+  breaker: ['failuresMax', 'pauseMs'],
 }
 export const properties = [
   'messageId',

@@ -23,4 +23,6 @@ export interface StoreCapabilities {
   readonly shared: boolean
   /** Handlers get a `query` function on their transaction. */
   readonly sql: boolean
+  /** Handlers of different lanes may work on one transaction at the same time; where not, the engine calls them one after the other. */
+  readonly concurrent: boolean
 }

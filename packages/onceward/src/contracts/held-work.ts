@@ -35,7 +35,7 @@ export interface ClaimedWork {
   readonly rows: readonly WorkRow[]
   /** Rows among them whose last holder let the lease run out. */
   readonly expired: number
-  /** Where to look on when everything seen was somebody's; null when the end was reached. */
+  /** Where to look on, if there may be more; null when the end was reached. */
   readonly next: string | null
 }
 

@@ -50,6 +50,9 @@ export interface Store<Tx> {
 
   /** Pure. Says what kind of trouble an error thrown by this store is. */
   diagnose(error: unknown): StoreTrouble
+
+  /** Pure. Where the handle's library wraps errors: the one inside, which carries the server's code. */
+  unwrap?(error: unknown): unknown
 }
 
 export type StoreTrouble =
@@ -66,7 +69,7 @@ export type StoreTrouble =
   /** Belongs to the statement that raised it. */
   | 'statement'
 
-/** The calls of one batch inside one transaction, in this order: claim, claimBusinessKeys, lend, request, conclude, advance. */
+/** The calls of one batch inside one transaction, in this order: claim, claimBusinessKeys, lend, request, publish, conclude, advance. */
 export interface StoreSession<Tx> {
   /**
    * Inserts a marker per claim in one statement, keys sorted, conflicts ignored, and reads the rest back
@@ -86,6 +89,9 @@ export interface StoreSession<Tx> {
 
   /** Records intents of external effects, one per (consumer name, target, key). */
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]>
+
+  /** Writes messages into the outbox, in this order; a relay publishes them after the commit. */
+  publish(messages: readonly Outgoing[]): Promise<void>
 
   /** Adds one failed attempt for each id, durably if the transaction commits; answers with the totals. */
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]>
@@ -164,6 +170,8 @@ export type BusinessAnswer =
 /** A handle on the transaction lent to one handler call, with what it did. */
 export interface Loan<Tx> {
   readonly tx: Tx
+  /** SQL stores: the same loan for statements given as text; what a declared effect gets, whatever `tx` is. */
+  readonly sql?: SqlTransaction
   /** True once the handler has sent a statement: its writes can then only be undone by a rollback. */
   readonly used: boolean
   /** The first error any of its statements met, even if the handler swallowed it. */
@@ -184,6 +192,21 @@ export interface Intent {
   readonly contentType: string
   /** Digest over the bytes that will be sent. */
   readonly digest: Buffer
+}
+
+/** A message of the outbox. Where it goes is the broker's kind, and there a queue, a topic, or an exchange with `queue` as routing key. */
+export interface Outgoing {
+  readonly broker: string
+  readonly exchange: string | null
+  readonly queue: string
+  /** The same whenever the same cause publishes it again. */
+  readonly messageId: string
+  /** Messages of one key reach one queue in order. */
+  readonly key: string | null
+  /** As stored JSON. */
+  readonly headers: string
+  readonly properties: string
+  readonly body: Buffer
 }
 
 export type IntentAnswer = 'recorded' | 'suppressed duplicate' | 'conflict'

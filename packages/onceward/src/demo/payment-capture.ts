@@ -69,6 +69,7 @@ export async function paymentCapture(settings: DemoSettings, instance: string) {
       external: {
         gateway: {
           url: `${settings.gatewayUrl}/captures`,
+          allowPrivate: true,
           timeoutMs: 500,
           retryDelayMs: 100,
           retryDelayMaxMs: 2_000,

@@ -1,6 +1,7 @@
 import type { StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import { flushEffects, type Requested } from './buffer-effects.ts'
+import { flushMessages } from './buffer-messages.ts'
 import type { Claims } from './claim-batch.ts'
 import { handlerDeadline } from './handler-deadline.ts'
 import { type Fact, stopsLane } from './outcome.ts'
@@ -34,7 +35,7 @@ async function runDue<M, Tx>(
   spine: Spine<M, Tx>,
 ): Promise<void> {
   const began = spine.world.clock.nowMs()
-  const requested: Requested<M> = []
+  const requested: Requested<M> = { intents: [], messages: [] }
   const deadline = handlerDeadline(due, spine)
   try {
     if (spine.consumer.handleBatch === undefined)
@@ -44,7 +45,8 @@ async function runDue<M, Tx>(
     deadline.cancel()
   }
   spine.world.metrics.applySeconds(spine.consumer.name, (spine.world.clock.nowMs() - began) / 1000)
-  if (requested.length > 0) await flushEffects(requested, facts, session, spine)
+  if (requested.intents.length > 0) await flushEffects(requested, facts, session, spine)
+  if (requested.messages.length > 0) await flushMessages(requested.messages, facts, session, spine)
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
+import type { InlineCall } from './buffer-effects.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
 import type { Decided, Stage } from './process-batch.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
@@ -26,6 +27,7 @@ export interface BatchLineOptions<M, Tx> {
   readonly signal: AbortSignal
   /** False while draining: a store that is away is then not waited for. */
   readonly waits: () => boolean
+  readonly callInline?: InlineCall
 }
 
 /** Takes batches from their start to the telling of the source, several at once. */
@@ -104,6 +106,7 @@ export class BatchLine<M, Tx> {
         world,
         signal,
         turns: this.#turns,
+        ...(this.#options.callInline && { callInline: this.#options.callInline }),
         suspicious,
         watchClaims:
           stage === 'work'

@@ -1,16 +1,28 @@
-import type { Effects, ExternalRequest } from '../contract/contract.ts'
+import type { Effects, ExternalRequest, InlineAnswer } from '../contract/contract.ts'
 import type { Intent, StoreSession } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 import { bytesDigest } from '../message/digest.ts'
 import { readId } from '../message/identity.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
+import { outgoingMaker, type RequestedMessages } from './buffer-messages.ts'
 import { classifyFailure } from './classify-failure.ts'
 import { RoundFailed } from './handler-result.ts'
 import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
-/** Intents asked for by handlers of this round, in order. */
-export type Requested<M> = { readonly received: ReadableMessage<M>; readonly intent: Intent }[]
+/** What handlers of this round asked for, in order. */
+export interface Requested<M> {
+  readonly intents: RequestedIntent<M>[]
+  readonly messages: RequestedMessages<M>
+}
+
+interface RequestedIntent<M> {
+  readonly received: ReadableMessage<M>
+  readonly intent: Intent
+}
+
+/** One call to a target inside a handler. Throws what the failure policy is to judge. */
+export type InlineCall = (intent: Intent, signal: AbortSignal) => Promise<InlineAnswer>
 
 /** The `effects` a handler gets, closed when its call is over. */
 export interface ClosableEffects extends Effects {
@@ -24,6 +36,7 @@ export function bufferEffects<M, Tx>(
   spine: Spine<M, Tx>,
 ): ClosableEffects {
   let open = true
+  let makeOutgoing: ReturnType<typeof outgoingMaker> | null = null
   return {
     close() {
       open = false
@@ -31,7 +44,23 @@ export function bufferEffects<M, Tx>(
     external(target, request) {
       if (!open) throw lateEffect(target, spine)
       if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
-      requested.push({ received, intent: intentOf(received.id, target, request) })
+      requested.intents.push({ received, intent: intentOf(received.id, target, request) })
+    },
+    publish(target, request) {
+      if (!open) throw lateEffect(target, spine)
+      makeOutgoing ??= outgoingMaker(received, spine)
+      requested.messages.push({ received, outgoing: makeOutgoing(target, request) })
+    },
+    async call(target, request) {
+      if (!open) throw lateEffect(target, spine)
+      if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
+      const intent = intentOf(received.id, target, request)
+      if (spine.mode !== 'live') {
+        spine.world.metrics.externalSuppressed(spine.consumer.name, 'mode', 1)
+        return null
+      }
+      if (spine.callInline === undefined) throw noInlineCalls(target)
+      return spine.callInline(intent, spine.signal)
     },
   }
 }
@@ -43,7 +72,7 @@ function lateEffect<M, Tx>(target: string, { world, consumer }: Spine<M, Tx>): O
   })
   return new OncewardError(
     'effect_closed',
-    `A handler asked for external target "${target}" after it had returned. It was not recorded. Await everything before returning.`,
+    `A handler asked for target "${target}" after it had returned. It was not recorded. Await everything before returning.`,
   )
 }
 
@@ -52,6 +81,13 @@ function unknownTarget<M, Tx>(target: string, { consumer }: Spine<M, Tx>): Oncew
   return new OncewardError(
     'effect_unknown_target',
     `The handler asked for external target "${target}", but the contract declares ${known}. Add effect.external.${target} to the contract. Nothing was committed.`,
+  )
+}
+
+function noInlineCalls(target: string): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `The handler calls external target "${target}" in line, but this process was started without a way to call. Start it with runConsumer, or pass callInline. Nothing was committed.`,
   )
 }
 
@@ -68,16 +104,16 @@ function intentOf(messageId: string, target: string, request: ExternalRequest): 
 
 /** Writes all intents of the round in one statement. A key already used for other bytes names its message as culprit. */
 export async function flushEffects<M, Tx>(
-  requested: Requested<M>,
+  { intents }: Requested<M>,
   facts: ReadonlyMap<Received<M>, Fact>,
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<void> {
-  const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
+  const due = intents.filter(({ received }) => facts.get(received)?.kind === 'handled')
   const { metrics } = spine.world
   if (spine.mode !== 'live') return metrics.externalSuppressed(spine.consumer.name, 'mode', due.length)
-  const first = new Map<string, Requested<M>[number]>()
-  const repeats: { readonly request: Requested<M>[number]; readonly first: Requested<M>[number] }[] = []
+  const first = new Map<string, RequestedIntent<M>>()
+  const repeats: { readonly request: RequestedIntent<M>; readonly first: RequestedIntent<M> }[] = []
   for (const request of due) {
     const key = `${request.intent.target}\0${request.intent.key}`
     const earlier = first.get(key)

@@ -19,6 +19,7 @@ const byCode: Record<string, FailureClass> = {
   '42883': 'configuration',
   handler_timeout: 'transient',
   effect_conflict: 'corruption',
+  effect_halted: 'configuration',
   effect_unknown_target: 'configuration',
   tx_error_swallowed: 'poison',
   tx_not_awaited: 'poison',

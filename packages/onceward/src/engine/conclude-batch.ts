@@ -99,8 +99,8 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
   if (fact.kind === 'failed') {
     return { id, failureClass: fact.failure.class, code: fact.failure.code, error: fact.failure.error }
   }
-  const reason = fact.kind === 'verdict' ? fact.verdict.reason : ''
-  return { id, failureClass: 'verdict', code: 'retry', error: storableText(reason, 2_000) ?? '' }
+  const { reason, code } = fact.kind === 'verdict' ? fact.verdict : { reason: '', code: 'retry' }
+  return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '' }
 }
 
 /** Fresh messages without a fact stand in a lane behind one that did not get through: they share its fate. */
@@ -129,8 +129,8 @@ function decideBehind<M>(
 
 const passed: ReadonlySet<Outcome> = new Set([
   'applied',
-  'ignored',
   'duplicate',
+  'ignored',
   'stale',
   'stored',
   'waiting',

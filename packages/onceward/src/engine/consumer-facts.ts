@@ -1,4 +1,4 @@
-import type { Mode } from '../contract/contract.ts'
+import type { Mode, SourceDeclaration } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { ConsumerFacts } from '../contracts/store.ts'
 
@@ -15,6 +15,12 @@ export function consumerFacts<M, Tx>(consumer: Consumer<M, Tx>, mode: Mode, inst
     instance,
     dedup,
     handlerTimeoutMs: batch.handlerTimeoutMs,
-    deadLetterTo: failure.deadLetter === null ? null : { broker: source.kind, queue: failure.deadLetter },
+    deadLetterTo:
+      failure.deadLetter === null ? null : { broker: deadLetterBroker(source), queue: failure.deadLetter },
   }
+}
+
+/** Streams take no dead letters: those of a stream go to a queue of the same RabbitMQ. */
+export function deadLetterBroker({ kind }: SourceDeclaration): string {
+  return kind === 'rabbitmq-stream' ? 'rabbitmq' : kind
 }

@@ -8,6 +8,7 @@ import type { Surroundings } from '../surroundings.ts'
 import { assertKeepable } from './assert-keepable.ts'
 import { BatchLine } from './batch-line.ts'
 import { BatchSize } from './batch-size.ts'
+import type { InlineCall } from './buffer-effects.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { consumerFacts } from './consumer-facts.ts'
 import { HeldRetries } from './held-retries.ts'
@@ -30,6 +31,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly instance: string
   /** Called after every committed batch: what it left for a dispatcher or a relay may be taken now. */
   readonly onCommitted?: () => void
+  /** Makes the calls of `effects.call`; without it they are refused. */
+  readonly callInline?: InlineCall
 }
 
 export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted'
@@ -130,6 +133,7 @@ export class ConsumerProcess<M, Tx> {
       tally: this.#tally,
       signal: this.#leaving.signal,
       waits: () => this.#state === 'running',
+      ...(this.#options.callInline && { callInline: this.#options.callInline }),
     })
     if (subscription.lag !== undefined) {
       this.#stopWatchingLag = world.metrics.watchLag(consumer.name, () => subscription.lag!())

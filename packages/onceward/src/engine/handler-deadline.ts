@@ -13,7 +13,8 @@ export interface Deadline {
 
 export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine<M, Tx>): Deadline {
   const { handlerTimeoutMs } = spine.consumer.batch
-  const lastStartMs = spine.consumer.order === 'key' ? laneCutMs : 0
+  const inTurn = spine.consumer.order === 'key' || !spine.store.capabilities.concurrent
+  const lastStartMs = inTurn ? laneCutMs : 0
   const controller = new AbortController()
   const { promise, reject } = Promise.withResolvers<never>()
   promise.catch(() => {})

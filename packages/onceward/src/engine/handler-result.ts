@@ -38,5 +38,6 @@ export async function afterHandler<Tx>(loan: Loan<Tx>): Promise<Fact> {
 
 export function factOfError<M, Tx>(error: unknown, spine: Spine<M, Tx>): Fact {
   if (isVerdict(error)) return { kind: 'verdict', verdict: error }
-  return { kind: 'failed', failure: classifyFailure(error, spine.consumer.failure.classes) }
+  const said = spine.store.unwrap?.(error) ?? error
+  return { kind: 'failed', failure: classifyFailure(said, spine.consumer.failure.classes) }
 }

@@ -4,6 +4,7 @@ import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { applyEffects } from './apply-effects.ts'
+import type { InlineCall } from './buffer-effects.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
 import { keepAll } from './held-stages.ts'
@@ -40,6 +41,8 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly suspicious?: boolean
   /** Of held work: calls back when a claim of the batch is lost; the result ends the watch. Null elsewhere. */
   readonly watchClaims: ((batch: readonly Received<M>[], onLost: (error: Error) => void) => () => void) | null
+  /** Makes the calls of `effects.call`. */
+  readonly callInline?: InlineCall
   /** On logs whose position the store guards; null on queues. */
   readonly log: LogSide | null
   /** Called after every commit, before anything else can happen. */

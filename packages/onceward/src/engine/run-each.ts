@@ -25,21 +25,43 @@ export async function runEach<M, Tx>(
 ): Promise<void> {
   const culprits = new Map<Received, Fact>()
   const lanes = lanesOf(due, spine)
-  const { world } = spine
+  const { world, store } = spine
   const began = world.clock.nowMs()
-  const ended = await Promise.allSettled(
-    lanes.map(async lane => {
-      for (const received of lane) {
-        if (world.clock.nowMs() - began > laneCutMs && received !== lane[0]) return
-        const fact = await runOne(received, requested, session, spine, deadline, culprits)
-        facts.set(received, fact)
-        if (fact.kind !== 'handled' && (stopsLane(fact) || fact.kind === 'behind')) return
-      }
-    }),
-  )
+  const late = () => world.clock.nowMs() - began > laneCutMs
+  const runLane = async (lane: readonly ReadableMessage<M>[]) => {
+    for (const received of lane) {
+      if (late() && received !== lane[0]) return
+      const fact = await runOne(received, requested, session, spine, deadline, culprits)
+      facts.set(received, fact)
+      if (fact.kind !== 'handled' && (stopsLane(fact) || fact.kind === 'behind')) return
+    }
+  }
+  if (store.capabilities.concurrent) await sideBySide(lanes.map(runLane))
+  else await inTurn(lanes, facts, runLane, () => culprits.size > 0 || late())
+  if (culprits.size > 0) throw new RoundFailed(culprits)
+}
+
+async function sideBySide(lanes: readonly Promise<void>[]): Promise<void> {
+  const ended = await Promise.allSettled(lanes)
   const broken = ended.find(end => end.status === 'rejected')
   if (broken !== undefined) throw broken.reason
-  if (culprits.size > 0) throw new RoundFailed(culprits)
+}
+
+/**
+ * One handler at a time, where the transaction takes one statement at a time. Once the round is lost, or has lasted long enough, the other
+ * lanes are given back, uncounted: their handlers would share a deadline that was meant for handlers side by side.
+ */
+async function inTurn<M>(
+  lanes: readonly (readonly ReadableMessage<M>[])[],
+  facts: Map<Received<M>, Fact>,
+  runLane: (lane: readonly ReadableMessage<M>[]) => Promise<void>,
+  over: () => boolean,
+): Promise<void> {
+  for (const lane of lanes) {
+    if (lane !== lanes[0] && over())
+      for (const received of lane) facts.set(received, { kind: 'behind', leader: 'gone', delayMs: 0 })
+    else await runLane(lane)
+  }
 }
 
 async function runOne<M, Tx>(

@@ -23,7 +23,7 @@ export async function runTogether<M, Tx>(
   try {
     const call = consumer.handleBatch!({
       batch: items,
-      tx: loan.tx,
+      tx: consumer.effect?.apply === undefined ? loan.tx : (loan.sql as Tx),
       mode,
       signal: deadline.signal,
       log: world.log,

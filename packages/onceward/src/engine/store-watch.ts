@@ -1,5 +1,5 @@
 import type { Store } from '../contracts/store.ts'
-import { OncewardError } from '../errors.ts'
+import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { StorePaused } from './recover-round.ts'
 
@@ -51,11 +51,21 @@ export class StoreWatch<Tx> {
         return await call()
       } catch (error) {
         const trouble = error instanceof OncewardError ? 'statement' : this.#store.diagnose(error)
+        if (trouble === 'configuration') throw this.#refused(error)
         const passes = trouble === 'unavailable' || trouble === 'lock wait' || trouble === 'contention'
         if (!passes || !this.#goOn()) throw error
         await this.pause(new StorePaused(trouble === 'unavailable' ? trouble : 'lock wait', error), failures)
       }
     }
+  }
+
+  /** Sources try again what is no error of ours, and this would not end. */
+  #refused(error: unknown): OncewardError {
+    return new OncewardError(
+      'configuration',
+      `Consumer ${this.#consumer}: the store refused a statement (${errorCode(error)}): ${errorText(error)}\nNothing was settled and nothing is lost. Check the role's rights and the schema version with "onceward status".`,
+      { cause: error },
+    )
   }
 
   async #untilAnswered(failures: number): Promise<void> {

@@ -21,9 +21,9 @@ export interface Waits {
  * | `park`         | set aside durably; under key order later ones wait behind it |
  * | `ignore`       | valid, no effect required: marked and settled                |
  * | `applied`      | applied, with something to be said about it                  |
- * | `duplicate`    | known already under another id: marked so and settled        |
  * | `reject`       | dead-lettered: never tried again by itself                   |
  * | `stale`        | older than what is known already: marked so and settled      |
+ * | `duplicate`    | its fact is known under another message id: marked, settled   |
  * | `quarantine`   | set aside as unsafe to try again by itself                   |
  * | `wait`         | kept durably until what it waits for is there, or too late   |
  */
@@ -61,12 +61,16 @@ export class Verdict {
     Object.freeze(this)
   }
 
-  static retryAfter(delayMs: number, reason = 'the handler asked to be called again'): Verdict {
+  static retryAfter(
+    delayMs: number,
+    reason = 'the handler asked to be called again',
+    code = 'retry',
+  ): Verdict {
     const bounded = Number.isFinite(delayMs) ? Math.max(0, delayMs) : delayMaxMs
-    return new Verdict('retry', reason, { delayMs: bounded })
+    return new Verdict('retry', reason, { delayMs: bounded, code })
   }
-  static park(reason: string): Verdict {
-    return new Verdict('park', reason)
+  static park(reason: string, code = 'park'): Verdict {
+    return new Verdict('park', reason, { code })
   }
   static ignore(reason: string, code = 'ignore'): Verdict {
     return new Verdict('ignore', reason, { code })
@@ -74,14 +78,14 @@ export class Verdict {
   static applied(reason: string, code = 'applied'): Verdict {
     return new Verdict('applied', reason, { code })
   }
-  static duplicate(reason: string, code = 'duplicate'): Verdict {
-    return new Verdict('duplicate', reason, { code })
-  }
-  static reject(reason: string): Verdict {
-    return new Verdict('reject', reason)
+  static reject(reason: string, code = 'reject'): Verdict {
+    return new Verdict('reject', reason, { code })
   }
   static stale(reason: string, code = 'stale'): Verdict {
     return new Verdict('stale', reason, { code })
+  }
+  static duplicate(reason: string, code = 'duplicate'): Verdict {
+    return new Verdict('duplicate', reason, { code })
   }
   static quarantine(reason: string, code = 'quarantine', { blocksKey = false } = {}): Verdict {
     return new Verdict('quarantine', reason, { code, blocksKey })

@@ -1,6 +1,7 @@
 import type { Mode } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
+import type { InlineCall } from '../engine/buffer-effects.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { HeldSource } from './held-source.ts'
@@ -11,6 +12,8 @@ export interface WorkerOptions<M, Tx> {
   readonly world: Surroundings
   readonly mode: Mode
   readonly instance: string
+  /** Makes the calls of `effects.call`. */
+  readonly callInline?: InlineCall
   /** Called after every committed batch: what it left may be taken now, held work among it. */
   readonly onCommitted: () => void
 }
@@ -22,7 +25,7 @@ export function leavesWork<M, Tx>({ inbox, effect }: Consumer<M, Tx>): boolean {
 
 /** The same engine on another source: held rows instead of a broker's deliveries. */
 export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
-  const { consumer, store, world, mode, instance, onCommitted } = options
+  const { consumer, store, world, mode, instance, callInline, onCommitted } = options
   const { leaseMs, workers } = consumer.inbox
   const source = new HeldSource({
     store: store as Store<never>,
@@ -31,7 +34,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     leaseMs,
     ordered: consumer.order === 'key',
   })
-  const process = new ConsumerProcess({
+  const worker = new ConsumerProcess({
     consumer: {
       ...consumer,
       order: consumer.order === 'key' ? 'key' : 'none',
@@ -43,15 +46,16 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     world,
     mode,
     stage: 'work',
+    ...(callInline && { callInline }),
     instance: `${instance} worker`,
     onCommitted,
   })
   return {
-    process,
-    start: () => process.start(),
+    process: worker,
+    start: () => worker.start(),
     kick: () => source.kick(),
-    drain: (deadlineMs?: number) => process.drain(deadlineMs),
-    leave: () => process.leave(),
-    finished: process.finished,
+    drain: (deadlineMs?: number) => worker.drain(deadlineMs),
+    leave: () => worker.leave(),
+    finished: worker.finished,
   }
 }

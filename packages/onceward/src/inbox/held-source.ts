@@ -19,6 +19,7 @@ const pollMinMs = 20
 const pollMaxMs = 500
 const awayMs = 500
 const freshnessMs = 5_000
+const lookBackMs = 1_000
 
 /**
  * Held work as a source: what the engine receives are rows under a lease, and what it settles are rows its own transaction has finished. While
@@ -36,6 +37,7 @@ export class HeldSource implements Source, Subscription {
   readonly #work = new ClaimedWork()
   #enrolment: Enrolment | null = null
   #after: string | null = null
+  #lookedBackMs = 0
   #closed = false
   #delayMs = pollMinMs
   #wake: () => void = () => {}
@@ -68,12 +70,13 @@ export class HeldSource implements Source, Subscription {
   async receive(max: number): Promise<readonly Delivery[]> {
     while (!this.#closed) {
       this.#kicked = false
+      const fromStart = this.#goBackNowAndThen()
       const rows = await this.#claim(max)
       if (rows.length > 0) {
         this.#delayMs = pollMinMs
         return rows.map(deliver)
       }
-      if (this.#after === null) await this.#pause()
+      if (fromStart && this.#after === null) await this.#pause()
     }
     return []
   }
@@ -105,6 +108,14 @@ export class HeldSource implements Source, Subscription {
     this.#wake()
     const { claims } = this.#work
     if (claims.length > 0) await this.#options.store.work!.giveBack(claims).catch(() => {})
+  }
+
+  /** What was freed, or committed late, lies behind the place where we look on. */
+  #goBackNowAndThen(): boolean {
+    const { clock } = this.#options.world
+    if (clock.nowMs() - this.#lookedBackMs > lookBackMs) this.#after = null
+    if (this.#after === null) this.#lookedBackMs = clock.nowMs()
+    return this.#after === null
   }
 
   async #claim(max: number): Promise<readonly WorkRow[]> {

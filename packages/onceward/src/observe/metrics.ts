@@ -17,6 +17,11 @@ export interface Metrics {
   applySeconds(consumer: string, seconds: number): void
   settleMissed(consumer: string, count: number): void
   externalSuppressed(consumer: string, reason: 'duplicate' | 'mode', count: number): void
+  publishSuppressed(consumer: string, count: number): void
+  published(broker: string, count: number): void
+  publishFailed(broker: string, code: string): void
+  /** As `watchLag`, for the part of the outbox that goes to one broker. */
+  watchOutbox(broker: string, read: () => OutboxLag): () => void
   externalCall(target: string, result: string): void
   /** Work taken from workers that let their lease run out; work lost to others in the same way. */
   claimsExpired(consumer: string, count: number): void
@@ -25,6 +30,14 @@ export interface Metrics {
   watchFreshness(consumer: string, read: () => number | null): () => void
   /** Asks `read` whenever the metrics are collected, until the result is called. */
   watchLag(consumer: string, read: () => readonly PartitionLag[]): () => void
+}
+
+/** What waits in the outbox, as a relay last saw it. */
+export interface OutboxLag {
+  /** Age of the oldest row; 0 when there is none. */
+  readonly oldestSeconds: number
+  /** Keys, and rows without one, that wait behind a failure. */
+  readonly failing: number
 }
 
 export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward')): Metrics {
@@ -54,6 +67,16 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
     description: 'Age of the oldest held work that is not done',
     unit: 's',
   })
+  const unpublished = count('publish.suppressed', 'Messages not published because of the mode')
+  const published = count('outbox.published', 'Messages a broker has confirmed')
+  const publishFailures = count('outbox.publish.failures', 'Messages a broker did not take, by error code')
+  const outboxOldest = meter.createObservableGauge('outbox.oldest', {
+    description: 'Age of the oldest message that is not published',
+    unit: 's',
+  })
+  const outboxFailing = meter.createObservableGauge('outbox.failing', {
+    description: 'Keys that wait behind a message the broker does not take',
+  })
 
   const lag = meter.createObservableGauge('consumer.lag', {
     description: 'Records of a partition that are not applied yet',
@@ -79,6 +102,18 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
     applySeconds: (consumer, s) => applyLatency.record(s, { consumer }),
     settleMissed: (consumer, n) => missed.add(n, { consumer }),
     externalSuppressed: (consumer, reason, n) => suppressed.add(n, { consumer, reason }),
+    publishSuppressed: (consumer, n) => unpublished.add(n, { consumer }),
+    published: (broker, n) => published.add(n, { broker }),
+    publishFailed: (broker, code) => publishFailures.add(1, { broker, code }),
+    watchOutbox(broker, read) {
+      const observe = (result: BatchObservableResult) => {
+        const { oldestSeconds, failing } = read()
+        result.observe(outboxOldest, oldestSeconds, { broker })
+        result.observe(outboxFailing, failing, { broker })
+      }
+      meter.addBatchObservableCallback(observe, [outboxOldest, outboxFailing])
+      return () => meter.removeBatchObservableCallback(observe, [outboxOldest, outboxFailing])
+    },
     externalCall: (target, result) => calls.add(1, { target, result }),
     claimsExpired: (consumer, n) => expired.add(n, { consumer }),
     claimsLost: (consumer, n) => lost.add(n, { consumer }),

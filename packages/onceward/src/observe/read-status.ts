@@ -7,10 +7,21 @@ export interface Status {
   readonly markersAbout: number
   readonly consumers: readonly ConsumerStatus[]
   readonly ledger: readonly { consumer: string; target: string; state: string; count: number }[]
-  readonly outbox: readonly { broker: string; queue: string; waiting: number; oldestSeconds: number }[]
+  readonly outbox: readonly OutboxStatus[]
+  readonly relays: readonly { broker: string; instance: string; buckets: number; leaseSeconds: number }[]
   readonly partitions: readonly PartitionStatus[]
   readonly openLosses: number
   readonly queues: readonly { name: string; waiting: number; leased: number; oldestSeconds: number | null }[]
+}
+
+export interface OutboxStatus {
+  readonly broker: string
+  readonly queue: string
+  readonly waiting: number
+  readonly oldestSeconds: number
+  /** Rows the broker did not take at their last try; others may wait behind them. */
+  readonly failing: number
+  readonly lastError: string | null
 }
 
 export interface ConsumerStatus {
@@ -52,8 +63,13 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
     group by 1, 2, 3 order by 1, 2, 3`)
   const outbox = await pool.query(`
     select broker, queue, count(*)::int as waiting,
-      extract(epoch from clock_timestamp() - min(created_at))::float8 as "oldestSeconds"
+      extract(epoch from clock_timestamp() - min(created_at))::float8 as "oldestSeconds",
+      count(*) filter (where failures > 0)::int as failing, max(last_error) as "lastError"
     from onceward.outbox group by 1, 2 order by 1, 2`)
+  const relays = await pool.query(`
+    select relay.broker, instance, count(bucket)::int as buckets,
+      extract(epoch from until - clock_timestamp())::float8 as "leaseSeconds"
+    from onceward.relay left join onceward.outbox_bucket on relay_id = relay.id group by relay.id order by 1, 2`)
   const queues = await pool.query(`
     select name, count(message.id)::int as waiting, count(message.lease_id)::int as leased,
       extract(epoch from clock_timestamp() - min(published_at))::float8 as "oldestSeconds"
@@ -73,6 +89,7 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
     consumers: consumers.rows,
     ledger: ledger.rows,
     outbox: outbox.rows,
+    relays: relays.rows,
     partitions: partitions.rows,
     openLosses: losses.rows[0].open,
     queues: queues.rows,

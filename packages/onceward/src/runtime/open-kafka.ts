@@ -1,6 +1,7 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
 import { OncewardError } from '../errors.ts'
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
+import { importKafka } from './broker-clients.ts'
 import type { Broker, BrokerAccess } from './open-source.ts'
 
 /** Dead letters go to a topic of the same cluster, which must be there: its partitions and replicas are not ours to guess. */
@@ -28,14 +29,4 @@ export async function openKafka(
     ensureQueue: name => ensureTopic(connection, name),
     openPublisher: async () => createKafkaPublisher(connection),
   }
-}
-
-function importKafka() {
-  return import('../sources/kafka/index.ts').catch(cause => {
-    throw new OncewardError(
-      'configuration',
-      'The contract reads from Kafka, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka@2.12.1".',
-      { cause },
-    )
-  })
 }

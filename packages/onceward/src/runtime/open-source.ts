@@ -4,7 +4,9 @@ import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { importRabbit } from './broker-clients.ts'
 import { openKafka } from './open-kafka.ts'
+import { openRabbitPublisher } from './open-publisher.ts'
 
 /** What a broker kind needs to be opened. */
 export interface BrokerAccess {
@@ -22,7 +24,8 @@ export interface Broker {
   readonly source: Source
   /** Makes sure that a queue for dead letters exists, so that a mandatory publish can be routed. */
   ensureQueue(name: string): Promise<void>
-  openPublisher(): Promise<Publisher>
+  /** For the messages that go to the broker the consumer reads from. */
+  openPublisher(): Promise<Publisher | 'same database'>
 }
 
 /** From a plain declaration to the driver; a broker's client is loaded only when a contract names it. */
@@ -48,12 +51,11 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
 
 async function openPostgres(declaration: SourceDeclaration, { pool, world }: BrokerAccess): Promise<Broker> {
   const { createPostgresSource, createQueue } = await import('../sources/postgres/index.ts')
-  const { createPostgresPublisher } = await import('../effects/publish/postgres-publisher.ts')
   await createQueue(pool, (declaration as SourceDeclaration & { queue: string }).queue)
   return {
     source: createPostgresSource(declaration as never, { pool, log: world.log, reach: world.reach }),
     ensureQueue: async name => void (await createQueue(pool, name)),
-    openPublisher: async () => createPostgresPublisher(pool),
+    openPublisher: async () => 'same database',
   }
 }
 
@@ -72,7 +74,7 @@ async function openRabbit(
   return {
     source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
-    openPublisher: async () => rabbit.createRabbitPublisher({ url }),
+    openPublisher: () => openRabbitPublisher(url),
   }
 }
 
@@ -99,18 +101,8 @@ async function openRabbitStream(
   return {
     source: createStreamSource(declaration as never, { url }),
     ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
-    openPublisher: async () => (await importRabbit()).createRabbitPublisher({ url: deadLetterUrl() }),
+    openPublisher: async () => openRabbitPublisher(deadLetterUrl()),
   }
-}
-
-function importRabbit() {
-  return import('../sources/rabbitmq/index.ts').catch(cause => {
-    throw new OncewardError(
-      'configuration',
-      'The contract needs RabbitMQ queues, but amqplib is not installed. Run "npm install amqplib".',
-      { cause },
-    )
-  })
 }
 
 async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess): Promise<Broker> {

@@ -1,15 +1,18 @@
 import type { Mode, SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { Store } from '../contracts/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
-import { createRelay } from '../effects/publish/relay.ts'
+import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { createWorker, leavesWork } from '../inbox/create-worker.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { type Broker, openBroker } from './open-source.ts'
+import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
+import { openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
+import { assertSameDatabase } from './same-database.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
 export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay'
@@ -21,13 +24,17 @@ export interface RunOptions {
   readonly kafkaBootstrap?: string | undefined
   /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
   readonly rabbitmqStreamUrl?: string | undefined
-  /** Default `live`. In `replay` and `rebuild` external effects are suppressed and counted. */
+  /** Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. */
   readonly mode?: Mode
   /** Default all. A worker runs only for contracts that leave work for later. */
   readonly parts?: readonly Part[]
   readonly instance?: string
   /** How long a dispatcher's claim of an external effect lasts before another takes over. Default: as the dispatcher says. */
   readonly dispatcherLeaseMs?: number
+  /** How long what a dead relay had of the outbox waits for another. Default 10 s. */
+  readonly relayLeaseMs?: number
+  /** How long outbox rows for change data capture are kept. Default an hour. */
+  readonly cdcKeepMs?: number
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly world?: Surroundings
@@ -36,6 +43,8 @@ export interface RunOptions {
 /** A running consumer with its dispatcher and relay. */
 export interface Running {
   readonly consumer: ConsumerProcess<unknown, SqlTransaction> | null
+  /** What takes up held work; null where the contract leaves none. */
+  readonly worker: ConsumerProcess<unknown, SqlTransaction> | null
   /** Takes nothing new, finishes what is under way, hands the rest back. Default 30 s for all of it; past that it leaves, within a second. */
   drain(deadlineMs?: number): Promise<void>
   /** Leaves at once: transactions roll back, deliveries go back. */
@@ -45,64 +54,60 @@ export interface Running {
 }
 
 /** Starts a consumer on PostgreSQL. Rejects with one clear error, having started nothing, when it cannot work. */
+export function runConsumer<M>(consumer: Consumer<M, SqlTransaction>, options: RunOptions): Promise<Running>
+/** In the transactions of a store of yours, on the same database: handlers get its handle. */
+export function runConsumer<M, Tx>(
+  consumer: Consumer<M, Tx>,
+  options: RunOptions & { readonly store: Store<Tx> },
+): Promise<Running>
 export async function runConsumer<M>(
   consumer: Consumer<M, SqlTransaction>,
-  options: RunOptions,
+  options: RunOptions & { readonly store?: Store<SqlTransaction> },
 ): Promise<Running> {
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   const works = leavesWork(consumer)
   const pool = createPool(options.databaseUrl, {
-    max: consumer.batch.inFlightMax + 6 + (works ? consumer.inbox.workers : 0),
+    max: consumer.batch.inFlightMax + 8 + (works ? consumer.inbox.workers : 0),
   })
   const carriers: Carrier[] = []
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
+    if (options.store !== undefined) await assertSameDatabase(options.store, pool)
     const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
     const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
     const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay'])
-    if (wanted.has('relay')) carriers.push(...(await openRelay(consumer, broker, pool, world)))
+    if (wanted.has('relay'))
+      carriers.push(...(await openConsumerRelays(consumer, broker, { ...options, pool, world, instance })))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
-    const store = createPostgresStore({
-      pool,
-      log: world.log,
-      ...(options.environment && { environment: options.environment }),
-    })
+    const store =
+      options.store ??
+      createPostgresStore({
+        pool,
+        log: world.log,
+        ...(options.environment && { environment: options.environment }),
+      })
     const mode = options.mode ?? 'live'
     const kickAll = () => {
       for (const carrier of carriers) carrier.kick()
     }
-    if (works && wanted.has('worker'))
-      carriers.push(createWorker({ consumer, store, world, instance, mode, onCommitted: kickAll }))
-    if (wanted.has('consumer')) {
-      const { source } = broker
-      spine = new ConsumerProcess({ consumer, source, store, world, instance, mode, onCommitted: kickAll })
-    }
+    const callInline = createInlineCalls(consumer, { world, readVariable })
+    const around = { consumer, store, world, instance, mode, callInline, onCommitted: kickAll }
+    const worker = works && wanted.has('worker') ? createWorker(around) : null
+    if (worker !== null) carriers.push(worker)
+    if (wanted.has('consumer')) spine = new ConsumerProcess({ ...around, source: broker.source })
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
     for (const part of parts) await part.start()
-    return running(spine as ConsumerProcess<unknown, SqlTransaction> | null, parts, pool, world)
+    type Process = ConsumerProcess<unknown, SqlTransaction> | null
+    return running(spine as Process, (worker?.process ?? null) as Process, parts, pool, world)
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))
     await pool.end()
     throw error
   }
-}
-
-/** A contract without a dead-letter queue leaves nothing in the outbox. */
-async function openRelay<M>(
-  consumer: Consumer<M, SqlTransaction>,
-  broker: Broker,
-  pool: SqlPool,
-  world: Surroundings,
-): Promise<Carrier[]> {
-  if (consumer.failure.deadLetter === null) return []
-  await broker.ensureQueue(consumer.failure.deadLetter)
-  const publisher = await broker.openPublisher()
-  const relay = createRelay({ pool, broker: consumer.source.kind, publisher, world })
-  return [closing(relay, () => publisher.close())]
 }
 
 function openDispatcher<M>(
@@ -122,43 +127,21 @@ function openDispatcher<M>(
       consumerName: consumer.name,
       world,
       instance,
+      readVariable,
       ...(leaseMs && { leaseMs }),
     }),
   ]
 }
 
-interface Lifecycle {
-  start(): Promise<void> | void
-  drain(deadlineMs?: number): Promise<void>
-  leave(): void
-  readonly finished: Promise<void>
+function readVariable(name: string): string | undefined {
+  return process.env[name]
 }
-
-/** Carries away what the consumer's transactions leave behind. */
-interface Carrier extends Lifecycle {
-  kick(): void
-}
-
-function closing(part: Carrier, close: () => Promise<void>): Carrier {
-  const finished = part.finished.then(close, async error => {
-    await close()
-    throw error
-  })
-  finished.catch(() => {})
-  return {
-    start: () => part.start(),
-    kick: () => part.kick(),
-    drain: deadlineMs => part.drain(deadlineMs),
-    leave: () => part.leave(),
-    finished,
-  }
-}
-
 /** After the deadline: this long for handing back politely, then the same again for what failed by the cut. */
 const graceMs = 500
 
-function running(
+export function running(
   consumer: ConsumerProcess<unknown, SqlTransaction> | null,
+  worker: ConsumerProcess<unknown, SqlTransaction> | null,
   parts: readonly Lifecycle[],
   pool: OwnPool,
   { clock, timers, log }: Surroundings,
@@ -202,9 +185,6 @@ function running(
     })
   }
   // A source that was declared to end ends the consumer; the others have nothing to wait for then.
-  consumer?.finished.then(
-    () => void drain(),
-    () => {},
-  )
-  return { consumer, leave, finished, drain }
+  consumer?.finished.then(() => drain()).catch(() => {}) // `finished` says what went wrong
+  return { consumer, worker, leave, finished, drain }
 }

@@ -86,7 +86,8 @@ export function handlerOn<M, Tx>(
       throw new OncewardError('usage', `The probe's message cannot be read: ${received.problem.text}.`)
     }
     const { message: value, envelope } = received
-    const item = { message: value, envelope, effects: { external() {} }, waited: null }
+    const effects = { external() {}, publish() {}, call: async () => null }
+    const item = { message: value, envelope, effects, waited: null }
     const around = { tx, mode, signal: new AbortController().signal, log: silent }
     if (consumer.handle !== undefined) await consumer.handle({ ...around, ...item })
     else await consumer.handleBatch!({ ...around, batch: [item] })

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { publishInTransaction } from 'onceward/outbox'
 import { createPool, createPostgresStore, createQueue, migrate, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { createDatabase, skipWithout } from '../services/services.ts'
@@ -67,12 +68,43 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       ['run', 'missing.ts'],
       ['run', 'x.ts', '--mode', 'sideways'],
       ['status', '--nope'],
+      ['relay'],
+      ['relay', '--broker', 'nats'],
     ]) {
       const { code, stderr } = await onceward(args)
       assert.equal(code, 2, args.join(' '))
       assert.match(stderr, /^error .*(Nothing|onceward --help)/s, args.join(' '))
       assert.equal(stderr.trim().split('\n').length, 1, stderr)
     }
+  })
+
+  test('contract --mermaid draws the state machine a file declares, and starts nothing', async () => {
+    const drawn = file(
+      'workflow.ts',
+      `import { defineConsumer, transition } from 'onceward/index.ts'
+import { postgresQueue } from 'onceward/postgres.ts'
+export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests', risk: 'regulatory', source: postgresQueue('w'),
+  identity: { id: m => m.id }, effect: { apply: transition({
+    machine: { initial: 'open', states: ['open', 'closed'], events: { Opened: { from: null, to: 'open' }, 'Closed "well"': { from: 'open', to: 'closed' } } },
+    aggregate: { table: 'w', key: 'id', state: 'state' }, facts: 'w_fact', aggregateId: m => m.id, transitionId: m => m.id,
+    event: () => 'Opened', actor: () => null, reason: () => null }) } })`,
+    )
+    const nowhere = { ONCEWARD_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' }
+    const { code, stdout } = await onceward(['contract', drawn, '--mermaid'], nowhere)
+    assert.equal(code, 0)
+    assert.equal(
+      stdout,
+      `stateDiagram-v2
+  state "open" as s0
+  state "closed" as s1
+  [*] --> s0 : Opened
+  s0 --> s1 : Closed  well
+  s1 --> [*]
+`,
+    )
+    const undrawable = await onceward(['contract', consumer('return', 'no_machine'), '--mermaid'], nowhere)
+    assert.equal(undrawable.code, 2)
+    assert.match(undrawable.stderr, /declares no state machine/)
   })
 
   test('an unreachable database is one error, as JSON when asked', async () => {
@@ -157,6 +189,32 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
     assert.equal(code, 1)
     assert.match(stderr, /nothing is lost/)
     assert.equal(await depth('cli_halt'), 1)
+  })
+
+  test('relay carries the outbox of producers without a consumer; status shows it and what does not leave', async () => {
+    await publishInTransaction(pool, { broker: 'postgres', queue: 'cli_out' }, [{ id: 'm1', body: 1 }])
+    await publishInTransaction(pool, { broker: 'kafka', topic: 'cli_topic' }, [{ id: 'm2', body: 2 }])
+    await pool.query(
+      `update onceward.outbox set failures = 3, last_error = 'no topic' where broker = 'kafka'`,
+    )
+    const running = start(['relay', '--broker', 'postgres'])
+    await until('the row is in its queue', async () => {
+      const { rows } = await pool.query(`select from onceward.outbox where broker = 'postgres'`)
+      return rows.length === 0
+    })
+    assert.equal(await depth('cli_out'), 1)
+    const status = JSON.parse((await onceward(['status', '--json'])).stdout)
+    const { oldestSeconds, ...waiting } = status.outbox[0]
+    assert.ok(oldestSeconds > 0)
+    const expected = { broker: 'kafka', queue: 'cli_topic', waiting: 1, failing: 1, lastError: 'no topic' }
+    assert.deepEqual(waiting, expected)
+    assert.deepEqual([status.relays[0].broker, status.relays[0].buckets], ['postgres', 32])
+    assert.match((await onceward(['status'])).stdout, /cli_topic .* no topic/)
+    running.child.kill('SIGTERM')
+    assert.equal((await running.ended).code, 0)
+    const missing = await onceward(['relay', '--broker', 'kafka'], { ONCEWARD_KAFKA_BOOTSTRAP: '' })
+    assert.equal(missing.code, 1)
+    assert.match(missing.stderr, /ONCEWARD_KAFKA_BOOTSTRAP/)
   })
 
   test('losses lists what a log no longer had, and accepts one by name and reason, once', async () => {

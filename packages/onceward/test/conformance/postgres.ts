@@ -48,7 +48,7 @@ export function postgresStore({ url, unavailable }: Database): StoreFactory<SqlT
   }
 }
 
-function readers(pool: Pool) {
+export function readers(pool: Pool) {
   const one = async (sql: string, values: unknown[]) => (await pool.query(sql, values)).rows[0]
   const ofConsumer = `consumer_id = (select id from onceward.consumer where name = $1 and generation = 1)`
   return {

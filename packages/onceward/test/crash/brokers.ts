@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { SourceDeclaration } from 'onceward'
+import type { PublishTarget, SourceDeclaration } from 'onceward'
 import { kafkaBootstrap, rabbitmqStreamUrl, rabbitmqUrl } from '../services/services.ts'
 import { fileBroker } from './brokers/file.ts'
 import { kafkaBroker } from './brokers/kafka.ts'
@@ -27,6 +27,10 @@ export interface TestBroker {
   readonly declaration: SourceDeclaration
   /** Null where there is nowhere to send them to. */
   readonly deadLetter: string | null
+  /** Where the consumer publishes what it did. */
+  readonly target: PublishTarget
+  /** Message ids that arrived at the target, repeats included; asked once. */
+  published(): Promise<string[]>
   publish(messages: readonly Produced[]): Promise<void>
   /** Messages not settled; meaningful once no consumer is connected. */
   depth(): Promise<number>

@@ -1,4 +1,11 @@
-import { defineConsumer, type Mode, type Part, realSurroundings, runConsumer } from 'onceward'
+import {
+  defineConsumer,
+  type Mode,
+  type Part,
+  type PublishTarget,
+  realSurroundings,
+  runConsumer,
+} from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import type { BrokerUrls } from './brokers.ts'
@@ -18,6 +25,8 @@ export interface WorkerOrders {
   readonly memory?: Memory
   readonly dieAt?: { readonly point: CrashPoint; readonly hit: number; readonly witness: string }
   readonly ledgerLeaseMs?: number
+  readonly relayLeaseMs?: number
+  readonly target?: PublishTarget
   /** Tells the parent and waits for ever inside the handler of this id, after its first write. */
   readonly freezeIn?: string
   readonly handlerTimeoutMs?: number
@@ -46,6 +55,7 @@ if (orders.task === 'migrate') {
     world: realSurroundings({ reach, log }),
     ...(orders.parts && { parts: orders.parts }),
     ...(orders.mode && { mode: orders.mode }),
+    ...(orders.relayLeaseMs && { relayLeaseMs: orders.relayLeaseMs }),
     ...(orders.ledgerLeaseMs && { dispatcherLeaseMs: orders.ledgerLeaseMs }),
   })
   process.once('SIGTERM', () => void running.drain(20_000))

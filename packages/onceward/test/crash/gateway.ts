@@ -12,13 +12,22 @@ export interface Gateway {
 
 export async function startGateway(): Promise<Gateway> {
   const calls = new Map<string, string[]>()
+  const hungUp = new Set<string>()
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', chunk => chunks.push(chunk))
     request.on('end', () => {
-      const key = String(request.headers['idempotency-key'])
-      const digest = createHash('sha256').update(Buffer.concat(chunks)).digest('hex')
-      calls.set(key, [...(calls.get(key) ?? []), digest])
+      const asked = new URL(request.url!, 'http://gateway').searchParams.get('key')
+      if (asked !== null) return void response.end(calls.has(asked) ? 'completed' : 'not done')
+      const body = Buffer.concat(chunks)
+      const key = String(request.headers['idempotency-key'] ?? JSON.parse(body.toString()).id)
+      const hangsUp = request.headers['idempotency-key'] === undefined && !hungUp.has(key)
+      if (hangsUp) hungUp.add(key)
+      if (!hangsUp || hungUp.size <= 2 || calls.has(key)) {
+        const digest = createHash('sha256').update(body).digest('hex')
+        calls.set(key, [...(calls.get(key) ?? []), digest])
+      }
+      if (hangsUp) return void response.destroy()
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}')
     })
   })

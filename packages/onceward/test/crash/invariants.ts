@@ -3,7 +3,7 @@ import type { createPool } from 'onceward/postgres'
 import type { TestBroker } from './brokers.ts'
 import type { Gateway } from './gateway.ts'
 import { assertNothingSkipped } from './positions.ts'
-import { attemptsMax, expectedOf, type Memory } from './workload.ts'
+import { attemptsMax, chargedId, expectedOf, type Memory } from './workload.ts'
 
 type Pool = ReturnType<typeof createPool>
 
@@ -78,6 +78,12 @@ export async function assertInvariants(
     assert.equal(new Set(seen).size, 1, `${key}: the same bytes in every call`)
   }
   assert.equal(gateway.calls.size, expected.charges, 'nothing else was charged')
+
+  const published = await broker.published()
+  const charged = effects.map(({ id }) => chargedId(id)).sort()
+  assert.deepEqual([...new Set(published)].sort(), charged, 'what was charged is published, and nothing else')
+  if (broker.target.broker === 'postgres')
+    assert.equal(published.length, charged.length, 'moved inside the database: once')
 
   if (broker.deadLetter !== null) {
     const copies = await broker.deadLetters()

@@ -55,6 +55,8 @@ export async function runScenario(
     declaration: broker.declaration,
     deadLetter: broker.deadLetter,
     ledgerLeaseMs: 3_000,
+    relayLeaseMs: 3_000,
+    target: broker.target,
   }
   await broker.publish(workMessages(memory))
   if (scenario.task === 'consume') await dieIn({ ...orders, ...armed }, witness)

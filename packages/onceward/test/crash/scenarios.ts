@@ -15,13 +15,16 @@ export interface CrashScenario {
 
 const consume: CrashScenario = { task: 'consume', hits: [1, 4] }
 
-const relay: CrashScenario = {
+const moves = 'rows for queues of the same database are moved, not published'
+
+const publish: CrashScenario = {
   task: 'consume',
-  hits: [1],
-  without: { file: 'a file takes no dead letters: they stay in the store, and nothing is relayed' },
+  hits: [1, 2],
+  without: { postgres: moves, file: moves },
 }
 
 const work: CrashScenario = { task: 'consume', hits: [1, 4], memory: 'stored' }
+const publishes = 'only rows for queues of the same database are moved'
 
 const leasesNothing = 'only the queue on PostgreSQL leases rows'
 const migratesNothing = 'migrations do not touch the broker'
@@ -42,10 +45,17 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'checkpoint.taken': { task: 'consume', hits: [1], without: logsOnly },
   'checkpoint.told': { task: 'consume', hits: [1], without: logsOnly },
   'drain.begun': { task: 'drain', hits: [1] },
-  'relay.claimed': relay,
-  'relay.published': relay,
-  'relay.deleted': relay,
+  'relay.leased': { task: 'consume', hits: [1, 2] },
+  'relay.claimed': { task: 'consume', hits: [1, 2] },
+  'relay.published': publish,
+  'relay.deleted': publish,
+  'relay.moved': {
+    task: 'consume',
+    hits: [1, 2],
+    without: { rabbitmq: publishes, kafka: publishes, 'rabbitmq-stream': publishes },
+  },
   'dispatch.claimed': consume,
+  'dispatch.queried': { task: 'consume', hits: [1, 2] },
   'dispatch.called': consume,
   'dispatch.recorded': consume,
   'postgres.leased': {

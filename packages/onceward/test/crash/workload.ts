@@ -1,5 +1,11 @@
-import type { ConsumerContract, SourceDeclaration, SqlTransaction } from 'onceward'
-import { reject } from 'onceward'
+import type {
+  ConsumerContract,
+  PublishTarget,
+  QueryAnswer,
+  SourceDeclaration,
+  SqlTransaction,
+} from 'onceward'
+import { reject, stableId } from 'onceward'
 
 /** A small mixed workload that passes through every window: effects, intents, duplicates, conflicts, dead letters, parking. */
 export interface WorkMessage {
@@ -21,6 +27,9 @@ const memories = {
   checkpoint: { dedup: 'checkpoint', order: 'partition' },
 } as const satisfies Record<Memory, Partial<ConsumerContract>>
 
+/** Charges that go where no key is taken: the gateway hangs up on the first call of each, having charged the first two and not the others. */
+export const keyless = new Set(['charge-2', 'charge-7', 'charge-12', 'charge-17'])
+
 export const tables = `
   create table effect (id text primary key, times integer not null)`
 
@@ -29,6 +38,7 @@ export interface WorkOptions {
   readonly deadLetter: string | null
   readonly gatewayUrl: string
   readonly memory?: Memory
+  readonly target?: PublishTarget
   readonly freezeIn?: string
   readonly handlerTimeoutMs?: number
 }
@@ -42,14 +52,31 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
     ...memories[options.memory ?? 'after effect'],
     identity: { id: m => m.id },
     effect: {
+      ...(options.target && { publish: { charged: options.target } }),
       external: {
         gateway: {
           url: options.gatewayUrl,
+          allowPrivate: true,
           timeoutMs: 2_000,
           retryDelayMs: 20,
           retryDelayMaxMs: 100,
           attemptsMax: 50,
           concurrencyMax: 4,
+        },
+        keyless: {
+          url: `${options.gatewayUrl}/keyless`,
+          allowPrivate: true,
+          keyHeader: null,
+          policy: 'query first',
+          query: async ({ key }) => {
+            const response = await fetch(`${options.gatewayUrl}/keyless?key=${key}`)
+            return (await response.text()) as QueryAnswer
+          },
+          queryDelayMs: 50,
+          timeoutMs: 2_000,
+          retryDelayMs: 20,
+          retryDelayMaxMs: 100,
+          attemptsMax: 50,
         },
       },
     },
@@ -68,11 +95,16 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
       )
       if (message.id === options.freezeIn) await new Promise(() => process.send?.('frozen'))
       if (message.kind === 'fail') throw new Error('always fails after writing')
-      effects.external('gateway', { key: message.id, body: { id: message.id, amount: message.amount } })
+      const target = keyless.has(message.id) ? 'keyless' : 'gateway'
+      effects.external(target, { key: message.id, body: { id: message.id, amount: message.amount } })
+      if (options.target) effects.publish('charged', { key: message.id, body: { charged: message.id } })
       return undefined
     },
   }
 }
+
+/** As a downstream inbox knows the message that a charge causes. */
+export const chargedId = (id: string) => stableId(consumerName, id, 'charged', 0)
 
 export interface Produced {
   readonly body: string

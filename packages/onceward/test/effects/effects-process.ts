@@ -1,19 +1,41 @@
+import { writeSync } from 'node:fs'
 import { createDispatcher } from '../../src/effects/external/dispatcher.ts'
-import { createPostgresPublisher } from '../../src/effects/publish/postgres-publisher.ts'
+import type { Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay } from '../../src/effects/publish/relay.ts'
 import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
 import { createPool } from '../../src/stores/postgres/pool.ts'
+import { bookPublisher } from './outbox-scene.ts'
 
-const { url, part, killAt, ...options } = JSON.parse(process.argv[2]!)
+const { url, part, killAt, freezeAt, kafka, ...options } = JSON.parse(process.argv[2]!)
 const pool = createPool(url)
+
+/** Once: tells the parent and stops, until it is told to go on. */
+const freeze = (here: string) => {
+  if (here !== freezeAt || frozen) return
+  frozen = true
+  writeSync(1, 'frozen\n')
+  process.kill(process.pid, 'SIGSTOP')
+}
+let frozen = false
 const world = realSurroundings({
   reach: point => {
     if (point === killAt) process.kill(process.pid, 'SIGKILL')
+    freeze(point)
   },
 })
+const book: Publisher = bookPublisher(pool, options.instance)
+const { createKafkaPublisher } = await import('../../src/sources/kafka/kafka-publisher.ts')
+const broker = kafka === undefined ? book : createKafkaPublisher({ bootstrap: kafka })
+const publisher = {
+  ...broker,
+  publish: (...given: Parameters<typeof book.publish>) => {
+    freeze('publish')
+    return broker.publish(...given)
+  },
+}
 const running =
   part === 'relay'
-    ? createRelay({ pool, world, broker: 'postgres', publisher: createPostgresPublisher(pool), ...options })
+    ? createRelay({ pool, world, publisher, ...options })
     : createDispatcher({ pool, world, instance: 'child', ...options })
 
 process.on('SIGTERM', async () => {

@@ -10,7 +10,7 @@ export type Behaviour =
   | 'charge, then drip'
   | 'charge, answer without end'
   | 'hold, then charge'
-  | { readonly status: number; readonly headers?: Record<string, string> }
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
 
 export interface Call {
   readonly key: string
@@ -65,7 +65,9 @@ export class Gateway {
     response.on('error', () => {})
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks).toString('hex')
-    const key = String(request.headers['idempotency-key'])
+    const key = String(
+      request.headers['idempotency-key'] ?? JSON.parse(Buffer.from(body, 'hex').toString()).capture,
+    )
     this.calls.push({ key, body, contentType: request.headers['content-type'], path: request.url! })
     this.#enter(key)
     response.on('close', () => this.#exit(key))
@@ -74,7 +76,7 @@ export class Gateway {
 
   async #behave(behaviour: Behaviour, key: string, body: string, response: ServerResponse): Promise<void> {
     if (typeof behaviour === 'object')
-      return void response.writeHead(behaviour.status, behaviour.headers).end()
+      return void response.writeHead(behaviour.status, behaviour.headers).end(behaviour.body)
     if (behaviour === 'hold, then charge') await new Promise<void>(go => this.#held.add(go))
     const known = this.charges.get(key)
     if (known !== undefined && known !== body) return void response.writeHead(422).end()

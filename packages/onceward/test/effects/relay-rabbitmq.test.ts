@@ -1,56 +1,161 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import amqp from 'amqplib'
-import { createRelay } from '../../src/effects/publish/relay.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
-import { createRabbitPublisher } from '../../src/sources/rabbitmq/publisher.ts'
+import amqp, { type Channel, type ChannelModel } from 'amqplib'
+import { openRabbitPublisher } from '../../src/runtime/open-publisher.ts'
+import { startProxyFor } from '../proxy/tcp-proxy.ts'
 import { rabbitmqUrl, skipWithout } from '../services/services.ts'
-import { openScene, type Scene, until } from './scene.ts'
+import { assertFirstCopiesInOrder, numbered, type OutboxScene, openOutboxScene } from './outbox-scene.ts'
+import { until } from './scene.ts'
 
 describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
-  let scene: Scene
+  let scene: OutboxScene
   let url: string
-  const queue = `dead.${randomUUID()}`
-  const missing = `missing.${randomUUID()}`
+  let connection: ChannelModel
+  let channel: Channel
+  const queues: string[] = []
 
   before(async () => {
-    scene = await openScene()
+    scene = await openOutboxScene()
     url = await rabbitmqUrl()
+    connection = await amqp.connect(url)
+    channel = await connection.createChannel()
   })
-  after(() => scene.close())
+  after(async () => {
+    for (const queue of queues) await channel.deleteQueue(queue)
+    await connection.close()
+    await scene.close()
+  })
+
+  const declare = async (args: Record<string, unknown> = {}, name = `relay.${randomUUID()}`) => {
+    await channel.assertQueue(name, { durable: true, arguments: { 'x-queue-type': 'quorum', ...args } })
+    queues.push(name)
+    return name
+  }
+  const takeAll = async (queue: string) => {
+    const got: { id: string; key: string }[] = []
+    for (let one = await channel.get(queue); one !== false; one = await channel.get(queue)) {
+      channel.ack(one)
+      const id = String(one.properties.messageId)
+      got.push({ id, key: id.slice(0, id.lastIndexOf('-')) })
+    }
+    return got
+  }
+  const left = async (queue: string): Promise<string[]> =>
+    (
+      await scene.pool.query('select message_id from onceward.outbox where queue = $1 order by id', [queue])
+    ).rows.map(row => row.message_id)
+  const started = async (address = url, options = {}) => {
+    const publisher = await openRabbitPublisher(address)
+    const relay = await scene.start({ broker: 'rabbitmq', publisher, ...options })
+    return {
+      relay,
+      stop: async () => {
+        await relay.drain()
+        await publisher.close()
+      },
+    }
+  }
 
   it('delivers what can be routed, keeps what cannot, and delivers that once its queue exists', async () => {
-    const connection = await amqp.connect(url)
-    const channel = await connection.createChannel()
-    await channel.assertQueue(queue, { durable: true })
-    await scene.pool.query(
-      `insert into onceward.outbox (broker, queue, message_id, headers, properties, body)
-       values ('rabbitmq', $2, 'bad', '{}', '{}', 'x'), ('rabbitmq', $1, 'good', '{"trace":{"$bytes":"AAH/"}}', '{"type":"t"}', '\\x00ff')`,
-      [queue, missing],
-    )
-    const publisher = createRabbitPublisher({ url })
-    const relay = createRelay({ pool: scene.pool, broker: 'rabbitmq', publisher, world: realSurroundings() })
-    await relay.start()
-    const left = async () =>
-      (await scene.pool.query('select message_id from onceward.outbox')).rows.map(row => row.message_id)
-    await until('the good one is out', async () => (await left()).join() === 'bad')
-    const got = await channel.get(queue)
+    const [queue, missing] = [await declare(), `missing.${randomUUID()}`]
+    await scene.put('rabbitmq', missing, [{ id: 'bad-0', key: 'bad' }])
+    await scene.put('rabbitmq', queue, [{ id: 'good-0', key: 'good' }])
+    const { relay, stop } = await started()
+    await until('the good one is out', async () => (await left(queue)).length === 0)
+    const got = await channel.get(queue, { noAck: true })
     assert.ok(got)
-    assert.deepEqual(
-      [got.properties.messageId, got.properties.type, got.content],
-      ['good', 't', Buffer.from([0, 255])],
-    )
-    assert.deepEqual(got.properties.headers?.trace, Buffer.from([0, 1, 255]))
+    const { messageId, type, headers } = got.properties
+    assert.deepEqual([messageId, type, got.content.toString()], ['good-0', 't', 'good-0'])
+    assert.deepEqual(headers?.trace, Buffer.from([0, 1, 255]))
     await until('the other failed', () => relay.tally.failures > 0)
-    await channel.assertQueue(missing, { durable: true })
-    await until('it leaves too', async () => (await left()).length === 0)
-    const found = await channel.get(missing)
-    assert.equal(found !== false && found.properties.messageId, 'bad')
-    await relay.drain()
-    await publisher.close()
-    await channel.deleteQueue(queue)
-    await channel.deleteQueue(missing)
-    await connection.close()
+    await until('and says so', async () => {
+      const { rows } = await scene.pool.query('select last_error from onceward.outbox where queue = $1', [
+        missing,
+      ])
+      return /leads nowhere/.test(rows[0].last_error ?? '')
+    })
+    await declare({}, missing)
+    await until('it leaves too', async () => (await left(missing)).length === 0)
+    assert.deepEqual(await takeAll(missing), [{ id: 'bad-0', key: 'bad' }])
+    await stop()
+  })
+
+  it('publishes to an exchange under a routing key', async () => {
+    const [queue, exchange] = [await declare(), `exchange.${randomUUID()}`]
+    await channel.assertExchange(exchange, 'direct', { autoDelete: true })
+    await channel.bindQueue(queue, exchange, 'captured')
+    await scene.pool.query(
+      `insert into onceward.outbox (broker, bucket, exchange, queue, message_id, body) values ('rabbitmq', 3, $1, 'captured', 'e-0', 'x')`,
+      [exchange],
+    )
+    const { stop } = await started()
+    await until('it is out', async () => (await left('captured')).length === 0)
+    assert.deepEqual(await takeAll(queue), [{ id: 'e-0', key: 'e' }])
+    await stop()
+  })
+
+  it('a queue that is full refuses some: none of a key overtakes a refused one', async () => {
+    const queue = await declare({ 'x-max-length': 3, 'x-overflow': 'reject-publish' })
+    const rows = numbered(3, 12)
+    await scene.put('rabbitmq', queue, rows)
+    const { relay, stop } = await started()
+    await until('it was refused', () => relay.tally.failures > 0)
+    const got: { id: string; key: string }[] = []
+    await until(
+      'all have come through',
+      async () => {
+        got.push(...(await takeAll(queue)))
+        return new Set(got.map(({ id }) => id)).size === rows.length
+      },
+      120_000,
+    )
+    await stop()
+    assertFirstCopiesInOrder(got)
+  })
+
+  it('cut again and again: nothing is lost, first copies are in order', async () => {
+    const queue = await declare()
+    const proxy = await startProxyFor(url)
+    const { relay, stop } = await started(proxy.through(url), { batchMax: 50 })
+    const rows = numbered(10, 60)
+    const cuts: number[] = []
+    for (let at = 0; at < rows.length; at += 60) {
+      await scene.put('rabbitmq', queue, rows.slice(at, at + 60))
+      const sofar = relay.tally.published
+      await until('some are out', () => relay.tally.published > sofar || relay.tally.failures > 0)
+      cuts.push(proxy.connections)
+      proxy.cut()
+    }
+    await until('all are out', async () => (await left(queue)).length === 0, 60_000)
+    await stop()
+    await proxy.close()
+    assert.ok(
+      cuts.some(open => open > 0),
+      'a connection was open when it was cut',
+    )
+    const got = await takeAll(queue)
+    assert.equal(new Set(got.map(({ id }) => id)).size, rows.length)
+    assertFirstCopiesInOrder(got)
+  })
+
+  it('a broker that is down only keeps the rows waiting', async () => {
+    const queue = await declare()
+    const proxy = await startProxyFor(url)
+    proxy.refuse()
+    await scene.put('rabbitmq', queue, numbered(2, 3))
+    const { stop } = await started(proxy.through(url), { publishTimeoutMs: 500 })
+    await until('it is reported', async () => {
+      const { rows } = await scene.pool.query(
+        'select max(failures)::int as n from onceward.outbox where queue = $1',
+        [queue],
+      )
+      return rows[0].n > 0
+    })
+    proxy.accept()
+    await until('all are out', async () => (await left(queue)).length === 0, 60_000)
+    await stop()
+    await proxy.close()
+    assertFirstCopiesInOrder(await takeAll(queue))
   })
 })

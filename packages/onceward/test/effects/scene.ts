@@ -16,6 +16,7 @@ export interface LedgerRow {
   response_status: number | null
   response_digest: Buffer | null
   completed: boolean
+  response_excerpt: string | null
   last_error: string | null
 }
 
@@ -35,6 +36,7 @@ export async function openScene() {
       consumerName: string,
       keys: readonly string[],
       bodyOf = (key: string) => `{"capture":"${key}"}`,
+      target = 'gateway',
     ) {
       const client = await pool.connect()
       const enrolment = { runId: 1, facts: { name: consumerName } } as Enrolment
@@ -42,7 +44,7 @@ export async function openScene() {
         const body = Buffer.from(bodyOf(key))
         return {
           messageId: `m-${key}`,
-          target: 'gateway',
+          target,
           key,
           body,
           contentType: 'application/json',
@@ -55,7 +57,7 @@ export async function openScene() {
     async row(consumerName: string, key: string): Promise<LedgerRow> {
       const { rows } = await pool.query(
         `select state::text, epoch, attempts, due_at::text as due, response_status, response_digest,
-           completed_at is not null as completed, last_error
+           completed_at is not null as completed, response_excerpt, last_error
          from onceward.ledger where consumer_name = $1 and effect_key = $2`,
         [consumerName, key],
       )
@@ -90,13 +92,15 @@ export interface Child {
   readonly process: ChildProcess
   /** Resolves with the signal or code it ended by. */
   readonly ended: Promise<string>
+  /** Resolves when it has printed this line. */
+  said(line: string): Promise<void>
   /** Drains it, and answers with its tally. */
   drain(): Promise<Record<string, unknown>>
 }
 
 /** A dispatcher or relay in a process of its own, to be killed or frozen; `killAt` arms a crash point. */
-export function startChild(options: Record<string, unknown>): Child {
-  const script = fileURLToPath(new URL('effects-process.ts', import.meta.url))
+export function startChild(options: Record<string, unknown>, file = 'effects-process.ts'): Child {
+  const script = fileURLToPath(new URL(file, import.meta.url))
   const child = spawn(process.execPath, ['--conditions=@onceward/source', script, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -108,10 +112,11 @@ export function startChild(options: Record<string, unknown>): Child {
   return {
     process: child,
     ended,
+    said: line => until(`the child says ${line}`, () => output.split('\n').includes(line)),
     async drain() {
       child.kill('SIGTERM')
       await ended
-      return JSON.parse(output)
+      return JSON.parse(output.slice(output.lastIndexOf('\n') + 1))
     },
   }
 }

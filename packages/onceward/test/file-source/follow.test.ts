@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, mkdtemp, rename, rm, truncate, unlink, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, rename, rm, stat, truncate, unlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
@@ -143,6 +143,24 @@ describe('a file that is followed', () => {
     assert.deepEqual(texts(await take(await open(), 1)), ['c1'])
   })
 
+  test('goes on when only what was read before it was compressed, as rotation does with a delay', async t => {
+    const { write, open, path, checkpoints } = await bench(t)
+    await write('a1')
+    const subscription = await open()
+    await take(subscription, 1)
+    await rename(path, `${path}.1`)
+    await write('b1')
+    await take(subscription, 1)
+    const { atime, mtime } = await stat(`${path}.1`)
+    await writeFile(`${path}.2.gz`, 'a1')
+    await utimes(`${path}.2.gz`, atime, mtime)
+    await unlink(`${path}.1`)
+    await rename(path, `${path}.1`)
+    await write('c1')
+    assert.deepEqual(texts(await take(subscription, 1)), ['c1'])
+    assert.deepEqual(checkpoints.losses, [])
+  })
+
   test('that was removed and made again goes on with the new one', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('old')
@@ -181,6 +199,17 @@ describe('a file that is followed', () => {
     const again = await open()
     await write('three')
     assert.deepEqual(texts(await take(again, 1)), ['three'])
+  })
+
+  test('that shrank has lost what was read and not settled as well', async t => {
+    const { write, open, path, checkpoints } = await bench(t)
+    await write('one', 'two', 'three')
+    const subscription = await open()
+    const [one] = await subscription.receive(3)
+    await subscription.settle([one!])
+    await truncate(path)
+    await lost(subscription)
+    assert.equal(checkpoints.losses[0]!.from.next, '4')
   })
 
   test('that was rewritten in place is a declared loss', async t => {
@@ -240,6 +269,14 @@ describe('files of a pattern', () => {
     assert.equal(ended(), 0)
     await subscription.settle(all.slice(0, 1))
     await until('it has ended', () => ended() === 1)
+  })
+
+  test('a file that is to be read to its end and is not there is a mistake, not the end', async t => {
+    const { open } = await bench(t, { until: 'end' })
+    await assert.rejects((await open()).receive(1), {
+      code: 'configuration',
+      message: /no file .*app\.jsonl/,
+    })
   })
 
   test('a pattern for folders is refused', () => {

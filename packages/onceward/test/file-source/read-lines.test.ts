@@ -71,6 +71,15 @@ describe('lines of a file', () => {
     assert.equal((await linesOf(long, { final: true })).lines[1]!.body.length, 700 * 1024)
   })
 
+  test('too long ones are cut although they fit into what is read at once', async () => {
+    const content = Buffer.from(`${'a'.repeat(20)}\n${'b'.repeat(10)}\n${'c'.repeat(11)}`)
+    const { lines } = await linesOf(content, { max: 10, final: true })
+    assert.deepEqual(
+      lines.map(({ body, bytes }) => `${body} ${bytes}`),
+      ['aaaaaaaaaa 20', 'bbbbbbbbbb 10', 'cccccccccc 11'],
+    )
+  })
+
   test('too long ones keep their beginning and their length, and the next line is whole', async () => {
     const content = Buffer.concat([Buffer.alloc(50 * 1024 * 1024, 'h'), Buffer.from('\nnext\n')])
     const before = process.memoryUsage().arrayBuffers

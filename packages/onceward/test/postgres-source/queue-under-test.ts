@@ -10,7 +10,7 @@ import {
   publish,
 } from '../../src/sources/postgres/index.ts'
 import { migrate } from '../../src/stores/postgres/migrate.ts'
-import { createPool, type SqlClient, type SqlPool } from '../../src/stores/postgres/pool.ts'
+import { createPool, type PooledClient, type SqlPool } from '../../src/stores/postgres/pool.ts'
 import { createDatabase } from '../services/services.ts'
 
 export type Opened = Subscription & { readonly events: SourceEvent[] }
@@ -113,10 +113,10 @@ export function poolWith(
       text.includes(part) ? instead(() => query(text, values)) : query(text, values)
   return {
     query: through((text, values) => pool.query(text, values)),
-    async connect(): Promise<SqlClient> {
+    async connect(): Promise<PooledClient> {
       const client = await pool.connect()
       return {
-        query: through((text, values) => client.query(text, values)) as SqlClient['query'],
+        query: through((text, values) => client.query(text, values)) as PooledClient['query'],
         release: destroy => client.release(destroy),
         on: (event, listener) => client.on(event, listener),
         removeListener: (event, listener) => client.removeListener(event, listener),

@@ -70,6 +70,26 @@ describe('the connection to a stream', { timeout: 60_000, ...(await skipWithout(
     assert.deepEqual(keys, [0x11])
   })
 
+  test('is given up when an answer is shorter than an answer can be', async t => {
+    const server = createServer(socket => {
+      const splitter = new FrameSplitter()
+      socket.on('error', () => {})
+      socket.on('data', bytes =>
+        splitter.add(bytes, frame => {
+          const reader = new FrameReader(frame)
+          const key = reader.u16()
+          reader.u16()
+          socket.write(new FrameWriter(key | 0x8000).u32(reader.u32()).end())
+        }),
+      )
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    t.after(() => server.close())
+    const { port } = server.address() as { port: number }
+    const address = readAddress(`rabbitmq-stream://127.0.0.1:${port}`, 'a test')
+    await assert.rejects(openLink(address, 'tests'), RangeError)
+  })
+
   test('is cut and comes back by itself; nothing is lost, and what was told is not read again', async t => {
     const { name, send } = await createTestStream(t)
     const proxy = await startProxyFor((await rabbitmqStreamUrl())!)

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { OncewardError } from '../../src/errors.ts'
+import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
+import { storeOffset } from '../../src/sources/rabbitmq-stream/wire/commands.ts'
+import { openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
 import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
@@ -93,7 +96,13 @@ describe('records a stream no longer has', { timeout: 60_000, ...(await skipWith
       })(),
       { code: 'records_lost', message: /while they were being read/ },
     )
-    assert.ok(checkpoints.losses[0]!.records! > 0)
+    const [loss] = checkpoints.losses
+    assert.equal(
+      loss!.from.next,
+      '0',
+      'the first four were handed over and never settled: they are gone as well',
+    )
+    assert.equal(loss!.records, Number(loss!.to!.next))
   })
 
   for (const progress of ['broker', 'store', 'only'] as const) {
@@ -154,6 +163,46 @@ describe('records a stream no longer has', { timeout: 60_000, ...(await skipWith
       code: 'records_lost',
       message: /position is 1000, but the stream ends at/,
     })
+  })
+
+  test('are given up for good by a group that others used, once the loss is accepted', async t => {
+    const made = await createTestStream(t)
+    const checkpoints = new MemoryCheckpoints()
+    await made.send(...numbers(0, 5))
+    const { connection } = await openLink(readAddress(made.url, 'a test'), 'tests')
+    storeOffset(connection, 'tester', made.name, 1_000n)
+    await connection.close(1_000)
+    const first = await openStream(t, made.name, {}, { log: { checkpoints } })
+    await assert.rejects(first.subscription.receive(1), { code: 'records_lost' })
+    await first.subscription.close()
+    checkpoints.acceptLoss(made.name)
+    const again = await openStream(t, made.name, {}, { log: { checkpoints } })
+    await again.event('assigned')
+    await made.send('new')
+    assert.deepEqual(text(await again.take(1)), ['new'])
+  })
+
+  test('of a stream that is made again after a loss was accepted are a loss of their own', async t => {
+    const made = await createTestStream(t)
+    const checkpoints = new MemoryCheckpoints()
+    const log = { progress: 'store' as const, checkpoints }
+    await made.send(...numbers(0, 5))
+    const one = await openStream(t, made.name, { start: 'first' }, { log })
+    await settle(one, 3, checkpoints)
+    await one.subscription.close()
+    for (const lives of [2, 3]) {
+      await made.delete()
+      await made.create()
+      await made.send(...numbers(lives * 100, lives * 100 + 5))
+      const other = await openStream(t, made.name, {}, { log })
+      await assert.rejects(other.subscription.receive(1), { code: 'records_lost' })
+      await other.subscription.close()
+      checkpoints.acceptLoss(made.name)
+    }
+    const [first, second] = checkpoints.losses
+    assert.deepEqual(second!.from, first!.to, 'one that is open already is not declared again')
+    const again = await openStream(t, made.name, {}, { log })
+    assert.deepEqual(text(await again.take(5)), numbers(300, 305))
   })
 
   test('are not declared lost because the broker keeps stored offsets among the records', async t => {

@@ -94,6 +94,11 @@ describe('a record', () => {
       '00 53 75 a0 05 6869',
       '00 53 99 40',
       '00 53 74 c1 03 02 a1',
+      // Sections of the wrong kind: properties that are a number, or nothing; annotations and headers that are no maps.
+      '00 53 73 54 05 00 53 75 a0 02 6869',
+      '00 53 73 40 00 53 75 a0 02 6869',
+      '00 53 72 40 00 53 75 a0 02 6869',
+      '00 53 74 a1 01 61 00 53 75 a0 02 6869',
     ]) {
       const { body, headers } = read(hex)
       assert.equal(body.toString('hex'), hex.replaceAll(' ', ''))
@@ -129,6 +134,20 @@ describe('a record', () => {
       read(hostile, data).body.length,
       Buffer.from((hostile + data).replaceAll(' ', ''), 'hex').length,
     )
+  })
+
+  test('that claims as many values without width as it has bytes, again and again, costs nothing', () => {
+    const arrays = 200
+    const u32 = (value: number) => value.toString(16).padStart(8, '0')
+    const array = ` f0 00000005 ${u32(arrays * 10)} 40`
+    const hostile = `00 53 74 d1 ${u32(arrays * 10 + 4)} ${u32(arrays)}${array.repeat(arrays)}`
+    assert.deepEqual(read(hostile, data).headers, {})
+  })
+
+  test('with a key or an id that refuses to become text is read all the same', () => {
+    const refuses = 'c1 0c 02 a1 08 746f537472696e67 40'
+    assert.deepEqual(Object.keys(read(`00 53 74 c1 10 02 ${refuses} 41`, data).headers), ['[object Object]'])
+    assert.equal(read(`00 53 73 c0 0f 01 ${refuses}`, data).properties.messageId, '[object Object]')
   })
 
   test("named like a prototype's field does no harm", () => {

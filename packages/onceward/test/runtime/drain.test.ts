@@ -27,7 +27,7 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
     await using world = await openWorld()
     world.gateway.plan('k', 'hold, then charge')
     const running = await world.run({
-      effect: { external: { gateway: { url: world.gateway.url, timeoutMs: 60_000 } } },
+      effect: { external: { gateway: { url: world.gateway.url, allowPrivate: true, timeoutMs: 60_000 } } },
       handle({ message, effects }) {
         world.handled()
         if (message.id !== 'first') return new Promise<undefined>(() => {})
@@ -42,6 +42,22 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
     await until('the handler hangs', () => world.count === 2)
     const tookMs = await timed(() => running.drain(deadlineMs))
     assert.ok(tookMs < bound, `it took ${tookMs} ms`)
+  })
+
+  test('a part that halts is told to who waits for the end, and to nobody else', async t => {
+    await using world = await openWorld()
+    const unheard: unknown[] = []
+    const hear = (reason: unknown) => void unheard.push(reason)
+    process.on('unhandledRejection', hear)
+    t.after(() => process.off('unhandledRejection', hear))
+    const running = await world.run({
+      effect: { external: { gateway: { url: world.gateway.url } } },
+      handle: () => world.handled(),
+    })
+    await world.query('alter table onceward.ledger rename to elsewhere')
+    await assert.rejects(running.finished, { code: '42P01' })
+    await new Promise(resolve => setImmediate(resolve))
+    assert.deepEqual(unheard, [])
   })
 
   test('with nothing under way it is over long before', async () => {
@@ -73,6 +89,7 @@ async function openWorld() {
     gateway,
     count: 0,
     handled: () => void world.count++,
+    query: (text: string) => pool.query(text),
     publish: (id: string) => publish(pool, 'notes', [{ body: JSON.stringify({ id }) }]),
     run: (changes: Partial<ConsumerContract<Note, SqlTransaction>>) =>
       runConsumer(

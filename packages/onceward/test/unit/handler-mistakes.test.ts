@@ -163,7 +163,7 @@ describe('what a handler does wrong on PostgreSQL is noticed and said', await sk
           }
         })
       },
-      { effect: { external: { gateway: { url: 'http://127.0.0.1:1/' } } } },
+      { effect: { external: { gateway: { url: 'https://gateway.invalid/' } } } },
     )
     assert.equal(await refused.promise, 'effect_closed')
   })

@@ -98,6 +98,18 @@ describe('the committer', () => {
     assert.equal(await waiting, 0)
   })
 
+  test('what is refused for now is not repeated at once, although somebody waits', async t => {
+    const { committer, sent, lease } = rig(t, 100)
+    const one = lease(0)
+    one.progress.pass('1')
+    void committer.tell([one])
+    await until('it is sent', () => sent.length === 1)
+    sent[0]!.answer({ kind: 'later', reason: 'a rebalance' })
+    for (let turn = 0; turn < 10; turn++) await new Promise(resolve => setImmediate(resolve))
+    assert.equal(sent.length, 1)
+    await until('it is sent again', () => sent.length === 2)
+  })
+
   test('nothing is repeated once the membership or the ownership has ended', async t => {
     const { committer, sent, lease, member } = rig(t)
     const [a, b] = [lease(0), lease(1)]

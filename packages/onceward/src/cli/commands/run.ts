@@ -4,8 +4,9 @@ import { createPool, migrate } from '../../postgres.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { type Part, runConsumer } from '../../runtime/run-consumer.ts'
 import { openDatabase } from '../database.ts'
-import { loadConsumer } from '../load-consumer.ts'
+import { loadConsumer, loadStore } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
+import { onSignals } from '../signals.ts'
 
 interface RunFlags {
   json?: boolean
@@ -19,7 +20,7 @@ export function runCommand(): Command {
     .description('run the consumer a file exports, with its dispatcher and relay, until SIGTERM or Ctrl-C')
     .argument('<file>', 'module whose default export is a consumer')
     .addOption(
-      new Option('--mode <mode>', 'replay and rebuild suppress external effects')
+      new Option('--mode <mode>', 'replay and rebuild suppress external effects and messages')
         .choices(['live', 'replay', 'rebuild'])
         .default('live'),
     )
@@ -37,11 +38,13 @@ export function runCommand(): Command {
       const json = flags.json === true
       const log = consoleLog(json)
       const consumer = await loadConsumer(file)
+      const store = await loadStore(file)
       const database = await openDatabase(log)
       try {
         if (database.embedded) await migrateEmbedded(database.url)
         const running = await runConsumer(consumer, {
           databaseUrl: database.url,
+          ...(store && { store }),
           rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
           kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
           rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
@@ -53,8 +56,15 @@ export function runCommand(): Command {
         onSignals(Number(flags.drain) * 1_000, running)
         await running.finished
         const tally = running.consumer?.tally
-        print(json, { ok: true, ...tally }, () => `stopped: ${JSON.stringify(tally?.outcomes ?? {})}`)
+        const worked = running.worker?.tally.outcomes
+        print(
+          json,
+          { ok: true, ...tally, ...(worked && { worked }) },
+          () =>
+            `stopped: ${JSON.stringify(tally?.outcomes ?? {})}${worked ? `, workers: ${JSON.stringify(worked)}` : ''}`,
+        )
       } finally {
+        await store?.close?.()
         await database.close()
       }
     })
@@ -63,16 +73,4 @@ export function runCommand(): Command {
 async function migrateEmbedded(url: string): Promise<void> {
   const pool = createPool(url, { max: 1 })
   await migrate(pool).finally(() => pool.end())
-}
-
-/** The first signal drains, the second leaves at once. */
-function onSignals(drainMs: number, running: { drain(ms: number): Promise<void>; leave(): void }): void {
-  let signals = 0
-  const onSignal = () => {
-    signals++
-    if (signals === 1) running.drain(drainMs).catch(() => {})
-    else running.leave()
-  }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
 }

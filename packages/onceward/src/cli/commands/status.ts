@@ -42,8 +42,22 @@ export function statusCommand(): Command {
             section(
               'outbox',
               table(
-                ['broker', 'queue', 'waiting', 'oldest, s'],
-                status.outbox.map(o => [o.broker, o.queue, o.waiting, o.oldestSeconds]),
+                ['broker', 'queue', 'waiting', 'oldest, s', 'failing', 'last error'],
+                status.outbox.map(o => [
+                  o.broker,
+                  o.queue,
+                  o.waiting,
+                  o.oldestSeconds,
+                  o.failing,
+                  o.lastError?.slice(0, 100) ?? '',
+                ]),
+              ),
+            ),
+            section(
+              'relays',
+              table(
+                ['broker', 'instance', 'buckets of 32', 'lease, s'],
+                status.relays.map(r => [r.broker, r.instance, r.buckets, r.leaseSeconds]),
               ),
             ),
             section(

@@ -1,11 +1,13 @@
 import { retryDelayMs } from '../../engine/retry-delay.ts'
-import type { ClaimedEffect } from './claim-effects.ts'
 import type { CallResult, Judgement } from './judge-answer.ts'
-import type { Target } from './target.ts'
+import type { ClaimedEffect } from './ledger/claim-effects.ts'
+import type { Target } from './targets/target.ts'
+
+export type DecidedState = CallResult | 'reconciling'
 
 /** What the ledger row becomes; `delayMs` null means no dispatcher takes it again by itself. */
 export interface Decision {
-  readonly state: CallResult
+  readonly state: DecidedState
   readonly delayMs: number | null
 }
 
@@ -13,21 +15,28 @@ export interface Decision {
 const retryAfterMaxMs = 15 * 60_000
 
 /**
- * Pure. Doubt sticks: once an attempt may have taken effect, only a completed one ends the doubt, so `failed` always means that
- * it did not happen and every row that might have is listed as `unknown`.
+ * Pure. Doubt sticks: once an attempt may have taken effect, only a completed one, a query, or the target's stored refusal ends the doubt.
+ * So `failed` always means that it did not happen, and every row that might have is `unknown` or `reconciling`.
  */
 export function decideResult(
-  effect: Pick<ClaimedEffect, 'attempts' | 'doubtful'>,
-  { result, retryAfterMs }: Judgement,
-  target: Pick<Target, 'attemptsMax' | 'delayMs' | 'delayMaxMs'>,
+  effect: Pick<ClaimedEffect, 'attempts' | 'attemptsForgiven' | 'doubtful'>,
+  judged: Judgement,
+  target: Pick<Target, 'policy' | 'attemptsMax' | 'delayMs' | 'delayMaxMs' | 'queryDelayMs'>,
   random: number,
 ): Decision {
+  const { result, retryAfterMs, idle } = judged
+  const { policy } = target
   if (result === 'completed') return { state: 'completed', delayMs: null }
-  const inDoubt = effect.doubtful || result === 'unknown'
-  if (result === 'failed' || effect.attempts >= target.attemptsMax) {
-    return { state: inDoubt ? 'unknown' : 'failed', delayMs: null }
-  }
-  const delayMs = retryDelayMs({ attempts: effect.attempts, random }, target)
-  const askedMs = Math.min(retryAfterMs ?? 0, retryAfterMaxMs)
-  return { state: inDoubt ? 'unknown' : 'retryable', delayMs: Math.max(delayMs, askedMs) }
+  const inDoubt = (effect.doubtful && !judged.endsDoubt) || result === 'unknown'
+  if (inDoubt && (idle || policy === 'manual')) return { state: 'reconciling', delayMs: null }
+  if (inDoubt && policy === 'at most once') return { state: 'unknown', delayMs: null }
+  const attempts = effect.attempts - effect.attemptsForgiven
+  const over = attempts >= target.attemptsMax || (policy === 'at most once' && !judged.unreached)
+  if (result === 'failed' || over) return { state: inDoubt ? 'unknown' : 'failed', delayMs: null }
+  const delayMs = Math.max(
+    retryDelayMs({ attempts: Math.max(1, attempts), random }, target),
+    Math.min(retryAfterMs ?? 0, retryAfterMaxMs),
+    inDoubt && policy === 'query first' ? target.queryDelayMs : 0,
+  )
+  return { state: inDoubt ? 'unknown' : 'retryable', delayMs }
 }

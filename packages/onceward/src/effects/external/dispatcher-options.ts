@@ -1,6 +1,7 @@
-import type { ExternalTarget } from '../../contract/contract.ts'
+import type { ExternalTarget } from '../../contract/external-target.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { Surroundings } from '../../surroundings.ts'
+import type { ReadVariable } from './targets/resolve-target.ts'
 
 export interface DispatcherOptions {
   readonly pool: SqlPool
@@ -11,11 +12,8 @@ export interface DispatcherOptions {
   readonly instance: string
   /** Default: each target's time-out and 10 s. Refused when it does not outlast a target's time-out. */
   readonly leaseMs?: number
-  /**
-   * Default 12 h. An intent older than this that may already have taken effect is not sent again: the target may have forgotten
-   * its key by then (24 h is common). It waits as `unknown` for people to reconcile.
-   */
-  readonly doubtMaxMs?: number
+  /** Where the secrets that targets name are read from, once, at start. Default: nowhere, they are refused. */
+  readonly readVariable?: ReadVariable
 }
 
 export interface DispatcherTally {

@@ -1,33 +1,33 @@
 import { type Found, WorkLoop } from '../work-loop.ts'
-import { callTarget } from './call-target.ts'
-import { type ClaimedEffect, ClaimUnconfirmed, claimEffects } from './claim-effects.ts'
 import { decideResult } from './decide-result.ts'
+import { type Attempted, dispatchEffect } from './dispatch-effect.ts'
 import type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
-import { type Judgement, judgeAnswer, notSent } from './judge-answer.ts'
-import { reasonNotToCall } from './reason-not-to-call.ts'
-import { ResultRecorder } from './result-recorder.ts'
-import { resolveTargets, type Target } from './target.ts'
+import { notSent } from './judge-answer.ts'
+import { type ClaimedEffect, ClaimUnconfirmed, claimEffects } from './ledger/claim-effects.ts'
+import { ResultRecorder } from './ledger/result-recorder.ts'
 import { TargetGate } from './target-gate.ts'
+import { resolveTargets } from './targets/resolve-target.ts'
+import type { Target } from './targets/target.ts'
 
 export type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
 
-const claimLost = notSent('the answer to its claim was lost; nothing was sent')
-
-const doubtMaxDefaultMs = 12 * 3_600_000
+const claimLostNote = 'the answer to its claim was lost; nothing was sent'
+const claimLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent(claimLostNote), doubtful })
 
 /**
  * Calls external targets for intents recorded in the ledger. The life of a row:
  *
- *   pending ──claim──▶ in flight ──2xx──▶ completed
+ *   pending ──claim──▶ in flight ──done, or found done──▶ completed
  *                       ▲   │ ├── turned away, never reached ──▶ retryable ──┐
- *                       │   │ ├── may have happened ──▶ unknown ─────────────┤ due again, attempts left
+ *                       │   │ ├── may have happened ──▶ unknown ─────────────┤ due again, attempts left, policy keyed or query first
  *                       └───┼─┴──────────────────────────────────────────────┘
  *                           ├── lease expired: whoever claims it treats it as unknown
- *                           └── refused, attempts used up ──▶ failed, or unknown for people
+ *                           ├── may have happened, and the key's life, a replayed error or policy manual forbids a repeat ──▶ reconciling
+ *                           └── refused, attempts used up ──▶ failed; unknown for people if it may have happened
  *
  * One claim is outstanding whenever a target has a free slot and something may be due. A slot is held from the claim until the
  * result is durable, so a database that is away stops the intake. Dying anywhere loses nothing: the lease runs out and the row is
- * called again with the same key and bytes.
+ * taken up again by its target's policy, with the same key and bytes.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions
@@ -44,7 +44,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options
     const { pool, world } = options
-    const targets = [...resolveTargets(options.targets, options.leaseMs)]
+    const targets = [...resolveTargets(options.targets, options)]
     this.#gates = new Map(targets.map(([name, target]) => [name, new TargetGate(target)]))
     this.#loop = new WorkLoop({
       pool,
@@ -106,24 +106,32 @@ export class Dispatcher {
     if (effects.length > 0) world.reach('dispatch.claimed')
     this.#claimed += effects.length
     if (!this.#loop.signal.aborted)
-      for (const effect of effects)
-        void this.#dispatch(effect, target => this.#stale(effect, target, askedMs))
+      for (const effect of effects) void this.#dispatch(effect, gate => this.#attempt(effect, gate, askedMs))
+    this.#awaitRate()
     return { found: effects.length > 0 }
+  }
+
+  /** Looks again the moment a target's rate lets another call pass: polls alone would fall behind it. */
+  #awaitRate(): void {
+    const waits = [...this.#gates.values()].map(gate => gate.rateWaitMs()).filter(waitMs => waitMs !== null)
+    if (waits.length > 0 && this.#moreDue)
+      this.#options.world.timers.after(Math.min(...waits), () => this.#loop.pump())
   }
 
   #claimFailed(error: unknown): never {
     this.#moreDue = false
     if (!(error instanceof ClaimUnconfirmed)) throw error
-    for (const effect of error.effects) void this.#dispatch(effect, () => claimLost)
+    for (const effect of error.effects) void this.#dispatch(effect, async () => claimLost(effect))
     throw error.cause
   }
 
-  async #dispatch(effect: ClaimedEffect, reasonNotTo: (target: Target) => Judgement | null): Promise<void> {
+  async #dispatch(effect: ClaimedEffect, attempt: (gate: TargetGate) => Promise<Attempted>): Promise<void> {
     const gate = this.#gates.get(effect.target)!
     gate.enter()
     this.#inFlight++
     try {
-      await this.#attempt(effect, gate, reasonNotTo(gate.target))
+      const attempted = await attempt(gate)
+      if (!this.#loop.signal.aborted) await this.#record(effect, gate.target, attempted)
     } catch (error) {
       if (!this.#loop.signal.aborted) this.#loop.halt(error)
     } finally {
@@ -134,47 +142,45 @@ export class Dispatcher {
     this.#loop.stopIfIdle()
   }
 
-  async #attempt(effect: ClaimedEffect, gate: TargetGate, known: Judgement | null): Promise<void> {
+  async #attempt(effect: ClaimedEffect, gate: TargetGate, askedMs: number): Promise<Attempted> {
+    const attempted = await dispatchEffect(effect, gate, {
+      world: this.#options.world,
+      leaving: this.#loop.signal,
+      askedMs,
+      who: this.#who(),
+      onCall: () => void this.#called++,
+    })
+    const { result, unsent } = attempted.judged
+    if (!unsent) this.#results[result] = (this.#results[result] ?? 0) + 1
+    return attempted
+  }
+
+  async #record(effect: ClaimedEffect, target: Target, { judged, doubtful }: Attempted): Promise<void> {
     const { world } = this.#options
-    const { target } = gate
-    const judged = known ?? (await this.#call(effect, gate))
-    if (this.#loop.signal.aborted) return
     const attempts = effect.attempts - (judged.unsent && !effect.exhausted ? 1 : 0)
-    const { state, delayMs } = decideResult({ ...effect, attempts }, judged, target, world.random())
+    const { state, delayMs } = decideResult({ ...effect, attempts, doubtful }, judged, target, world.random())
     const { id, epoch } = effect
-    const { status, digest, note } = judged
-    const ours = await this.#recorder.record({ id, epoch, state, attempts, delayMs, status, digest, note })
+    const { status, digest, note, excerpt } = judged
+    const ours = await this.#recorder.record({
+      id,
+      epoch,
+      state,
+      attempts,
+      delayMs,
+      status,
+      digest,
+      note,
+      excerpt,
+    })
     const fields = { ...this.#who(), target: target.name, ledger: id, attempts, state, note }
     // A claim that never committed is nobody's loss.
-    if (!ours && judged === claimLost) return
+    if (!ours && judged.note === claimLostNote) return
     if (!ours) {
       this.#fenced++
       world.log.warn('the lease was lost, this result is dropped', fields)
     } else if (state !== 'completed' && delayMs === null) {
       world.log.error('an external effect waits for people', fields)
     }
-  }
-
-  #stale(effect: ClaimedEffect, target: Target, askedMs: number): Judgement | null {
-    const { world, doubtMaxMs = doubtMaxDefaultMs } = this.#options
-    return reasonNotToCall(effect, target, world.clock.nowMs() - askedMs, doubtMaxMs)
-  }
-
-  async #call(effect: ClaimedEffect, gate: TargetGate): Promise<Judgement> {
-    const { world } = this.#options
-    const { target } = gate
-    this.#called++
-    const judged = judgeAnswer(await callTarget(target, effect, world.timers, this.#loop.signal))
-    if (this.#loop.signal.aborted) return judged
-    world.reach('dispatch.called')
-    world.metrics.externalCall(target.name, judged.result)
-    this.#results[judged.result] = (this.#results[judged.result] ?? 0) + 1
-    const pauseMs = gate.heed(judged, world.clock.nowMs())
-    if (judged.misconfigured) {
-      const fields = { ...this.#who(), target: target.name, status: judged.status, pauseMs }
-      world.log.error('the target does not accept our credentials: calls to it pause', fields)
-    }
-    return judged
   }
 
   #who() {

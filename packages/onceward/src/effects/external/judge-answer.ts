@@ -1,4 +1,4 @@
-import { type Answer, replyBytesMax } from './call-target.ts'
+import { type Answer, type HttpAnswer, replyBytesMax } from './answer.ts'
 
 export type CallResult = 'completed' | 'retryable' | 'unknown' | 'failed'
 
@@ -7,45 +7,86 @@ export interface Judgement {
   readonly status: number | null
   readonly digest: Buffer | null
   readonly note: string | null
+  /** The beginning of a reply that says no: evidence for people, never logged. */
+  readonly excerpt: string | null
   /** The target asks for a pause. */
   readonly retryAfterMs: number | null
   /** The target refuses us, not the request: every other row would meet the same. */
   readonly misconfigured: boolean
+  /** No byte of the request can have arrived. */
+  readonly unreached: boolean
   /** No call was made: the attempt is given back. */
   readonly unsent: boolean
+  /** The same call would only bring the same answer: repeating it proves nothing. */
+  readonly idle: boolean
+  /** The target's stored answer to the first call with this key: whatever was in doubt, this is how it ended. */
+  readonly endsDoubt: boolean
 }
 
-/** Answers that say the request was turned away before anything was done. */
-const turnedAway = new Set([408, 409, 425, 429, 501, 503, 505])
+export interface JudgeFacts {
+  /** The target does the work once per key, and its answers are to be read that way. */
+  readonly keyed: boolean
+  /** What the attempt before was answered, if anything. */
+  readonly before: { readonly status: number | null; readonly digest: Buffer | null }
+}
+
+/** Answers that say the request was turned away before anything was done. 409 only under a key: the first call with it is in progress. */
+const turnedAway = new Set([408, 425, 429, 501, 503, 505])
 
 /**
- * Pure. 2xx happened. Turned away (busy, limited, the same key in progress) did not, and is tried again. Other
- * server errors may have come after the effect, and a target that replays answers gives the same 500 again, which is
- * no new evidence: unknown, tried again under the same key. What remains is a refusal people must look at.
+ * Pure. 2xx happened. Turned away (busy, limited, the same key in progress) did not, and is tried again. Other server errors may have
+ * come after the effect: unknown. One that the target replays from its memory is no new evidence and never will be another: it is not
+ * asked for again. What remains is a refusal people must look at, 422 above all: the target may know the key with other bytes.
  */
-export function judgeAnswer(answer: Answer): Judgement {
-  if (answer.kind !== 'answered') {
-    const result = { 'not reached': 'retryable', lost: 'unknown', 'not sendable': 'failed' } as const
-    return judgement(result[answer.kind], answer.error)
-  }
-  const { status, digest, retryAfterMs } = answer
-  const facts = { status, digest, retryAfterMs, misconfigured: status === 401 || status === 403 }
-  if (status >= 200 && status < 300) {
-    if (answer.reply === 'broken')
-      return { ...judgement('unknown', `answered ${status}, but the reply broke off`), ...facts }
-    const note =
-      answer.reply === 'capped'
-        ? `reply longer than ${replyBytesMax} bytes, the digest covers its beginning`
-        : null
-    return { ...judgement('completed', note), ...facts }
-  }
-  if (turnedAway.has(status)) return { ...judgement('retryable', `answered ${status}`), ...facts }
-  if (status >= 500)
-    return {
-      ...judgement('unknown', `answered ${status}, which does not say whether it took effect`),
-      ...facts,
+export function judgeAnswer(answer: Answer, facts: JudgeFacts): Judgement {
+  switch (answer.kind) {
+    case 'not reached':
+      return { ...judgement('retryable', answer.error), unreached: true }
+    case 'lost':
+      return judgement('unknown', answer.error)
+    case 'not sendable':
+      return notSent(answer.error, 'failed')
+    case 'told': {
+      const { result, note, status, digest, retryAfterMs, misconfigured = false } = answer
+      // Who says plainly that it was not done has not begun it.
+      return { ...judgement(result, note), status, digest, retryAfterMs, misconfigured, unreached: true }
     }
-  return { ...judgement('failed', refusalOf(status)), ...facts }
+    default:
+      return judgeHttp(answer, facts)
+  }
+}
+
+function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): Judgement {
+  const { status, digest, retryAfterMs, replayed } = answer
+  const misconfigured = status === 401 || status === 403
+  const facts = { status, digest, retryAfterMs, misconfigured }
+  if (status >= 200 && status < 300) return { ...succeeded(answer), ...facts }
+  const excerpt = excerptOf(answer.body)
+  const said = { ...facts, excerpt }
+  if (replayed && status >= 500)
+    return {
+      ...judgement('unknown', `answered ${status} from its memory: no new evidence`),
+      ...said,
+      idle: true,
+    }
+  if (turnedAway.has(status) || (keyed && status === 409))
+    return { ...judgement('retryable', `answered ${status}`), ...said }
+  if (status >= 500) {
+    const again = before.status === status && before.digest?.equals(digest) === true
+    const note = again ? 'the same as before: no new evidence' : 'which does not say whether it took effect'
+    return { ...judgement('unknown', `answered ${status}, ${note}`), ...said }
+  }
+  return {
+    ...judgement('failed', refusalOf(status)),
+    ...said,
+    endsDoubt: keyed && replayed && status !== 422,
+  }
+}
+
+function succeeded({ status, reply }: HttpAnswer): Judgement {
+  if (reply === 'broken') return judgement('unknown', `answered ${status}, but the reply broke off`)
+  const long = `reply longer than ${replyBytesMax} bytes, the digest covers its beginning`
+  return judgement('completed', reply === 'capped' ? long : null)
 }
 
 export function judgement(result: CallResult, note: string | null): Judgement {
@@ -54,14 +95,26 @@ export function judgement(result: CallResult, note: string | null): Judgement {
     note,
     status: null,
     digest: null,
+    excerpt: null,
     retryAfterMs: null,
     misconfigured: false,
+    unreached: false,
     unsent: false,
+    idle: false,
+    endsDoubt: false,
   }
 }
 
-export function notSent(note: string): Judgement {
-  return { ...judgement('retryable', note), unsent: true }
+/** Nothing was sent; the attempt is given back. */
+export function notSent(note: string, result: CallResult = 'retryable'): Judgement {
+  return { ...judgement(result, note), unreached: true, unsent: true }
+}
+
+const excerptMax = 500
+
+function excerptOf(body: Buffer): string | null {
+  const text = body.subarray(0, 4 * excerptMax).toString('utf8')
+  return text === '' ? null : text.replaceAll('\0', '').slice(0, excerptMax).toWellFormed()
 }
 
 function refusalOf(status: number): string {

@@ -1,24 +1,35 @@
-import type { ClaimedEffect } from './claim-effects.ts'
 import { type Judgement, judgement, notSent } from './judge-answer.ts'
-import type { Target } from './target.ts'
+import type { ClaimedEffect } from './ledger/claim-effects.ts'
+import type { Target } from './targets/target.ts'
 
 /**
- * Pure. Why a claimed effect must not be sent now; null when it may. The lease began after we asked for it, so it outlasts the call
- * if asking took no longer than the margin.
+ * Pure. Why a claimed effect that may already have happened is neither queried nor sent; null when the policy lets it go on. The state
+ * follows from the policy: `unknown` where it is declared at most once, `reconciling` otherwise.
+ */
+export function reasonToStop(
+  { doubtful, doubtMs }: Pick<ClaimedEffect, 'doubtful' | 'doubtMs'>,
+  { policy, doubtMaxMs }: Pick<Target, 'policy' | 'doubtMaxMs'>,
+): Judgement | null {
+  if (!doubtful) return null
+  if (policy === 'at most once')
+    return notSent('it may have happened, and is declared at most once: not sent again', 'unknown')
+  if (policy === 'manual') return notSent('it may have happened: a person must find out', 'unknown')
+  if (doubtMs <= doubtMaxMs) return null
+  const note =
+    'it may have happened, and the target may soon have forgotten the key: reconcile before sending it again'
+  return { ...notSent(note, 'unknown'), idle: true }
+}
+
+/**
+ * Pure. Why a call must not be made now. The lease began after we asked for it, so it outlasts the call if there is still time for the
+ * whole of it.
  */
 export function reasonNotToCall(
-  { exhausted, doubtful, ageMs }: Pick<ClaimedEffect, 'exhausted' | 'doubtful' | 'ageMs'>,
+  { exhausted }: Pick<ClaimedEffect, 'exhausted'>,
   { timeoutMs, leaseMs }: Pick<Target, 'timeoutMs' | 'leaseMs'>,
   sinceAskedMs: number,
-  doubtMaxMs: number,
 ): Judgement | null {
   if (exhausted) return judgement('failed', 'all attempts are used up, and the last one was never recorded')
-  if (doubtful && ageMs > doubtMaxMs) {
-    return judgement(
-      'failed',
-      'it may have happened, and the target may have forgotten the key by now: reconcile before sending it again',
-    )
-  }
   if (sinceAskedMs + timeoutMs < leaseMs) return null
   return notSent('the claim took so long that its lease would not outlast the call; nothing was sent')
 }

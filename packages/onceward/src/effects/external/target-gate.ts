@@ -1,37 +1,64 @@
-import type { FreeTarget } from './claim-effects.ts'
 import type { Judgement } from './judge-answer.ts'
-import type { Target } from './target.ts'
+import type { FreeTarget } from './ledger/claim-effects.ts'
+import { TargetBreaker } from './target-breaker.ts'
+import type { Target } from './targets/target.ts'
 
-/** Keeps calls to one target within its concurrency, and away from it while it asks for a pause. */
+/** Keeps calls to one target within its concurrency and rate, and away from it while it fails or asks for a pause. */
 export class TargetGate {
   readonly target: Target
+  readonly #breaker: TargetBreaker | null
+  /** What may leave at once: a tenth of a second's worth. */
+  readonly #burstMax: number
   #inside = 0
   #closedUntilMs = 0
+  #allowance: number
+  #countedAtMs = 0
 
   constructor(target: Target) {
     this.target = target
+    this.#breaker = target.breaker === null ? null : new TargetBreaker(target.breaker)
+    this.#burstMax = Math.max(1, target.ratePerSecondMax / 10)
+    this.#allowance = this.#burstMax
   }
 
   enter(): void {
     this.#inside++
+    this.#allowance--
   }
 
   leave(): void {
     this.#inside--
   }
 
-  /** Stays away for as long as the answer asks, within the target's longest delay; says how long. */
-  heed({ misconfigured, retryAfterMs }: Judgement, nowMs: number): number {
+  /** Stays away for as long as the answer asks, within the target's longest delay; says how long, and whether the breaker opened. */
+  heed(judged: Judgement, nowMs: number): { readonly pauseMs: number; readonly opened: boolean } {
     const { delayMaxMs } = this.target
+    const { misconfigured, retryAfterMs } = judged
     const pauseMs = misconfigured ? delayMaxMs : Math.min(retryAfterMs ?? 0, delayMaxMs)
     if (pauseMs > 0) this.#closedUntilMs = Math.max(this.#closedUntilMs, nowMs + pauseMs)
-    return pauseMs
+    return { pauseMs, opened: this.#breaker?.heed(judged, nowMs) ?? false }
   }
 
   free(nowMs: number): FreeTarget {
-    return {
-      target: this.target,
-      slots: nowMs < this.#closedUntilMs ? 0 : this.target.concurrencyMax - this.#inside,
-    }
+    const { target } = this
+    this.#count(nowMs)
+    if (nowMs < this.#closedUntilMs) return { target, slots: 0 }
+    const room = Math.min(target.concurrencyMax, this.#breaker?.allowed(nowMs) ?? target.concurrencyMax)
+    return { target, slots: Math.max(0, Math.min(room - this.#inside, Math.floor(this.#allowance))) }
+  }
+
+  /** How long until the rate alone lets another call pass; null when it is not what holds them back. */
+  rateWaitMs(): number | null {
+    if (this.#allowance >= 1 || this.#inside >= this.target.concurrencyMax) return null
+    return Math.ceil(((1 - this.#allowance) * 1_000) / this.target.ratePerSecondMax)
+  }
+
+  /** A clock that was set back only forgoes what it would have added. */
+  #count(nowMs: number): void {
+    const { ratePerSecondMax } = this.target
+    const passedMs = Math.max(0, nowMs - this.#countedAtMs)
+    this.#countedAtMs = nowMs
+    if (!Number.isFinite(ratePerSecondMax)) this.#allowance = Number.POSITIVE_INFINITY
+    else this.#allowance = Math.min(this.#burstMax, this.#allowance + (passedMs * ratePerSecondMax) / 1_000)
   }
 }

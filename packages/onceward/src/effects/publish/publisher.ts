@@ -2,6 +2,8 @@ import type { DeliveryProperties } from '../../contracts/source.ts'
 
 /** A message on its way out of the outbox. */
 export interface OutgoingMessage {
+  /** Null: `queue` is a queue or topic. Otherwise `queue` is the routing key. */
+  readonly exchange: string | null
   readonly queue: string
   /** The same at every try: whoever receives two copies recognises the second. */
   readonly messageId: string
@@ -11,13 +13,22 @@ export interface OutgoingMessage {
   readonly body: Buffer
 }
 
+/** `behind`: not sent, because an earlier one of its key was not confirmed. */
+export type PublishAnswer = 'confirmed' | 'behind' | Error
+
 /** A broker, as far as the relay needs one. */
 export interface Publisher {
   /**
-   * Called by the relay with one batch at a time. Resolves when the broker has answered for each message, in their order.
-   * Only `confirmed` means that a queue has it; after an error it may or may not, and is published again.
+   * Called by the relay, several calls at a time, never with one key in two of them. Resolves when the broker has answered for each message,
+   * in their order. Only `confirmed` means that the broker has it; after an error it may or may not, and is published again. Of two messages
+   * with the same queue and key the later is never stored unless the earlier is. Once `still` is false nothing further is begun.
    */
-  publish(messages: readonly OutgoingMessage[]): Promise<readonly ('confirmed' | Error)[]>
+  publish(messages: readonly OutgoingMessage[], still: () => boolean): Promise<readonly PublishAnswer[]>
   /** Called once by whoever made the publisher, after the relay has finished. */
   close(): Promise<void>
+}
+
+/** What has one place in the order: a key at a queue. Null without a key. */
+export function lineOf({ exchange, queue, key }: Pick<OutgoingMessage, 'exchange' | 'queue' | 'key'>) {
+  return key === null ? null : JSON.stringify([exchange, queue, key])
 }

@@ -1,79 +1,84 @@
-import { errorText, OncewardError } from '../../errors.ts'
-import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import { errorCode, errorText } from '../../errors.ts'
+import { isPassing } from '../store-away.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
-import { FailedRows } from './failed-rows.ts'
-import type { Publisher } from './publisher.ts'
-import { type OutboxRow, takeOutbox } from './take-outbox.ts'
-
-export interface RelayOptions {
-  readonly pool: SqlPool
-  /** Which rows of the outbox: those written for `rabbitmq` or `postgres`. */
-  readonly broker: string
-  /** Not closed by the relay. */
-  readonly publisher: Publisher
-  readonly world: Surroundings
-  /** Rows in one round at most. Default 200. */
-  readonly batchMax?: number
-  /** Default 15 s. A round whose confirms take longer gives its rows back. */
-  readonly publishTimeoutMs?: number
-}
-
-export interface RelayTally {
-  readonly published: number
-  readonly failures: number
-  /** Rows that failed lately and are left alone for a while. */
-  readonly failing: number
-  readonly storeAway: boolean
-}
-
-const idleMarginMs = 5_000
+import { BrokerPause } from './broker-pause.ts'
+import { BucketLeases } from './bucket-leases.ts'
+import { OutboxWatch } from './outbox-watch.ts'
+import { type Published, publishRows } from './publish-rows.ts'
+import type { RelayOptions, RelayTally } from './relay-options.ts'
+import { moveRows, noteFailures, removeRows } from './remove-rows.ts'
+import { RoundPlan } from './round-plan.ts'
+import { type OutboxRow, takeRows } from './take-rows.ts'
+import { WaitingLines } from './waiting-lines.ts'
 
 /**
- * Carries outbox rows to their broker. One round at a time, in one transaction:
+ * Carries outbox rows to their broker, as many rounds at a time as `roundsMax`:
  *
- *   lock rows ──▶ publish ──▶ all answered ──▶ delete the confirmed ──▶ commit
- *                    └── too late, or died ──▶ rollback: rows and locks are free again, copies have the same id
+ *   front rows of free buckets ──▶ publish, keys in order ──▶ all answered ──▶ delete the confirmed
+ *                                     └── refused, too late, or died ──▶ the row stays, and its key waits
  *
- * Deleting only after the confirm makes it at least once; the stable message id makes the second copy a duplicate. Several relays
- * share by skipping each other's locked rows. The server ends a round whose process is frozen.
+ * Deleting only after the confirm makes it at least once; the stable message id makes the second copy a duplicate. A row is only ever sent
+ * when all earlier ones of its key are confirmed, so first copies are in order whoever else publishes the same rows.
  */
 export class Relay {
   readonly #options: RelayOptions
-  readonly #failed: FailedRows
+  readonly #leases: BucketLeases
+  readonly #plan: RoundPlan
+  readonly #waiting: WaitingLines
+  readonly #pause: BrokerPause
+  readonly #watch: OutboxWatch
   readonly #loop: WorkLoop
+  readonly #finished: Promise<void>
+  /** Confirmed, but the database was away when they were to be deleted. */
+  #owed: readonly OutboxRow[] = []
   #published = 0
   #failures = 0
 
   constructor(options: RelayOptions) {
+    const {
+      pool,
+      broker,
+      world,
+      instance = 'relay',
+      leaseMs = 10_000,
+      batchMax = 500,
+      roundsMax = 2,
+    } = options
     this.#options = options
-    this.#failed = new FailedRows(options.world)
+    this.#leases = new BucketLeases({ pool, broker, instance, leaseMs, world })
+    this.#plan = new RoundPlan(batchMax, roundsMax)
+    this.#waiting = new WaitingLines(world)
+    this.#pause = new BrokerPause(world)
+    this.#watch = new OutboxWatch(options, () => this.#waiting.count)
     this.#loop = new WorkLoop({
-      pool: options.pool,
-      world: options.world,
-      look: () => this.#round(),
-      idle: () => true,
+      pool,
+      world,
+      look: () => this.#look(),
+      idle: () => this.#plan.rounds === 0,
       leaving: 'after the look',
-      who: { broker: options.broker },
+      who: { broker },
       words: {
         away: 'database away, the outbox waits; nothing is lost',
         halted: 'relay halted; rows wait in the outbox',
       },
     })
+    this.#finished = this.#end()
+    this.#finished.catch(() => {})
   }
 
   get tally(): RelayTally {
     return {
       published: this.#published,
       failures: this.#failures,
-      failing: this.#failed.count,
+      failing: this.#waiting.count,
+      buckets: this.#leases.buckets.length,
       storeAway: this.#loop.storeAway,
     }
   }
 
   /** Resolves when stopped, rejects when it had to stop by itself. */
   get finished(): Promise<void> {
-    return this.#loop.finished
+    return this.#finished
   }
 
   start(): Promise<void> {
@@ -85,104 +90,112 @@ export class Relay {
     this.#loop.kick()
   }
 
-  /** Finishes the round it is in, begins no other. Past the deadline it leaves at once. */
-  drain(deadlineMs?: number): Promise<void> {
-    return this.#loop.drain(deadlineMs)
+  /** Finishes the rounds it is in, begins no other, hands its buckets over. Past the deadline it leaves at once. */
+  async drain(deadlineMs?: number): Promise<void> {
+    await this.#loop.drain(deadlineMs)
+    await this.#finished
   }
 
-  /** Gives the rows of an open round back: what was published of them is published again under the same ids. */
+  /** Gives its rounds up: what was published of them is published again under the same ids. */
   leave(): void {
     this.#loop.leave()
   }
 
-  async #round(): Promise<Found> {
-    const { pool, broker, batchMax = 200, world } = this.#options
-    const client = await pool.connect()
-    let usable = false
+  async #end(): Promise<void> {
     try {
-      await client.query(this.#begin())
-      const { rows, more } = await takeOutbox(client, broker, batchMax, this.#failed.waiting())
-      if (rows.length > 0) world.reach('relay.claimed')
-      const confirmed = rows.length === 0 ? [] : await this.#publish(rows)
-      await remove(client, confirmed)
-      usable = true
-      for (const id of confirmed) this.#failed.remove(id)
-      this.#published += confirmed.length
-      if (confirmed.length > 0) world.reach('relay.deleted')
-      return { found: confirmed.length > 0, more }
+      await this.#loop.finished
     } finally {
-      client.release(!usable)
+      this.#watch.close()
+      await this.#leases.leave().catch(() => {})
     }
   }
 
-  #begin(): string {
-    const { publishTimeoutMs = 15_000 } = this.#options
-    return `begin;
-      set local lock_timeout = 3000;
-      set local statement_timeout = 10000;
-      set local idle_in_transaction_session_timeout = ${Math.floor(publishTimeoutMs) + idleMarginMs}`
+  async #look(): Promise<Found> {
+    const { pool, broker } = this.#options
+    if (this.#leases.due) {
+      await this.#leases.refresh(this.#plan.busy)
+      await this.#watch.read()
+    }
+    if (this.#owed.length > 0) {
+      await removeRows(pool, broker, this.#owed)
+      this.#owed = []
+    }
+    const asked = this.#pause.on ? null : this.#plan.next(this.#leases.buckets)
+    if (asked === null) return null
+    const leftAlone = this.#waiting.leftAlone()
+    const bodies = this.#options.publisher !== 'same database'
+    const rows = await takeRows(pool, { broker, ...asked, leftAlone, bodies })
+    if (rows.length > 0) {
+      this.#options.world.reach('relay.claimed')
+      void this.#round(rows)
+    }
+    return { found: rows.length > 0, more: this.#plan.more(asked, rows) }
   }
 
-  /** Answers with the ids of the confirmed rows; the others are left alone for a while. */
-  async #publish(rows: readonly OutboxRow[]): Promise<readonly string[]> {
-    const { world } = this.#options
-    const answers = await this.#answers(rows)
+  async #round(rows: readonly OutboxRow[]): Promise<void> {
+    const end = this.#plan.begin(rows)
+    let gone = 0
+    try {
+      gone = await this.#carry(rows)
+    } catch (error) {
+      if (!this.#loop.signal.aborted && !isPassing(error)) this.#loop.halt(error)
+    }
+    end()
+    if (gone > 0) this.#loop.kick()
+    this.#loop.stopIfIdle()
+  }
+
+  /** Answers with how many rows are gone from the outbox. */
+  async #carry(rows: readonly OutboxRow[]): Promise<number> {
+    const { pool, broker, publisher, world, publishTimeoutMs = 15_000 } = this.#options
+    if (!this.#leases.live || this.#loop.signal.aborted) return 0
+    if (publisher === 'same database') {
+      const moved = await moveRows(pool, broker, rows)
+      world.reach('relay.moved')
+      return this.#settle(moved)
+    }
+    const published = await publishRows(publisher, rows, {
+      timers: world.timers,
+      timeoutMs: publishTimeoutMs,
+      signal: this.#loop.signal,
+      still: () => this.#leases.live,
+    })
     this.#loop.signal.throwIfAborted()
     world.reach('relay.published')
-    const confirmed: string[] = []
-    const reported = new Set<string>()
-    rows.forEach(({ id, message }, index) => {
-      const answer = answers[index]
-      if (answer === 'confirmed') {
-        confirmed.push(id)
-        return
-      }
-      this.#failures++
-      this.#failed.add(id, message.queue)
-      if (reported.has(message.queue)) return
-      reported.add(message.queue)
-      const { queue, messageId } = message
-      world.log.warn('not published, the row stays', {
-        queue,
-        messageId,
-        outbox: id,
-        error: errorText(answer),
-      })
-    })
-    return confirmed
+    this.#pause.heed(published)
+    if (published.confirmed.length > 0) await this.#remove(published.confirmed)
+    return this.#settle(published)
   }
 
-  /** Bounded in time, because a transaction is open meanwhile. */
-  #answers(rows: readonly OutboxRow[]): Promise<readonly ('confirmed' | Error)[]> {
-    const { publisher, world, publishTimeoutMs = 15_000 } = this.#options
-    const { promise, resolve } = Promise.withResolvers<readonly ('confirmed' | Error)[]>()
-    const none = (error: Error) => resolve(rows.map(() => error))
-    const left = () => none(this.#loop.signal.reason)
-    const cancel = world.timers.after(publishTimeoutMs, () => {
-      none(
-        new OncewardError(
-          'publish_unconfirmed',
-          `The broker did not answer within ${publishTimeoutMs} ms. The rows stay and are published again under the same ids.`,
-        ),
-      )
+  async #remove(confirmed: readonly OutboxRow[]): Promise<void> {
+    const { pool, broker, world } = this.#options
+    await removeRows(pool, broker, confirmed).catch(error => {
+      this.#owed = [...this.#owed, ...confirmed]
+      throw error
     })
-    this.#loop.signal.addEventListener('abort', left, { once: true })
-    publisher.publish(rows.map(row => row.message)).then(resolve, none)
-    return promise.finally(() => {
-      cancel()
-      this.#loop.signal.removeEventListener('abort', left)
-    })
+    world.reach('relay.deleted')
   }
-}
 
-async function remove(client: SqlClient, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await client.query('delete from onceward.outbox where id = any ($1::bigint[])', [ids])
-  const { command } = await client.query('commit')
-  if (command === 'COMMIT') return
-  throw new OncewardError(
-    'commit_not_confirmed',
-    `COMMIT was answered with ${command}. The rows stay in the outbox and are published again under the same ids.`,
-  )
+  async #settle({ confirmed, failed }: Published): Promise<number> {
+    for (const row of confirmed) this.#waiting.remove(row)
+    for (const { row, error } of failed) this.#waiting.add(row, error)
+    this.#published += confirmed.length
+    this.#options.world.metrics.published(this.#options.broker, confirmed.length)
+    if (failed.length > 0) await this.#report(failed)
+    return confirmed.length
+  }
+
+  async #report(failed: Published['failed']): Promise<void> {
+    const { pool, broker, world } = this.#options
+    this.#failures += failed.length
+    for (const { error } of failed) world.metrics.publishFailed(broker, errorCode(error))
+    for (const [queue, [first]] of Map.groupBy(failed, ({ row }) => row.message.queue)) {
+      const { messageId } = first!.row.message
+      const error = errorText(first!.error)
+      world.log.warn('not published, the row stays and its key waits', { broker, queue, messageId, error })
+    }
+    await noteFailures(pool, broker, failed)
+  }
 }
 
 export function createRelay(options: RelayOptions): Relay {

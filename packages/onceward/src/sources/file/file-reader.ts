@@ -2,15 +2,25 @@ import { type FSWatcher, watch } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Position } from '../../contracts/source.ts'
+import { OncewardError } from '../../errors.ts'
 import type { Clock } from '../../surroundings.ts'
 import type { LogRecord } from '../log/log-record.ts'
 import type { Page, PullReader } from '../log/pull-source.ts'
 import type { FileDeclaration } from './declaration.ts'
-import { fileAt, filesRotatedFrom, incarnationOf, isCompressed, matchingFiles } from './find-files.ts'
+import {
+  type FoundFile,
+  fileAt,
+  filesRotatedFrom,
+  incarnationOf,
+  isCompressed,
+  matchingFiles,
+} from './find-files.ts'
 import { type Line, type Lines, readAt, readLines } from './read-lines.ts'
 
 /** The position behind a file that was read to its end and is gone: whatever comes under its name is new. */
 const nothing: Position = { incarnation: 'none', next: '0' }
+
+const rotationDefaultMs = 2_000
 
 interface OpenFile {
   readonly handle: FileHandle
@@ -49,7 +59,12 @@ export class FileReader implements PullReader {
 
   async begin(path: string): Promise<Position> {
     const found = await fileAt(path)
-    return found === null ? nothing : { incarnation: found.incarnation, next: '0' }
+    if (found !== null) return { incarnation: found.incarnation, next: '0' }
+    if (this.#declaration.until !== 'end') return nothing
+    throw new OncewardError(
+      'configuration',
+      `There is no file ${path}, and it is to be read to its end. Nothing was read. Correct the path, or leave \`until\` out to wait for it.`,
+    )
   }
 
   async read(path: string, from: Position): Promise<Page> {
@@ -121,7 +136,7 @@ export class FileReader implements PullReader {
       return this.#page(path, lines)
     }
     if (file.gone?.size !== size) file.gone = { sinceMs: this.#clock.nowMs(), size }
-    const { rotationMs = 2_000 } = this.#declaration
+    const { rotationMs = rotationDefaultMs } = this.#declaration
     if (this.#clock.nowMs() - file.gone.sinceMs < rotationMs) return this.#page(path, lines)
     if (lines.rest > 0) {
       const { lineBytesMax = 1024 * 1024 } = this.#declaration
@@ -136,7 +151,12 @@ export class FileReader implements PullReader {
     const stats = await file.handle.stat({ bigint: true })
     const born = stats.birthtimeNs || stats.mtimeNs
     // Removed, it stands in no list any more.
-    const later = mine >= 0 ? all.slice(mine + 1) : all.filter(one => one.bornNs > born)
+    const younger = mine >= 0 ? all.slice(mine + 1) : all.filter(one => one.bornNs > born)
+    // Compressing makes a file young and leaves it the time of its last line: one from before ours was read before ours.
+    const { rotationMs = rotationDefaultMs } = this.#declaration
+    const isLater = (one: FoundFile) =>
+      !isCompressed(one) || Number(one.writtenNs - born) > rotationMs * 1_000_000
+    const later = younger.filter(isLater)
     const next = later.find(one => !isCompressed(one)) ?? (mine >= 0 ? null : await fileAt(path))
     const to = next === null ? nothing : { incarnation: next.incarnation, next: '0' }
     if (later[0] !== undefined && isCompressed(later[0])) {

@@ -6,6 +6,7 @@ export interface FoundFile {
   /** Which life: an inode may be used again, so its birth belongs to it. */
   readonly incarnation: string
   readonly bornNs: bigint
+  readonly writtenNs: bigint
 }
 
 export const incarnationOf = ({ ino, birthtimeNs }: BigIntStats): string => `${ino}.${birthtimeNs}`
@@ -17,7 +18,8 @@ export async function fileAt(path: string): Promise<FoundFile | null> {
     throw error
   })
   if (stats === null || !stats.isFile()) return null
-  return { path, incarnation: incarnationOf(stats), bornNs: stats.birthtimeNs || stats.mtimeNs }
+  const { birthtimeNs, mtimeNs } = stats
+  return { path, incarnation: incarnationOf(stats), bornNs: birthtimeNs || mtimeNs, writtenNs: mtimeNs }
 }
 
 /** Paths that match a pattern, whose folder is taken as it is. One that names a single file is there even before it, or while it is rotated. */

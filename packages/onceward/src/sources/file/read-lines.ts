@@ -38,17 +38,17 @@ export async function readLines(
   const end = chunk.lastIndexOf(lineFeed)
   if (end >= 0) {
     const next = from + end + 1
-    return { lines: split(chunk.subarray(0, end + 1), from), next, atEnd: false, rest: 0 }
+    return { lines: split(chunk.subarray(0, end + 1), from, lineBytesMax), next, atEnd: false, rest: 0 }
   }
   if (chunk.length === chunkBytes) return longLine(handle, from, lineBytesMax, final)
-  return lastLine(chunk, from, final)
+  return lastLine(chunk, from, lineBytesMax, final)
 }
 
-function split(chunk: Buffer, from: number): Line[] {
+function split(chunk: Buffer, from: number, lineBytesMax: number): Line[] {
   const lines: Line[] = []
   for (let start = 0; start < chunk.length; ) {
     const end = chunk.indexOf(lineFeed, start)
-    const line = lineOf(chunk.subarray(start, end), from + start, from + end + 1)
+    const line = lineOf(chunk.subarray(start, end), from + start, from + end + 1, lineBytesMax)
     if (line !== null) lines.push(line)
     start = end + 1
   }
@@ -56,14 +56,21 @@ function split(chunk: Buffer, from: number): Line[] {
 }
 
 /** Null for an empty line. The body is copied where it would keep a whole chunk alive. */
-function lineOf(bytes: Buffer, at: number, next: number): Line | null {
+function lineOf(bytes: Buffer, at: number, next: number, lineBytesMax: number): Line | null {
+  const kept = keptOf(bytes.length, lineBytesMax)
+  if (kept < bytes.length)
+    return { body: Buffer.from(bytes.subarray(0, kept)), bytes: bytes.length, at, next }
   const body = bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes
   return body.length === 0 ? null : { body: Buffer.from(body), bytes: body.length, at, next }
 }
 
-function lastLine(chunk: Buffer, from: number, final: boolean): Lines {
+function keptOf(bytes: number, lineBytesMax: number): number {
+  return bytes <= lineBytesMax ? bytes : Math.min(keptBytes, lineBytesMax)
+}
+
+function lastLine(chunk: Buffer, from: number, lineBytesMax: number, final: boolean): Lines {
   const next = final ? from + chunk.length : from
-  const line = final ? lineOf(chunk, from, next) : null
+  const line = final ? lineOf(chunk, from, next, lineBytesMax) : null
   return { lines: line === null ? [] : [line], next, atEnd: true, rest: from + chunk.length - next }
 }
 
@@ -89,9 +96,9 @@ async function longLine(
 
 async function wholeLine(handle: FileHandle, from: number, end: number, next: number, lineBytesMax: number) {
   const bytes = end - from
-  const kept = bytes <= lineBytesMax ? bytes : Math.min(keptBytes, lineBytesMax)
+  const kept = keptOf(bytes, lineBytesMax)
   const body = await readAt(handle, from, kept)
-  const line = bytes === kept ? lineOf(body, from, next) : { body, bytes, at: from, next }
+  const line = bytes === kept ? lineOf(body, from, next, lineBytesMax) : { body, bytes, at: from, next }
   return { lines: line === null ? [] : [line], next, rest: 0 }
 }
 

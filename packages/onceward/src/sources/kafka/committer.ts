@@ -81,21 +81,22 @@ export class Committer {
         const round = [...this.#moved]
         this.#moved.clear()
         const waiting = [...this.#waiting]
-        const delayMs = await this.#send(round, waiting)
+        const isTold = await this.#send(round, waiting)
         if (this.#closed) return
-        await this.#rest(delayMs)
+        if (!isTold) await this.#rest(retryDelayMs)
+        else if (this.#waiting.length === 0) await this.#rest(this.#options.restMs)
       }
     } finally {
       this.#running = false
     }
   }
 
-  /** Says how long to rest. */
-  async #send(round: readonly Lease[], waiting: readonly Wait[]): Promise<number> {
+  /** False when some of it has to be told again. */
+  async #send(round: readonly Lease[], waiting: readonly Wait[]): Promise<boolean> {
     const gone = round.filter(lease => !isValid(lease))
     this.#conclude(gone, waiting, true)
     const valid = round.filter(isValid)
-    let delayMs = this.#options.restMs
+    let isTold = true
     for (const [member, leases] of Map.groupBy(valid, lease => lease.member)) {
       const positions = leases.map(({ progress }) => progress.position)
       const offsets = leases.map(lease => this.#offsetOf(lease))
@@ -110,9 +111,9 @@ export class Committer {
       if (answer.kind === 'refused') this.#options.onTrouble(answer.reason)
       if (answer.kind === 'fenced') this.#conclude(leases, waiting, true)
       else for (const lease of leases) this.#moved.add(lease)
-      delayMs = retryDelayMs
+      isTold = false
     }
-    return delayMs
+    return isTold
   }
 
   #offsetOf({ partition, progress, metadata }: Lease): OffsetToCommit {
@@ -132,7 +133,6 @@ export class Committer {
   }
 
   async #rest(delayMs: number): Promise<void> {
-    if (this.#waiting.length > 0 && delayMs === this.#options.restMs) return
     this.#hurry = Promise.withResolvers()
     const early = new AbortController()
     await Promise.race([

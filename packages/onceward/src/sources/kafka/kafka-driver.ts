@@ -61,6 +61,8 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly #membership: Membership
   readonly #watchdog: Watchdog
   readonly #warned = new Set<string>()
+  /** Batches nobody can read, while there are unfinished records before them. */
+  readonly #unreadable = new WeakMap<PartitionProgress, UnreadableAt>()
   #connected = false
   #lookingForTopic = false
   #closing: Promise<void> | null = null
@@ -95,6 +97,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
 
   async tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
     const leases = moved.flatMap(progress => this.#leaseOf(progress) ?? [])
+    for (const { progress } of leases) this.#declareUnreadable(progress)
     if (this.#options.open.log.progress === 'first') {
       return { missed: moved.length - leases.length + (await this.#committer.tell(leases)) }
     }
@@ -133,10 +136,12 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     for (const name of names) this.subscription.stop(name)
     for (const partition of partitions) this.#claims.delete(partition)
     const { rebalanceTimeoutMs } = this.#settings
+    // What was lost meanwhile and given to us again is not what is revoked here.
+    const going = () => partitions.filter(partition => !this.#claims.has(partition))
     await within(rebalanceTimeoutMs / 2, this.#options.open.log.onRevoke(names))
-    const leases = partitions.flatMap(partition => this.#leases.get(partition) ?? [])
+    const leases = going().flatMap(partition => this.#leases.get(partition) ?? [])
     await within(Math.min(lastCommitMs, rebalanceTimeoutMs / 4), this.#committer.tell(leases))
-    this.#drop(partitions, 'they go to another member of the group')
+    this.#drop(going(), 'they go to another member of the group')
   }
 
   onLost(partitions: readonly number[], reason: string): void {
@@ -189,7 +194,17 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     if (loss !== null) void this.#declare([loss])
   }
 
+  /** What stands before it can be read and is finished first: whoever accepts the loss goes on behind it. */
   onUnreadable(progress: PartitionProgress, at: number, next: number | null, reason: string): void {
+    this.#unreadable.set(progress, { at, next, reason })
+    this.#declareUnreadable(progress)
+  }
+
+  #declareUnreadable(progress: PartitionProgress): void {
+    const found = this.#unreadable.get(progress)
+    if (found === undefined || Number(progress.position) < found.at) return
+    this.#unreadable.delete(progress)
+    const { at, next, reason } = found
     void this.#declare([unreadable(progress.partition, standing(progress), at, next, reason)])
   }
 
@@ -230,7 +245,9 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   async #takeAndPlace(partitions: readonly number[], claim: Claim): Promise<void> {
-    const ours = () => partitions.filter(partition => this.#claims.get(partition) === claim)
+    // Without those that are read already: taking them again would end the ownership they are read under.
+    const ours = () =>
+      partitions.filter(partition => this.#claims.get(partition) === claim && this.#isUnread(partition))
     const { member } = claim
     while (ours().length > 0 && member.live && this.#closing === null) {
       try {
@@ -308,18 +325,23 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
 
   /** Ours by the group, and nobody reads it here: it is still being taken, or the store said that it is another's. */
   #unread(): number[] {
-    return [...this.#claims.keys()].filter(partition => this.#leases.get(partition)?.progress.live !== true)
+    return [...this.#claims.keys()].filter(partition => this.#isUnread(partition))
+  }
+
+  #isUnread(partition: number): boolean {
+    return this.#leases.get(partition)?.progress.live !== true
   }
 
   #rebuild(reason: string, isWorse: boolean): void {
     this.#warned.delete(reason)
     this.onWarning(reason)
-    for (const partition of this.#unread()) {
-      const claim = this.#claims.get(partition)!
+    for (const [claim, partitions] of Map.groupBy(this.#unread(), one => this.#claims.get(one)!)) {
       if (claim.isTaking) continue
-      this.#fetcher.remove(partition)
-      this.#leases.delete(partition)
-      void this.#own([partition], claim)
+      for (const partition of partitions) {
+        this.#fetcher.remove(partition)
+        this.#leases.delete(partition)
+      }
+      void this.#own(partitions, claim)
     }
     this.#fetcher.restart()
     if (isWorse) this.#membership.rejoin(reason)
@@ -340,6 +362,12 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     await within(lastCommitMs, this.#membership.leave())
     await this.#options.client.close()
   }
+}
+
+interface UnreadableAt {
+  readonly at: number
+  readonly next: number | null
+  readonly reason: string
 }
 
 /** A partition the group gave us. */

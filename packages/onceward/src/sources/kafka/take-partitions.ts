@@ -31,6 +31,8 @@ export async function takePartitions(
   if (facts === null) throw new Error(`topic ${settings.topic} is gone`)
   const committed = await client.committed(partitions, member)
   const known = await beside(client, facts, partitions, committed, member)
+  // Frozen meanwhile, it would end the ownership of whoever reads them now.
+  if (!member.live) throw new Error('not a member of the group any more')
   const names = new Map(partitions.map(partition => [partitionName(settings, partition), partition]))
   const ownerships = await log.checkpoints.take([...names.keys()])
   const bounds = await client.bounds(partitions)
@@ -51,7 +53,8 @@ export async function takePartitions(
       name: ownership.partition,
       epoch: ownership.epoch,
       incarnation: facts.id,
-      metadata: own === null ? writeMetadata(facts) : own.metadata,
+      // Other clients leave it empty, so a group that was theirs begins here as far as this is concerned.
+      metadata: own === null || own.metadata === '' ? writeMetadata(facts) : own.metadata,
       decision,
     }
   })

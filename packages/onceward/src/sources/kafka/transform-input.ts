@@ -128,7 +128,8 @@ export class TransformInput implements MembershipEvents, FetchEvents {
 
   /** Forgets what was read and begins again where the group has committed: nobody here knows that any more. */
   rewind(): void {
-    for (const [member, leases] of Map.groupBy(this.#leases.values(), lease => lease.member)) {
+    const staying = [...this.#leases.values()].filter(({ stopped }) => !stopped)
+    for (const [member, leases] of Map.groupBy(staying, lease => lease.member)) {
       const partitions = leases.map(({ partition }) => partition)
       this.#drop(partitions)
       this.onAssigned(partitions, member)
@@ -158,7 +159,8 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   async onRevoked(partitions: readonly number[]): Promise<void> {
     for (const partition of partitions) this.#stopReading(partition)
     await this.#ended?.promise
-    this.#drop(partitions)
+    // What was lost meanwhile and given to us again is not what is revoked here.
+    this.#drop(partitions.filter(partition => !this.#claims.has(partition)))
   }
 
   onLost(partitions: readonly number[], reason: string): void {
@@ -210,7 +212,9 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   async #own(partitions: readonly number[], member: Member, claim: object): Promise<void> {
-    const ours = () => partitions.filter(partition => this.#claims.get(partition) === claim)
+    // Without those that are read already: read anew from an offset that was asked for before, their records would come twice.
+    const ours = () =>
+      partitions.filter(partition => this.#claims.get(partition) === claim && !this.#leases.has(partition))
     while (ours().length > 0 && member.live && !this.#closed) {
       try {
         return await this.#place(ours(), member, claim)

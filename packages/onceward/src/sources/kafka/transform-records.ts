@@ -50,6 +50,12 @@ export function toOutgoing(output: KafkaTransformOutput, input: KafkaTransformIn
       'An output is { topic, value } with key and headers if need be; key and value are text, bytes or null.',
     )
   }
+  if (!isCount(timestampMs) || (partition !== undefined && !isCount(partition))) {
+    throw new OncewardError(
+      'usage',
+      'The timestampMs and the partition of an output are whole numbers from 0 on, where they are given.',
+    )
+  }
   return {
     topic,
     ...(partition === undefined ? {} : { partition }),
@@ -87,6 +93,10 @@ export function toDeadLetter(
 
 function isContent(value: unknown): value is Buffer | string | null {
   return value === null || typeof value === 'string' || value instanceof Uint8Array
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function toBytes(content: Buffer | string | null): Buffer | null {

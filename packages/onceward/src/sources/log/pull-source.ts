@@ -11,9 +11,9 @@ export interface PullReader {
   readonly origin: string
   /** The partitions there are now. Called at the start and from time to time; one that is missing later is still read. */
   list(): Promise<readonly string[]>
-  /** Where a consumer begins that was never here. */
+  /** Where a consumer begins that was never here. Rejections are tried again, but for `configuration` errors. */
   begin(partition: string): Promise<Position>
-  /** Reads on from a position it gave, perhaps long ago and in another process. Rejections are tried again. */
+  /** Reads on from a position it gave, perhaps long ago and in another process. Rejections as in `begin`. */
   read(partition: string, from: Position): Promise<Page>
   /** Calls back when there may be something new; only a hint. The result ends it. */
   watch?(onChange: () => void): () => void

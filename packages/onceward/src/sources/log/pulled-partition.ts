@@ -110,7 +110,8 @@ export class PulledPartition {
       const from = { incarnation: progress.incarnation, next: cursor }
       const page = await this.#persist(() => reader.read(partition, from))
       if (!progress.live || this.#closed) return null
-      if (page.kind === 'lost') await this.#lose(from, page)
+      // What was read and not settled is not known to be anywhere any more, so it is part of the loss.
+      if (page.kind === 'lost') await this.#lose({ ...from, next: progress.position }, page)
       else if (page.kind === 'moved') {
         if (progress.position === cursor) return page.to
         await this.#pause.wait(delayMs)
@@ -149,7 +150,7 @@ export class PulledPartition {
       try {
         return await call()
       } catch (error) {
-        if (this.#closed) throw error
+        if (this.#closed || errorCode(error) === 'configuration') throw error
         const { partition, options } = this.#given
         options.onEvent({ kind: 'warning', reason: `${partition}: ${errorText(error)}` })
         await this.#rest(delayMs)

@@ -1,5 +1,5 @@
+import { inTransaction } from '../../stores/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
-import { inTransaction } from './in-transaction.ts'
 
 /**
  * A lease is one row; messages carry its id. Its life, told by the database's clock alone:

@@ -1,5 +1,5 @@
-import { pipelined, type SqlPool } from '../../stores/postgres/pool.ts'
-import { begin } from './in-transaction.ts'
+import { begin, pipelined } from '../../stores/postgres/in-transaction.ts'
+import type { SqlPool } from '../../stores/postgres/pool.ts'
 
 /**
  * Deletes settled messages, fenced by the lease: those that went to another subscription stay. Answers how many it deleted.

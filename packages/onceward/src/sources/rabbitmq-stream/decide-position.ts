@@ -28,24 +28,24 @@ export async function decidePosition(question: Question): Promise<Decision> {
   const { partition, stored, resumeAt } = ownership
   const extent = await surveyExtent(connection, partition)
   const life = await readLife(connection, group, partition)
-  if (stored === null) return begin(question, extent, life)
-  if (resumeAt !== null && life === resumeAt.incarnation) {
-    return within(resumeAt, extent, partition, true)
-  }
-  if (life !== stored.incarnation) {
+  // An accepted loss first: it may be the only thing known, and the stream may have been made again since.
+  const known = resumeAt ?? stored
+  if (known === null) return begin(question, extent, life)
+  if (life !== known.incarnation) {
     const incarnation = life ?? (await markLife(connection, group, partition))
     return {
       loss: {
         partition,
-        from: stored,
+        from: known,
         to: { incarnation, next: String(extent.first) },
         records: null,
         reason: 'the stream was deleted and made again: what it held after this position is gone',
       },
     }
   }
+  if (resumeAt !== null) return within(resumeAt, extent, partition, true)
   const told = question.brokerKnows ? await queryOffset(connection, group, partition) : null
-  const next = told === null ? stored.next : String(told + 1n)
+  const next = told === null ? known.next : String(told + 1n)
   return within({ incarnation: life, next }, extent, partition, false)
 }
 

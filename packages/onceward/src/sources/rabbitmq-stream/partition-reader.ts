@@ -142,7 +142,10 @@ export class PartitionReader {
           }
           await this.#stepDown('the broker makes this process the active one anew')
           await this.#take()
-          if (this.#progress !== null) answer(this.#readOn)
+          if (this.#progress === null) return
+          answer(this.#readOn)
+          // Whoever was full when it stepped down had no credit left, and without any the broker sends nothing.
+          if (this.#credit.given === 0) this.topUp()
         })
       },
     }
@@ -281,14 +284,15 @@ export class PartitionReader {
     if (firstChunk > this.#readOn) {
       this.#progress = null
       this.#options.subscription.stop(this.partition)
-      const { incarnation } = progress
+      const { incarnation, position } = progress
       const to = held[0]!.firstOffset
+      // From the position on, not from where we read: what was read and not settled is gone from the stream as well.
       throw await this.#lost({
         partition: this.partition,
-        from: { incarnation, next: String(this.#readOn) },
+        from: { incarnation, next: position },
         to: { incarnation, next: String(to) },
-        records: to - this.#readOn,
-        reason: `retention removed offsets from ${this.#readOn} on while they were being read`,
+        records: to - Number(position),
+        reason: `retention removed offsets from ${position} on while they were being read`,
       })
     }
     this.#offer(held.shift()!)

@@ -14,6 +14,7 @@ import type {
   IntentAnswer,
   Loan,
   MarkerStatus,
+  Outgoing,
   Store,
   StoreSession,
 } from '../../contracts/store.ts'
@@ -26,6 +27,7 @@ interface State {
   markers: Map<string, { digest: Buffer; status: MarkerStatus }>
   businessKeys: Map<string, { id: string; digest: Buffer | null }>
   intents: Map<string, Intent>
+  outbox: Outgoing[]
   attempts: Map<string, AttemptRecord[]>
   held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
   blocked: Set<string>
@@ -39,7 +41,7 @@ interface State {
  * that replaces the state at commit, so a rollback is simply forgetting the copy.
  */
 export class MemoryStore implements Store<MemoryTransaction> {
-  readonly capabilities = { durable: false, shared: false, sql: false }
+  readonly capabilities = { durable: false, shared: false, sql: false, concurrent: true }
   #state: State = emptyState()
   #consumers = 0
   readonly #dedup = new Map<string, Dedup>()
@@ -167,6 +169,10 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     })
   }
 
+  async publish(messages: readonly Outgoing[]): Promise<void> {
+    this.#state.outbox.push(...messages)
+  }
+
   async countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {
     return failures.map(failure => {
       const earlier = this.#state.attempts.get(this.#key(failure.id)) ?? []
@@ -287,6 +293,7 @@ function emptyState(): State {
     markers: new Map(),
     businessKeys: new Map(),
     intents: new Map(),
+    outbox: [],
     attempts: new Map(),
     held: new Map(),
     blocked: new Set(),
@@ -301,6 +308,7 @@ function copyState(state: State): State {
     markers: new Map(state.markers),
     businessKeys: new Map(state.businessKeys),
     intents: new Map(state.intents),
+    outbox: [...state.outbox],
     attempts: new Map(state.attempts),
     held: new Map(state.held),
     blocked: new Set(state.blocked),

@@ -1,3 +1,6 @@
 export { migrate } from './migrate.ts'
 export { createPool } from './pool.ts'
+export type { OpenTransaction, SqlPort, WatchedStatements } from './port.ts'
+export { createPortStore } from './port-store.ts'
 export { createPostgresStore, type PostgresStore, type PostgresStoreOptions } from './store.ts'
+export type { TransactionOptions } from './transaction-options.ts'

@@ -3,8 +3,8 @@ import pg from 'pg'
 
 /** The slice of a `pg` pool and client that the store uses. */
 export interface SqlPool {
-  connect(): Promise<SqlClient>
-  query(text: string, values?: unknown[]): Promise<SqlResult>
+  connect(): Promise<PooledClient>
+  query(text: string, values?: readonly unknown[]): Promise<SqlResult>
   end(): Promise<void>
 }
 
@@ -14,8 +14,13 @@ export interface OwnPool extends SqlPool {
   cut(): void
 }
 
+/** Whatever takes a statement: a client in a transaction, a pool outside of one, an ORM. */
 export interface SqlClient {
-  query(text: string, values?: unknown[]): Promise<SqlResult>
+  query(text: string, values?: readonly unknown[]): Promise<SqlResult>
+}
+
+export interface PooledClient extends SqlClient {
+  query(text: string, values?: readonly unknown[]): Promise<SqlResult>
   query(config: { text: string; values: unknown[]; queryMode: 'extended' }): Promise<SqlResult>
   release(destroy?: Error | boolean): void
   on(event: 'error', listener: (error: Error) => void): unknown
@@ -26,7 +31,8 @@ export interface SqlResult {
   // biome-ignore lint/suspicious/noExplicitAny: rows are shaped by the statement beside each use
   readonly rows: any[]
   readonly rowCount: number | null
-  readonly command: string
+  /** The server's word for what it did; libraries may hide it. */
+  readonly command?: string
 }
 
 /** Longest silence on any statement: past it the connection counts as half open. Handlers have their own, shorter limit. */
@@ -59,46 +65,19 @@ export function createPool(url: string, options: { readonly max?: number } = {})
   return Object.assign(pool as unknown as SqlPool, { cut })
 }
 
+/** False for a pool made without it: `pg` 9 will refuse a statement while another is under way. */
+export function pipelines(pool: SqlPool): boolean {
+  const { options } = pool as { options?: { pipeline?: boolean } }
+  return options === undefined || options.pipeline === true
+}
+
 /** What is sent on this client until the caller next waits for the network leaves in one write (of five per batch two were spared). */
-export function sendTogether(client: SqlClient): void {
+export function sendTogether(client: PooledClient): void {
   const socket = socketOf(client)
   socket?.cork()
   process.nextTick(() => socket?.uncork())
 }
 
-function socketOf(client: SqlClient | pg.PoolClient): Socket | undefined {
+function socketOf(client: PooledClient | pg.PoolClient): Socket | undefined {
   return (client as { connection?: { stream?: Socket } }).connection?.stream
 }
-
-/** A transaction of one statement, sent whole: one round trip. */
-export function pipelined(
-  pool: SqlPool,
-  opening: string,
-  text: string,
-  values: unknown[],
-): Promise<SqlResult> {
-  return withClient(pool, async client => {
-    const sent = [client.query(opening), client.query(text, values), client.query('commit')]
-    await Promise.allSettled(sent)
-    const [, answer] = await Promise.all(sent)
-    return answer!
-  })
-}
-
-/** After any error the connection is thrown away rather than asked to roll back. */
-export async function withClient<T>(pool: SqlPool, work: (client: SqlClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
-  client.on('error', heardFromTheStatement)
-  let failed = true
-  try {
-    const result = await work(client)
-    failed = false
-    return result
-  } finally {
-    client.removeListener('error', heardFromTheStatement)
-    client.release(failed)
-  }
-}
-
-/** A dying connection also emits this, and without a listener that would end the process. */
-function heardFromTheStatement(): void {}

@@ -1,4 +1,3 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
 import type { HeldSession } from '../../contracts/held-work.ts'
 import type { Position, Progress } from '../../contracts/source.ts'
 import type {
@@ -11,10 +10,10 @@ import type {
   Enrolment,
   Intent,
   IntentAnswer,
+  Loan,
+  Outgoing,
   StoreSession,
 } from '../../contracts/store.ts'
-import type { Log } from '../../surroundings.ts'
-import { SqlLoan } from './loan.ts'
 import type { SqlClient } from './pool.ts'
 import { advancePartitions, readPositions } from './sql/advance-partitions.ts'
 import { claimBusinessKeys } from './sql/claim-business-keys.ts'
@@ -25,19 +24,20 @@ import { finishWork } from './sql/finish-work.ts'
 import { keepMessages } from './sql/keep-messages.ts'
 import { recordIntents } from './sql/record-intents.ts'
 import { takeUpWork } from './sql/take-up-work.ts'
+import { writeOutbox } from './sql/write-outbox.ts'
 
 /** One batch's calls on one client inside one transaction. */
-export class SqlSession implements StoreSession<SqlTransaction> {
+export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #client: SqlClient
   readonly #enrolment: Enrolment
-  readonly #log: Log
-  readonly #loans: SqlLoan[] = []
+  readonly #makeLoan: (shared: boolean) => Loan<Tx>
+  readonly #loans: Loan<Tx>[] = []
   readonly held: HeldSession
 
-  constructor(client: SqlClient, enrolment: Enrolment, log: Log) {
+  constructor(client: SqlClient, enrolment: Enrolment, makeLoan: (shared: boolean) => Loan<Tx>) {
     this.#client = client
     this.#enrolment = enrolment
-    this.#log = log
+    this.#makeLoan = makeLoan
     this.held = {
       keep: messages => keepMessages(client, enrolment, messages),
       takeUp: work => takeUpWork(client, enrolment, work),
@@ -62,14 +62,18 @@ export class SqlSession implements StoreSession<SqlTransaction> {
     return claimBusinessKeys(this.#client, this.#enrolment, claims)
   }
 
-  lend(shared = false): SqlLoan {
-    const loan = new SqlLoan(this.#client, this.#log, shared)
+  lend(shared = false): Loan<Tx> {
+    const loan = this.#makeLoan(shared)
     this.#loans.push(loan)
     return loan
   }
 
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
     return recordIntents(this.#client, this.#enrolment, intents)
+  }
+
+  publish(messages: readonly Outgoing[]): Promise<void> {
+    return writeOutbox(this.#client, messages)
   }
 
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {

@@ -1,6 +1,8 @@
 import type { WorkClaim, WorkQueue } from '../../contracts/held-work.ts'
-import type { SqlPool } from './pool.ts'
-import { claimWork } from './sql/claim-work.ts'
+import type { SqlClient, SqlResult } from './pool.ts'
+import { alongIndex, claimWork } from './sql/claim-work.ts'
+import { oneByOne } from './sql/finish-work.ts'
+import { intArray } from './sql/int-array.ts'
 
 const mine = 'unnest($1::bigint[], $2::integer[]) as mine (id, epoch)'
 
@@ -22,23 +24,30 @@ const oldest = `
   select extract(epoch from clock_timestamp() - min(first_at))::float8 as seconds from (
     select first_at from onceward.held where consumer_id = $1 and due_at is not null order by due_at, id limit 1000) first`
 
-export function workQueue(pool: SqlPool): WorkQueue {
+/** One statement in a transaction of its own, under settings that end with it. */
+export type ShortTransaction = (
+  settings: Readonly<Record<string, string>>,
+  text: string,
+  values: readonly unknown[],
+) => Promise<SqlResult>
+
+export function workQueue(client: SqlClient, short: ShortTransaction): WorkQueue {
   return {
-    claim: (enrolment, request) => claimWork(pool, enrolment, request),
+    claim: (enrolment, request) => claimWork(short, enrolment, request),
     async extend(claims, leaseMs) {
-      const { rows } = await pool.query(extend, [...columns(claims), leaseMs])
+      const { rows } = await short({ ...alongIndex, ...oneByOne }, extend, [...columns(claims), leaseMs])
       return rows
     },
     async giveBack(claims) {
-      await pool.query(giveBack, columns(claims))
+      await short({ ...alongIndex, ...oneByOne }, giveBack, columns(claims))
     },
     async oldestSeconds({ consumerId }) {
-      const { rows } = await pool.query(oldest, [consumerId])
+      const { rows } = await client.query(oldest, [consumerId])
       return rows[0].seconds as number | null
     },
   }
 }
 
 function columns(claims: readonly WorkClaim[]): unknown[] {
-  return [claims.map(claim => claim.row), claims.map(claim => claim.epoch)]
+  return [intArray(claims.map(claim => claim.row)), intArray(claims.map(claim => claim.epoch))]
 }

@@ -7,7 +7,7 @@ import { gate } from './store-bench.ts'
 
 type Cases = readonly ConformanceCase<DeliveryBench<unknown>, DeliveryFeature>[]
 
-const gateway = { external: { gateway: { url: 'http://localhost/' } } }
+const gateway = { external: { gateway: { url: 'https://gateway.invalid/' } } }
 
 /** Processes come and go, connections break, modes differ. */
 export const deliveryLifecycleCases: Cases = [

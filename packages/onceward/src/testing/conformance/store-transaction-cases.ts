@@ -135,6 +135,8 @@ export const storeTransactionCases: Cases = [
   },
 ]
 
+/** As it is, or inside an error of the library that made the statement. */
 function isClosed(error: unknown): boolean {
-  return error instanceof OncewardError && error.code === 'tx_closed'
+  const said = error instanceof OncewardError ? error : (error as Error).cause
+  return said instanceof OncewardError && said.code === 'tx_closed'
 }

@@ -102,7 +102,7 @@ export function contractOf(
     order: scenario.order,
     dedup: scenario.dedup,
     settle: { when: scenario.settle },
-    effect: { external: { gateway: { url: 'http://gateway.invalid/' } } },
+    effect: { external: { gateway: { url: 'https://gateway.invalid/' } } },
     failure: { attemptsMax, delayMs: 100, delayMaxMs: 400 },
     batch: {
       sizeMax: draws.pick([1, 2, 3, 8]),

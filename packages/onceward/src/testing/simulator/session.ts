@@ -8,6 +8,7 @@ import type {
   Conclusion,
   Intent,
   IntentAnswer,
+  Outgoing,
   StoreSession,
 } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
@@ -96,6 +97,10 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
         return 'recorded'
       },
     })
+  }
+
+  publish(messages: readonly Outgoing[]): Promise<void> {
+    return this.transaction.send(`publish ${messages.map(({ messageId }) => messageId)}`, () => {})
   }
 
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {

@@ -11,7 +11,7 @@ import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
 
 /** The store contract of one simulated process. Transactions of all processes interleave statement by statement. */
 export class SimulatedStore implements Store<SimulatedTx> {
-  readonly capabilities = { durable: true, shared: true, sql: false }
+  readonly capabilities = { durable: true, shared: true, sql: false, concurrent: true }
   readonly database: SimulatedDatabase
   readonly #actor: Actor
 

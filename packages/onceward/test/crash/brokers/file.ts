@@ -16,6 +16,11 @@ export function fileBroker(postgresUrl: string): TestBroker {
   return {
     declaration: file(path),
     deadLetter: null,
+    target: { broker: 'postgres', queue: 'crash.out' },
+    published: async () => {
+      const { rows } = await pool.query('select message_id from onceward.queue_message')
+      return rows.map(row => row.message_id as string)
+    },
     log: { records, told: async () => new Map() },
     publish: async messages => {
       for (const produced of messages) {

@@ -13,6 +13,7 @@ export async function kafkaBroker(name: string): Promise<TestBroker> {
   const deadLetter = `${name}.dead`
   await kafka.createTopic({ name, partitions })
   await kafka.createTopic({ name: deadLetter })
+  const out = await kafka.createTopic({ name: `${name}.out`, partitions })
   const records: LoggedRecord[] = []
   const told = async () => {
     const committed = await kafka.committed(name, name)
@@ -26,6 +27,8 @@ export async function kafkaBroker(name: string): Promise<TestBroker> {
       sessionTimeoutMs: 6_000,
     }),
     deadLetter,
+    target: { broker: 'kafka', topic: out },
+    published: async () => (await kafka.read(out)).map(({ headers }) => headers['message-id']!),
     log: { records, told },
     publish: async messages => {
       const placed = messages.map((produced, n) => ({ produced, partition: partitionOf(produced.id, n) }))

@@ -16,6 +16,8 @@ export async function postgresBroker(name: string, url: string): Promise<TestBro
   return {
     declaration: postgresQueue(name, { leaseMs: 1_500 }),
     deadLetter,
+    target: { broker: 'postgres', queue: `${name}.out` },
+    published: () => messagesOf(`${name}.out`),
     log: null,
     publish: async messages =>
       void (await publish(

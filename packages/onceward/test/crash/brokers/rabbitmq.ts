@@ -38,9 +38,12 @@ export async function rabbitBroker(name: string, url: string): Promise<TestBroke
   const deadLetter = `${name}.dead`
   const options = { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 } }
   await askRabbit(url, channel => channel.assertQueue(name, options))
+  await askRabbit(url, channel => channel.assertQueue(`${name}.out`, { durable: true }))
   return {
     declaration: queue(name),
     deadLetter,
+    target: { broker: 'rabbitmq', queue: `${name}.out` },
+    published: () => takeMessageIds(url, `${name}.out`),
     log: null,
     publish: messages => sendToRabbit(url, name, messages),
     depth: () => askRabbit(url, async channel => (await channel.checkQueue(name)).messageCount),
@@ -49,6 +52,7 @@ export async function rabbitBroker(name: string, url: string): Promise<TestBroke
       askRabbit(url, async channel => {
         await channel.deleteQueue(name)
         await channel.deleteQueue(deadLetter)
+        await channel.deleteQueue(`${name}.out`)
       }),
   }
 }

@@ -13,6 +13,7 @@ export async function streamBroker(name: string, urls: BrokerUrls): Promise<Test
   const deadLetter = `${name}.dead`
   const options = { durable: true, arguments: { 'x-queue-type': 'stream' } }
   await askRabbit(urls.rabbitmq, channel => channel.assertQueue(name, options))
+  await askRabbit(urls.rabbitmq, channel => channel.assertQueue(`${name}.out`, { durable: true }))
   let watch = await openWatch(urls.stream)
   const records: LoggedRecord[] = []
   const told = async () => {
@@ -24,6 +25,8 @@ export async function streamBroker(name: string, urls: BrokerUrls): Promise<Test
   return {
     declaration: stream(name, { start: 'first' }),
     deadLetter,
+    target: { broker: 'rabbitmq', queue: `${name}.out` },
+    published: () => takeMessageIds(urls.rabbitmq, `${name}.out`),
     log: { records, told },
     publish: async messages => {
       await sendToRabbit(urls.rabbitmq, name, messages)
@@ -36,6 +39,7 @@ export async function streamBroker(name: string, urls: BrokerUrls): Promise<Test
       await askRabbit(urls.rabbitmq, async channel => {
         await channel.deleteQueue(name)
         await channel.deleteQueue(deadLetter)
+        await channel.deleteQueue(`${name}.out`)
       })
     },
   }

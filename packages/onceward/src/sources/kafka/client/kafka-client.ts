@@ -112,6 +112,8 @@ export interface FetchEvents {
   /** Asked for a topic id the broker does not know. */
   onTopicGone(): void
   onWarning(reason: string): void
+  /** This user may not read. */
+  onRefused(error: OncewardError): void
 }
 
 export type OutOfRange =

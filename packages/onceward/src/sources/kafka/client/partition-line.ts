@@ -62,13 +62,32 @@ export class PartitionLine {
   /** Results are in the order of the records. Never rejects. */
   send(records: readonly OutgoingRecord[]): Promise<readonly RecordResult[]> {
     const endMs = performance.now() + this.#options.deliveryTimeoutMs
-    const sending = this.#tail.then(async () => {
-      const results: RecordResult[] = []
-      for (const batch of cut(records)) results.push(...(await this.#sendBatch(batch, endMs)))
-      return results
-    })
+    const sending = this.#tail.then(() => this.#sendInOrder(cut(records), endMs))
     this.#tail = sending
     return sending
+  }
+
+  /** A record whose earlier one of the same key is not stored is not sent: it would overtake it. */
+  async #sendInOrder(
+    batches: readonly (readonly OutgoingRecord[])[],
+    endMs: number,
+  ): Promise<readonly RecordResult[]> {
+    const results: RecordResult[] = []
+    const stopped = new Set<string>()
+    for (const batch of batches) {
+      const isStopped = ({ key }: OutgoingRecord) => key !== null && stopped.has(key.toString('latin1'))
+      const due = stopped.size === 0 ? batch : batch.filter(record => !isStopped(record))
+      const answers = due.length === 0 ? [] : await this.#sendBatch(due, endMs)
+      let next = 0
+      for (const record of batch) {
+        const result = isStopped(record) ? this.#overtaking() : answers[next++]!
+        results.push(result)
+      }
+      due.forEach(({ key }, index) => {
+        if (key !== null && answers[index] instanceof OncewardError) stopped.add(key.toString('latin1'))
+      })
+    }
+    return results
   }
 
   async #sendBatch(records: readonly OutgoingRecord[], endMs: number): Promise<readonly RecordResult[]> {
@@ -98,8 +117,7 @@ export class PartitionLine {
   /** A refused batch was not stored, so its sequence is still free; one record may be why the others were refused. */
   async #sendHalves(records: readonly OutgoingRecord[], endMs: number): Promise<readonly RecordResult[]> {
     const half = Math.ceil(records.length / 2)
-    const first = await this.#sendBatch(records.slice(0, half), endMs)
-    return [...first, ...(await this.#sendBatch(records.slice(half), endMs))]
+    return this.#sendInOrder([records.slice(0, half), records.slice(half)], endMs)
   }
 
   /** While asking again may help and there is time. */
@@ -140,6 +158,14 @@ export class PartitionLine {
 
   #place(offset: bigint | null): RecordPlace {
     return { topic: this.#topic, partition: this.#partition, offset }
+  }
+
+  #overtaking(): OncewardError {
+    return new OncewardError(
+      'publish_unconfirmed',
+      `An earlier record of the same key for topic ${this.#topic}, partition ${this.#partition} was not stored, so this one was not sent. Publish them again in the same order.`,
+      { details: { topic: this.#topic, partition: this.#partition } },
+    )
   }
 
   #failure(error: unknown, trouble: KafkaTrouble, sent: boolean): OncewardError {

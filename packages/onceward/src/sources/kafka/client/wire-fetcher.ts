@@ -6,7 +6,7 @@ import { toLogRecord } from '../to-log-record.ts'
 import type { TopicSettings } from '../topic.ts'
 import type { KafkaConnections, TopicDescription } from './connections.ts'
 import type { Bounds, FetchEvents, Fetcher } from './kafka-client.ts'
-import { troubleOf, troubleOfCode } from './kafka-error.ts'
+import { KafkaError, type KafkaTrouble, toOncewardError, troubleOf, troubleOfCode } from './kafka-error.ts'
 import { PartitionRead } from './partition-read.ts'
 
 /**
@@ -86,7 +86,8 @@ export class WireFetcher implements Fetcher {
 
   silentMs(partition: number): number {
     const read = this.#reads.get(partition)
-    return read === undefined ? 0 : performance.now() - read.answeredMs
+    // One that is stopped is not asked about.
+    return read === undefined || read.stopped ? 0 : performance.now() - read.answeredMs
   }
 
   restart(): void {
@@ -246,11 +247,20 @@ export class WireFetcher implements Fetcher {
   }
 
   #onError(read: PartitionRead, code: number): void {
-    const { name, kind, text } = troubleOfCode(code)
+    const trouble = troubleOfCode(code)
+    const { name, kind, text } = trouble
     if (name === 'OFFSET_OUT_OF_RANGE') return void this.#compareBounds(read)
+    if (kind === 'credentials') return this.#refuse(read, trouble)
     this.#pause(read, kind === 'topic' ? goneDelayMs : retryDelayMs, true)
     if (kind === 'topic') this.#events.onTopicGone()
     else if (kind !== 'leader') this.#events.onWarning(`${read.progress.partition}: ${text}`)
+  }
+
+  #refuse(read: PartitionRead, trouble: KafkaTrouble): void {
+    read.stopped = true
+    const { partition } = read.progress
+    const error = new KafkaError(trouble, partition)
+    this.#events.onRefused(toOncewardError(error, `Reading ${partition}`, 'Nothing of it was handed over.'))
   }
 
   /** Within bounds after all: then the leader does not know the epoch of what we read last, so its log is not the one we read. */

@@ -1,4 +1,5 @@
 import type { DeliveryProperties } from '../../../contracts/source.ts'
+import { anyText } from '../../../errors.ts'
 import { AmqpReader } from './amqp-value.ts'
 
 /** A record of a stream, with its body as it was stored. */
@@ -45,13 +46,13 @@ function readSections(bytes: Buffer, timestampMs: number): StreamMessage {
   while (!reader.done) {
     switch (reader.descriptor()) {
       case section.messageAnnotations:
-        annotations = reader.value() as Record<string, unknown>
+        annotations = reader.map()
         break
       case section.properties:
-        fields = reader.value() as unknown[]
+        fields = reader.list()
         break
       case section.applicationProperties:
-        headers = reader.value() as Record<string, unknown>
+        headers = reader.map()
         break
       case section.data:
       case section.value:
@@ -125,5 +126,5 @@ function isPresent(value: unknown): boolean {
 }
 
 function toText(value: unknown): string {
-  return Buffer.isBuffer(value) ? value.toString('hex') : String(value)
+  return Buffer.isBuffer(value) ? value.toString('hex') : anyText(value)
 }

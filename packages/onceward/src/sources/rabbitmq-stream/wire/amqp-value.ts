@@ -1,7 +1,10 @@
+import { anyText } from '../../../errors.ts'
+
 /** Reads the values of AMQP 1.0's type system one after the other. Throws a RangeError on bytes that are none. */
 export class AmqpReader {
   readonly bytes: Buffer
   at: number
+  #entries = 0
 
   constructor(bytes: Buffer, at = 0) {
     this.bytes = bytes
@@ -99,6 +102,18 @@ export class AmqpReader {
     }
   }
 
+  list(): readonly unknown[] {
+    const value = this.value()
+    if (!Array.isArray(value)) throw new RangeError('no list where one belongs')
+    return value
+  }
+
+  map(): Readonly<Record<string, unknown>> {
+    const code = this.bytes.readUInt8(this.at)
+    if (code !== 0xc1 && code !== 0xd1) throw new RangeError('no map where one belongs')
+    return this.value() as Record<string, unknown>
+  }
+
   /** Steps over the value without reading it, where its size is written before it. */
   skip(): void {
     const code = this.bytes.readUInt8(this.at)
@@ -107,10 +122,14 @@ export class AmqpReader {
     else this.value()
   }
 
-  /** Entries of a compound, behind its size. Values without width could otherwise claim four thousand million of themselves. */
+  /**
+   * Entries of a compound, behind its size. Values without width could otherwise claim four thousand million of themselves, or a few bytes
+   * as many as the whole message has, again and again.
+   */
   #count(short: boolean): number {
     const count = short ? this.bytes.readUInt8(this.#move(2) + 1) : this.bytes.readUInt32BE(this.#move(8) + 4)
-    if (count > this.bytes.length) throw new RangeError('more entries than bytes')
+    this.#entries += count
+    if (this.#entries > this.bytes.length) throw new RangeError('more entries than bytes')
     return count
   }
 
@@ -122,7 +141,7 @@ export class AmqpReader {
 
   #map(count: number): Record<string, unknown> {
     const entries: [string, unknown][] = []
-    for (let index = 0; index < count; index += 2) entries.push([String(this.value()), this.value()])
+    for (let index = 0; index < count; index += 2) entries.push([anyText(this.value()), this.value()])
     return Object.fromEntries(entries)
   }
 

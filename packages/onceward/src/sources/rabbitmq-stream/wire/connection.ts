@@ -93,10 +93,10 @@ export class StreamConnection {
     this.#waiting.set(correlation, {
       answer: reader => {
         clearTimeout(late)
-        const answered = hasCode ? reader.u16() : 1
-        if (answered !== 1) return reject(new StreamRefusal(what, answered))
         try {
-          resolve(read(reader))
+          const answered = hasCode ? reader.u16() : 1
+          if (answered === 1) resolve(read(reader))
+          else reject(new StreamRefusal(what, answered))
         } catch (error) {
           reject(error)
         }

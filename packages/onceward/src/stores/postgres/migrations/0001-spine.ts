@@ -158,6 +158,15 @@ create index held_in_order on onceward.held (consumer_id, order_key, id)
 create index held_waiting on onceward.held (consumer_id, order_key, version) where state = 'waiting';
 create index held_due on onceward.held (consumer_id, due_at, id) where due_at is not null;
 
+-- What people did to held work, and why.
+create table onceward.held_action (
+  held_id bigint not null,
+  at      timestamptz not null default clock_timestamp(),
+  by      text not null,
+  because text not null,
+  did     text not null
+);
+
 -- A key with a parked message; later messages of the key are parked behind it. Empty in good times.
 create table onceward.blocked_key (
   consumer_id integer not null,
@@ -167,45 +176,95 @@ create table onceward.blocked_key (
 );
 
 create type onceward.effect_state as enum
-  ('pending', 'in flight', 'retryable', 'unknown', 'completed', 'failed');
+  ('pending', 'in flight', 'retryable', 'unknown', 'reconciling', 'completed', 'failed');
 
--- Intents of external effects. due_at is when the row may next be taken: the retry time, or the end of the lease.
+-- Intents of external effects. due_at is when the row may next be taken: the retry time, or the end of the lease; infinity where only
+-- people go on. doubt_since is when the first call began that may have taken effect.
 create table onceward.ledger (
-  id              bigint generated always as identity primary key,
-  consumer_name   text collate "C" not null,
-  target          text collate "C" not null,
-  effect_key      text collate "C" not null,
-  state           onceward.effect_state not null default 'pending',
-  epoch           integer not null default 0,
-  attempts        integer not null default 0,
-  due_at          timestamptz not null default clock_timestamp(),
-  created_at      timestamptz not null default clock_timestamp(),
-  last_attempt_at timestamptz,
-  completed_at    timestamptz,
-  run_id          integer not null,
-  message_id      text collate "C" not null,
-  request_digest  bytea not null,
-  content_type    text not null,
-  body            bytea not null,
-  response_status integer,
-  response_digest bytea,
-  last_error      text,
+  id                bigint generated always as identity primary key,
+  consumer_name     text collate "C" not null,
+  target            text collate "C" not null,
+  effect_key        text collate "C" not null,
+  state             onceward.effect_state not null default 'pending',
+  epoch             integer not null default 0,
+  attempts          integer not null default 0,
+  attempts_forgiven integer not null default 0,
+  due_at            timestamptz not null default clock_timestamp(),
+  created_at        timestamptz not null default clock_timestamp(),
+  last_attempt_at   timestamptz,
+  doubt_since       timestamptz,
+  completed_at      timestamptz,
+  run_id            integer not null,
+  message_id        text collate "C" not null,
+  request_digest    bytea not null,
+  content_type      text not null,
+  body              bytea not null,
+  response_status   integer,
+  response_digest   bytea,
+  response_excerpt  text,
+  last_error        text,
   unique (consumer_name, target, effect_key)
 );
-create index ledger_due on onceward.ledger (consumer_name, target, due_at)
-  where state in ('pending', 'in flight', 'retryable', 'unknown');
+-- Without what is completed, so that ten million of those cost nothing but their place in the unique index.
+create index ledger_open on onceward.ledger (consumer_name, target, due_at) where state <> 'completed';
 
+-- What people did to rows of the ledger, and why. Written with the change, never changed.
+create table onceward.ledger_action (
+  id         bigint generated always as identity primary key,
+  ledger_id  bigint not null,
+  at         timestamptz not null default clock_timestamp(),
+  actor      text not null,
+  action     text not null,
+  reason     text not null,
+  from_state onceward.effect_state not null,
+  to_state   onceward.effect_state not null
+);
+create index ledger_action_by_row on onceward.ledger_action (ledger_id);
+
+-- Messages on their way out. Rows of one key have one bucket, and a bucket has one relay at a time: see outbox_bucket.
+-- A plain column, not a generated one: a replica identity with a generated column makes every delete fail once the table is published for CDC.
 create table onceward.outbox (
-  id          bigint generated always as identity primary key,
-  broker      text not null,
+  id          bigint generated always as identity,
+  broker      text collate "C" not null,
+  bucket      smallint not null,
+  failures    smallint not null default 0,
+  created_at  timestamptz not null default clock_timestamp(),
+  exchange    text,
   queue       text not null,
   message_id  text not null,
-  key         text,
-  headers     json not null,
-  properties  json not null,
+  key         text collate "C",
+  headers     json not null default '{}',
+  properties  json not null default '{}',
   body        bytea not null,
-  created_at  timestamptz not null default clock_timestamp()
-);
+  last_error  text,
+  primary key (broker, bucket, id)
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
+
+-- Without a key there is no order to keep, and the rows are spread.
+create function onceward.outbox_bucket_of(key text) returns smallint language sql volatile
+  return case when key is null then floor(random() * 32)::smallint else (hashtext(key) & 31)::smallint end;
+
+-- The names an outbox event router expects by default.
+create view onceward.outbox_event as
+  select message_id as id, queue as aggregatetype, key as aggregateid, properties ->> 'type' as type, body as payload,
+    headers, created_at as "timestamp"
+  from onceward.outbox;
+
+-- A relay lives as long as its row: extending its lease is one row however many buckets it has, and whoever finds it expired removes it.
+-- Ids are never used again, so a relay that was buried cannot come back under the same one.
+create table onceward.relay (
+  id       bigint generated always as identity primary key,
+  broker   text collate "C" not null,
+  instance text not null,
+  until    timestamptz not null
+) with (fillfactor = 50);
+
+create table onceward.outbox_bucket (
+  broker   text collate "C" not null,
+  bucket   smallint not null,
+  relay_id bigint,
+  primary key (broker, bucket)
+) with (fillfactor = 50);
 
 create table onceward.queue (
   id         integer generated always as identity primary key,

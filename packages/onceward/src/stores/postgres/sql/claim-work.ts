@@ -1,13 +1,17 @@
 import type { ClaimedWork, WorkRequest, WorkRow } from '../../../contracts/held-work.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
-import { pipelined, type SqlPool } from '../pool.ts'
+import type { ShortTransaction } from '../work-queue.ts'
 
 /**
  * A claim lost in a crash of the server is work taken twice, of which one is finished: no need to wait for the disk. The planner settings
  * keep the walk along the index of due work, whatever the statistics of a busy minute say.
  */
-const opening = `begin; set local lock_timeout = '5s'; set local synchronous_commit = off;
-  set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off`
+export const alongIndex = {
+  synchronous_commit: 'off',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+}
 
 /** The database's clock, once: a function that may change from row to row cannot bound a walk along an index. */
 const clock = 'clock as materialized (select clock_timestamp() as now)'
@@ -15,16 +19,16 @@ const isFree = '(lease_until is null or lease_until <= (select now from clock))'
 
 const take = `
 update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from clock) + $3::float8 * interval '1 millisecond', run_id = $4
-from free where h.id = free.id
+from free where h.ctid = free.ctid
 returning h.id::text as row, h.epoch, h.state::text, h.released, free.lease_until is not null as expired, h.message_id, h.digest,
   nullif(h.headers::text, '{}') as headers, nullif(h.properties::text, '{}') as properties, h.origin, h.position, h.broker_key,
-  h.delivery_count, h.body`
+  h.delivery_count, h.due_at::text as due, h.body`
 
 const claim = `
 with ${clock},
 free as materialized (
-  select id, lease_until from onceward.held
-  where consumer_id = $1 and due_at <= (select now from clock) and ${isFree}
+  select ctid, lease_until from onceward.held
+  where consumer_id = $1 and due_at <= (select now from clock) and (due_at, id) > ($5::timestamptz, $6::bigint) and ${isFree}
   order by due_at, id limit $2 for update skip locked)
 ${take}`
 
@@ -37,8 +41,8 @@ const orderedClaim = `
 with ${clock},
 seen as materialized (
   select id, order_key, state, due_at, ${isFree} as free from onceward.held
-  where consumer_id = $1 and due_at <= (select now from clock) and (due_at, id) > ($6::timestamptz, $7::bigint)
-  order by due_at, id limit $5),
+  where consumer_id = $1 and due_at <= (select now from clock) and (due_at, id) > ($5::timestamptz, $6::bigint)
+  order by due_at, id limit $7),
 gap as materialized (
   select keys.order_key, first.id from (
     select distinct order_key from seen where state = 'stored' and order_key is not null) keys
@@ -53,45 +57,58 @@ wanted as materialized (
     select from gap where seen.state = 'stored' and gap.order_key = seen.order_key and gap.id < seen.id)
   order by id limit $2),
 locked as materialized (
-  select id, lease_until from onceward.held
+  select id, ctid, lease_until from onceward.held
   where id = any (array(select id from wanted)) and due_at <= (select now from clock) and ${isFree} for update skip locked),
 rival as materialized (
   select order_key, min(id) as id from wanted
   where state = 'stored' and order_key is not null and id not in (select id from locked) group by order_key),
 free as materialized (
-  select locked.* from locked join wanted using (id)
+  select locked.ctid, locked.lease_until from locked join wanted using (id)
   where not exists (
     select from rival where wanted.state = 'stored' and rival.order_key = wanted.order_key and rival.id < wanted.id)),
 taken as (${take}),
 last as (select due_at::text as last_due, id::text as last_id from seen order by due_at desc, id desc limit 1)
 select taken.*, last.*, (select count(*)::integer from seen) as seen from last left join taken on true`
 
-/** Due rows a look goes through at most: behind a stuck key there may be any number. */
-const seenMax = 4_000
-const start = { due: '-infinity', id: '0' }
+/** Where a look begins; written as text, of which nobody but us makes anything. */
+interface Cursor {
+  readonly due: string
+  readonly id: string
+}
+const start: Cursor = { due: '-infinity', id: '0' }
 
+/**
+ * The cursor is a hint that saves going past rows that are taken, and past those that were finished and not cleaned up yet.
+ * Rows freed meanwhile lie behind it, so the caller goes back to the start now and then.
+ */
 export async function claimWork(
-  pool: SqlPool,
+  short: ShortTransaction,
   { consumerId, runId }: Enrolment,
   { countMax, leaseMs, ordered, after }: WorkRequest,
 ): Promise<ClaimedWork> {
-  const values = [consumerId, countMax, leaseMs, runId]
-  if (!ordered) {
-    const { rows } = await pipelined(pool, opening, claim, values)
-    return { rows: rows.map(workRow), expired: rows.filter(row => row.expired).length, next: null }
-  }
-  const from = after === null ? start : (JSON.parse(after) as typeof start)
-  const { rows } = await pipelined(pool, opening, orderedClaim, [...values, seenMax, from.due, from.id])
-  const taken = rows.filter(row => row.row !== null)
-  const next =
-    taken.length === 0 && rows[0]?.seen === seenMax
-      ? JSON.stringify({ due: rows[0].last_due, id: rows[0].last_id })
+  const from = after === null ? start : (JSON.parse(after) as Cursor)
+  const values = [consumerId, countMax, leaseMs, runId, from.due, from.id]
+  const seenMax = 2 * countMax + 100
+  const { rows } = ordered
+    ? await short(alongIndex, orderedClaim, [...values, seenMax])
+    : await short(alongIndex, claim, values)
+  const taken = rows.filter(row => row.row !== null).sort((a, b) => Number(a.row) - Number(b.row))
+  const stuck = taken.length === 0 && rows[0]?.seen === seenMax
+  const next = stuck
+    ? { due: rows[0].last_due, id: rows[0].last_id }
+    : taken.length === countMax
+      ? lastOf(taken)
       : null
   return {
-    rows: taken.map(workRow).sort((a, b) => Number(a.row) - Number(b.row)),
+    rows: taken.map(workRow),
     expired: taken.filter(row => row.expired).length,
-    next,
+    next: next && JSON.stringify(next),
   }
+}
+
+function lastOf(taken: readonly { readonly due: string; readonly row: string }[]): Cursor {
+  const { due, row } = taken.at(-1)!
+  return { due, id: row }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above

@@ -1,5 +1,6 @@
 import type { Conclusion, Enrolment, HeldRecord } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
+import { writeOutbox } from './write-outbox.ts'
 
 const insertHeld = (placed: boolean) => `
   insert into onceward.held (${placed ? 'id, ' : ''}consumer_id, run_id, state, message_id, digest, reason, failure_class, code, error,
@@ -16,10 +17,6 @@ const inserts = { placed: insertHeld(true), anew: insertHeld(false) }
 
 const block = `
   insert into onceward.blocked_key (consumer_id, key) values ($1, $2) on conflict do nothing`
-
-const insertCopy = `
-  insert into onceward.outbox (broker, queue, message_id, key, headers, properties, body)
-  values ($1, $2, $3, $4, $5, $6, $7)`
 
 /**
  * One row per (id, digest): the same bytes coming back only raise its count. Dead and quarantined messages leave a copy in the
@@ -43,15 +40,10 @@ export async function holdMessages(
     if (to === null || !(held.state === 'dead' || held.state === 'quarantined') || rows[0].seen > 1) continue
     const messageId = id ?? `held:${rows[0].id}`
     const headers = copyHeaders(held.headers, provenance(enrolment, held, rows[0].id))
-    await client.query(insertCopy, [
-      to.broker,
-      to.queue,
-      messageId,
-      held.brokerKey,
-      headers,
-      held.properties,
-      held.body,
-    ])
+    // RabbitMQ is not told the key, and as a key of the outbox a routing key would put all copies in one line.
+    const key = to.broker === 'rabbitmq' ? null : held.brokerKey
+    const { properties, body } = held
+    await writeOutbox(client, [{ ...to, exchange: null, messageId, key, headers, properties, body }])
   }
 }
 

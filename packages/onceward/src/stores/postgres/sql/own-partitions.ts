@@ -1,11 +1,11 @@
 import type { Loss, Ownership, Position } from '../../../contracts/source.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
 import { OncewardError } from '../../../errors.ts'
-import type { SqlPool } from '../pool.ts'
+import type { SqlClient } from '../pool.ts'
 
 /** One statement, one transaction: it waits for rows an earlier owner's commit holds, and from then on that owner's epoch is stale. */
 export async function takePartitions(
-  pool: SqlPool,
+  pool: SqlClient,
   { consumerId, runId }: Enrolment,
   partitions: readonly string[],
 ): Promise<readonly Ownership[]> {
@@ -35,7 +35,7 @@ export async function takePartitions(
 
 /** Also closes an accepted gap: reading has gone on past it. */
 export async function beginPartition(
-  pool: SqlPool,
+  pool: SqlClient,
   { consumerId, runId }: Enrolment,
   partition: string,
   epoch: number,
@@ -61,7 +61,7 @@ export async function beginPartition(
 }
 
 export async function declareLoss(
-  pool: SqlPool,
+  pool: SqlClient,
   { consumerId, runId }: Enrolment,
   { partition, from, to, records, reason }: Loss,
 ): Promise<void> {

@@ -2,20 +2,25 @@ import type { TakenWork } from '../../../contracts/held-work.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { claimLost } from './claim-lost.ts'
+import { intArray } from './int-array.ts'
 
 /** As the claim of markers it needs the setting of our transaction: outside of it nothing of a worker may ever run. */
 const inOurs = `current_setting('onceward.run') is not null`
 
+/** Looked up one by one: a join would rather read all held work there is. */
+const itsRow = `left join lateral (
+    select id from onceward.held h where h.id = m.id and h.epoch = m.epoch limit 1) h on true`
+
 const stillMine = `
   select m.id::text as row, true as lost, null as key, null as before
   from unnest($1::bigint[], $2::integer[]) as m (id, epoch)
-  where ${inOurs} and not exists (select from onceward.held h where h.id = m.id and h.epoch = m.epoch)`
+  ${itsRow} where ${inOurs} and h.id is null`
 
 /** Only what is wrong comes back: a claim that is gone, or an earlier message of the key that is not done. */
 const inTurn = `
   select m.id::text as row, h.id is null as lost, m.key, before.state::text as before
   from unnest($1::bigint[], $2::integer[], $4::text[]) as m (id, epoch, key)
-  left join onceward.held h on h.id = m.id and h.epoch = m.epoch
+  ${itsRow}
   left join lateral (
     select e.state from onceward.held e
     where e.consumer_id = $3 and e.order_key = m.key and e.order_key is not null and e.state in ('stored', 'parked') and e.id < m.id
@@ -29,7 +34,7 @@ export async function takeUpWork(
   { consumerId }: Enrolment,
   work: readonly TakenWork[],
 ): Promise<ReadonlyMap<string, 'stored' | 'parked'>> {
-  const claims = [work.map(one => one.row), work.map(one => one.epoch)]
+  const claims = [intArray(work.map(one => one.row)), intArray(work.map(one => one.epoch))]
   const { rows } = work.some(one => one.headOf !== null)
     ? await client.query(inTurn, [...claims, consumerId, work.map(one => one.headOf)])
     : await client.query(stillMine, claims)

@@ -1,0 +1,49 @@
+import { defineConsumer, type StateMachine, transition } from 'onceward'
+import { postgresQueue } from 'onceward/postgres'
+import { CaseStep } from './messages.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+/** Everything that can happen to a case. What is not here does not happen. */
+export const lifecycle: StateMachine = {
+  initial: 'NEW',
+  states: ['NEW', 'UNDER_REVIEW', 'ESCALATED', 'ENFORCEMENT_ACTIONED', 'CLOSED'],
+  events: {
+    CaseOpened: { from: null, to: 'NEW' },
+    ReviewStarted: { from: 'NEW', to: 'UNDER_REVIEW' },
+    CaseEscalated: { from: 'UNDER_REVIEW', to: 'ESCALATED' },
+    EnforcementActioned: { from: 'ESCALATED', to: 'ENFORCEMENT_ACTIONED' },
+    CaseClosed: { from: ['UNDER_REVIEW', 'ESCALATED', 'ENFORCEMENT_ACTIONED'], to: 'CLOSED' },
+    // Not a duplicate of the closure, and not a change to it: a fact of its own that says what the closure should have said.
+    ClosureCorrected: { from: 'CLOSED', to: 'CLOSED' },
+  },
+}
+
+export function caseWorkflow({ queue, leaseMs }: Settings) {
+  return defineConsumer<CaseStep>({
+    name: 'case_workflow',
+    owner: 'case platform team',
+    risk: 'regulatory',
+    source: postgresQueue(queue, { leaseMs }),
+    message: CaseStep,
+    identity: { id: m => m.messageId, aggregateId: m => m.caseId, type: m => m.type },
+    failure: { attemptsMax: 8 },
+    effect: {
+      apply: transition<CaseStep>({
+        machine: lifecycle,
+        aggregate: { table: 'case_workflow', key: 'case_id', state: 'state', version: 'version' },
+        facts: 'case_transition',
+        aggregateId: m => m.caseId,
+        transitionId: m => m.transitionId,
+        event: m => m.type,
+        version: m => m.caseVersion,
+        actor: m => m.actor,
+        reason: m => m.reason,
+        set: { outcome: m => m.outcome },
+        on: { illegal: 'reject' },
+        retryDelayMs: 500,
+      }),
+    },
+  })
+}
+
+export default caseWorkflow(readSettings())

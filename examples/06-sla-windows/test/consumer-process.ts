@@ -1,0 +1,20 @@
+import { realSurroundings, runConsumer } from 'onceward'
+import { type CrashPoint, dieAt } from 'onceward/testing'
+import type { Settings } from '../settings.ts'
+import { slaWindows } from '../sla-windows.ts'
+
+/** What the test tells this process through its environment. */
+export interface Orders {
+  readonly settings: Settings
+  readonly databaseUrl: string
+  /** Kills itself with SIGKILL when it gets here. */
+  readonly dieAt: CrashPoint
+}
+
+const { settings, databaseUrl, dieAt: point } = JSON.parse(process.env.SLA_ORDERS!) as Orders
+process.on('disconnect', () => process.exit(0))
+const running = await runConsumer(slaWindows(settings), {
+  databaseUrl,
+  world: realSurroundings({ reach: dieAt(point) }),
+})
+await running.finished

@@ -1,0 +1,144 @@
+import { userInfo } from 'node:os'
+import { Command, Option } from 'commander'
+import { OncewardError } from '../../errors.ts'
+import {
+  type LedgerDetail,
+  type LedgerEntry,
+  ledgerStates,
+  listLedger,
+  showLedger,
+} from '../../observe/ledger.ts'
+import { type LedgerOrder, reconcileEffect, retryEffect } from '../../observe/ledger-actions.ts'
+import { createPool } from '../../postgres.ts'
+import { openDatabase } from '../database.ts'
+import { consoleLog, print, safe, table } from '../output.ts'
+
+type Pool = ReturnType<typeof createPool>
+type Flags = { json?: boolean }
+type ActFlags = Flags & Omit<LedgerOrder, 'id'>
+
+export function ledgerCommand(): Command {
+  return new Command('ledger')
+    .description('external effects: what was called, what is in doubt, what waits for people')
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(reconcileCommand())
+    .addCommand(retryCommand())
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('effects that wait for people, oldest first')
+    .option('--consumer <name>', 'of one consumer')
+    .option('--target <name>', 'of one target')
+    .addOption(
+      new Option('--state <state>', 'of one state, or all that is not completed').choices([
+        ...ledgerStates,
+        'open',
+      ]),
+    )
+    .option('--limit <count>', 'at most so many', '50')
+    .option('--json', 'print one JSON object')
+    .action((flags: Flags & { consumer?: string; target?: string; state?: string; limit: string }) =>
+      withPool(flags, async pool => {
+        const effects = await listLedger(pool, { ...flags, limit: Number(number(flags.limit, 'limit')) })
+        print(flags.json === true, { ok: true, effects }, () => listing(effects))
+      }),
+    )
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('one effect with all that is known of it, and what people did to it')
+    .argument('<id>', 'number of the effect, from "onceward ledger list"')
+    .option('--json', 'print one JSON object')
+    .action((id: string, flags: Flags) =>
+      withPool(flags, async pool => report(flags, await showLedger(pool, number(id, 'id')))),
+    )
+}
+
+function reconcileCommand(): Command {
+  const command = new Command('reconcile')
+    .description('say what a person found out about an effect that may have happened')
+    .argument('<id>', 'number of the effect')
+    .addOption(
+      new Option('--as <finding>', 'it took effect, or it did not')
+        .choices(['completed', 'not-done'])
+        .makeOptionMandatory(),
+    )
+  return acting(command).action((id: string, flags: ActFlags & { as: string }) =>
+    withPool(flags, async pool => {
+      const finding = flags.as === 'completed' ? 'completed' : 'not done'
+      report(flags, await reconcileEffect(pool, { ...flags, id: number(id, 'id') }, finding))
+    }),
+  )
+}
+
+function retryCommand(): Command {
+  const command = new Command('retry')
+    .description("make an effect due now, within its target's policy")
+    .argument('<id>', 'number of the effect')
+  return acting(command).action((id: string, flags: ActFlags) =>
+    withPool(flags, async pool => report(flags, await retryEffect(pool, { ...flags, id: number(id, 'id') }))),
+  )
+}
+
+function acting(command: Command): Command {
+  return command
+    .requiredOption('--consumer <name>', "the consumer's name, typed again")
+    .requiredOption('--because <reason>', 'why; kept with the effect')
+    .option('--by <person>', 'who does it', userInfo().username)
+    .option('--json', 'print one JSON object')
+}
+
+function number(text: string, what: string): string {
+  if (/^[1-9]\d{0,17}$/.test(text)) return text
+  throw new OncewardError(
+    'usage',
+    `"${text}" is no ${what}. Nothing was changed; see "onceward ledger list".`,
+  )
+}
+
+function listing(effects: readonly LedgerEntry[]): string {
+  if (effects.length === 0) return 'No such effect.'
+  return table(
+    ['id', 'consumer', 'target', 'key', 'state', 'attempts', 'last attempt', 'note'],
+    effects.map(e => [
+      e.id,
+      e.consumer,
+      e.target,
+      e.key,
+      e.state,
+      e.attempts,
+      e.lastAttemptAt?.toISOString() ?? '',
+      e.note ?? '',
+    ]),
+  )
+}
+
+function report(flags: Flags, effect: LedgerDetail): void {
+  const { actions, ...facts } = effect
+  print(flags.json === true, { ok: true, effect }, () =>
+    [
+      ...Object.entries(facts).map(([name, value]) => `${name.padEnd(16)} ${safe(text(value))}`),
+      ...actions.map(
+        a => `${text(a.at)}  ${safe(a.actor)}: ${a.action}, ${a.from} to ${a.to}: ${safe(a.reason)}`,
+      ),
+    ].join('\n'),
+  )
+}
+
+function text(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value ?? '')
+}
+
+async function withPool(flags: Flags, work: (pool: Pool) => Promise<void>): Promise<void> {
+  const database = await openDatabase(consoleLog(flags.json === true))
+  const pool = createPool(database.url, { max: 1 })
+  try {
+    await work(pool)
+  } finally {
+    await pool.end()
+    await database.close()
+  }
+}

@@ -1,0 +1,47 @@
+import { Command, Option } from 'commander'
+import { type RelayedBroker, runRelay } from '../../outbox.ts'
+import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { openDatabase } from '../database.ts'
+import { consoleLog, print } from '../output.ts'
+import { onSignals } from '../signals.ts'
+
+interface RelayFlags {
+  json?: boolean
+  broker: RelayedBroker[]
+  cdcKeep: string
+  drain: string
+}
+
+export function relayCommand(): Command {
+  return new Command('relay')
+    .description('carry the outbox to its brokers, for producers without a consumer, until SIGTERM or Ctrl-C')
+    .addOption(
+      new Option('--broker <broker...>', 'rows written for these')
+        .choices(['kafka', 'rabbitmq', 'postgres', 'cdc'])
+        .makeOptionMandatory(),
+    )
+    .option('--cdc-keep <seconds>', 'how long rows for change data capture stay', '3600')
+    .option('--drain <seconds>', 'how long SIGTERM may wait for confirms', '30')
+    .option('--json', 'log lines as JSON')
+    .action(async (flags: RelayFlags) => {
+      const json = flags.json === true
+      const log = consoleLog(json)
+      const database = await openDatabase(log)
+      try {
+        const relay = await runRelay({
+          databaseUrl: database.url,
+          brokers: flags.broker,
+          rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
+          kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
+          environment: process.env.ONCEWARD_ENVIRONMENT,
+          cdcKeepMs: Number(flags.cdcKeep) * 1_000,
+          world: realSurroundings({ log }),
+        })
+        onSignals(Number(flags.drain) * 1_000, relay)
+        await relay.finished
+        print(json, { ok: true }, () => 'stopped')
+      } finally {
+        await database.close()
+      }
+    })
+}

@@ -1,0 +1,34 @@
+import { isRecord, oneOf, type Report, unknownKeys } from './check-values.ts'
+
+/** What each broker wants to be told; RabbitMQ takes a queue, or an exchange with a routing key. */
+const fieldsOf: Record<string, readonly (readonly string[])[]> = {
+  kafka: [['topic']],
+  cdc: [['topic']],
+  postgres: [['queue']],
+  rabbitmq: [['queue'], ['exchange', 'routingKey']],
+}
+
+export function publishProblems(targets: unknown, wrong: Report): void {
+  if (targets === undefined) return
+  if (!isRecord(targets)) return wrong('effect.publish', 'must be an object of targets by name')
+  for (const [name, target] of Object.entries(targets))
+    targetProblems(`effect.publish.${name}`, target, wrong)
+}
+
+function targetProblems(place: string, target: unknown, wrong: Report): void {
+  if (!isRecord(target)) return wrong(place, "must be an object such as { broker: 'kafka', topic: '…' }")
+  unknownKeys(target, 'publish', `${place}.`, wrong)
+  const { broker, ...rest } = target
+  const forms = typeof broker === 'string' && Object.hasOwn(fieldsOf, broker) ? fieldsOf[broker]! : null
+  if (forms === null) return oneOf(broker, Object.keys(fieldsOf), `${place}.broker`, wrong)
+  const given = Object.keys(rest).filter(field => rest[field] !== undefined)
+  const form = forms.find(fields => given.includes(fields[0]!)) ?? forms[0]!
+  for (const field of form) {
+    const value = rest[field]
+    // The empty routing key is what fanout exchanges are given.
+    if (typeof value !== 'string' || (value === '' && field !== 'routingKey') || value.includes('\0'))
+      wrong(`${place}.${field}`, `must be a text: what broker '${broker}' is to publish to`)
+  }
+  for (const field of given.filter(field => !form.includes(field)))
+    wrong(`${place}.${field}`, `does not go with broker '${broker}' and ${form.join(', ')}; take it out`)
+}

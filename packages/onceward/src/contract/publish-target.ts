@@ -1,0 +1,23 @@
+/**
+ * Where `effects.publish(name, …)` sends its messages. `cdc`: the row is left for a connector that reads the outbox table, and removed after
+ * a while.
+ */
+export type PublishTarget =
+  | { readonly broker: 'kafka' | 'cdc'; readonly topic: string }
+  | { readonly broker: 'postgres'; readonly queue: string }
+  | { readonly broker: 'rabbitmq'; readonly queue: string }
+  | { readonly broker: 'rabbitmq'; readonly exchange: string; readonly routingKey: string }
+
+export interface PublishRequest {
+  /** Bytes are published as they are; anything else as JSON. */
+  body: unknown
+  /** Messages of one key reach a target in the order in which their transactions locked what the key names. Default none: no order. */
+  key?: string | null
+  /** The message id. Default: made from consumer, message id, target and the number of this call, so that doing it again gives the same. */
+  id?: string
+  type?: string
+  contentType?: string
+  /** Default: the correlation id of the message that is being handled. */
+  correlationId?: string
+  headers?: Readonly<Record<string, unknown>>
+}

@@ -1,0 +1,1 @@
+export { createDrizzleStore, type DrizzleTransaction } from './stores/postgres/adapters/drizzle.ts'

@@ -1,0 +1,161 @@
+import { hash } from 'node:crypto'
+import { isRecord, type Report } from '../../contract/check-values.ts'
+import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/contract.ts'
+import type { DeclaredEffect } from '../../contract/declared-effect.ts'
+import { Verdict } from '../../engine/verdicts.ts'
+import { invariant } from '../../errors.ts'
+import { consumerName } from '../declared/consumer-name.ts'
+import { type FieldOf, idField, type Reader, readAll, textOf } from '../declared/fields.ts'
+import { checkColumn, checkTable, quoted } from '../declared/names.ts'
+import { rerunBatch } from '../declared/rerun.ts'
+import { type TableShape, verifyTables } from '../declared/tables.ts'
+
+export interface AuditDeclaration<M> {
+  /** Append-only. The error at start says how to make it. */
+  readonly table: string
+  /** The identity of what is recorded, whichever message carries it. */
+  readonly eventId: FieldOf<M, unknown>
+  /** Column → what is recorded in it. Together they are the content: the same id with other content is quarantined. */
+  readonly columns: Readonly<Record<string, FieldOf<M, unknown>>>
+}
+
+interface Entry<M> {
+  readonly item: BatchItem<M>
+  readonly eventId: string
+  readonly values: readonly (string | null)[]
+  readonly digest: string
+}
+
+const ownColumns = ['event_id', 'digest', 'consumer', 'message_id', 'recorded_at']
+
+/** An audit trail: one row per event id, written with the marker, never changed. */
+export function audit<M>(declared: AuditDeclaration<M>): DeclaredEffect<M> {
+  let insert: string | null = null
+  const read = entryReader(declared)
+  return {
+    kind: 'audit',
+    problems() {
+      const problems: { place: string; text: string }[] = []
+      auditProblems(declared, (place, text) => void problems.push({ place, text }))
+      return problems
+    },
+    async verify(query) {
+      insert = insertFor(declared, await verifyAuditTable(declared, query))
+    },
+    async apply({ batch, tx }: BatchContext<M, SqlTransaction>) {
+      invariant(insert !== null, 'an audit trail is verified before it is written')
+      const verdicts = new Map<BatchItem<M>, Verdict>()
+      const entries = readAll(batch, read, verdicts)
+      if (entries.length > 0) await record(tx, entries, insert, quoted(declared.table), verdicts)
+      return verdicts
+    },
+  }
+}
+
+/** Insert first, sorted, of each id the first; the others are compared with what is there then. */
+async function record<M>(
+  tx: SqlTransaction,
+  entries: readonly Entry<M>[],
+  insert: string,
+  table: string,
+  verdicts: Map<BatchItem<M>, Verdict>,
+): Promise<void> {
+  const firsts = new Map<string, Entry<M>>()
+  for (const entry of entries) if (!firsts.has(entry.eventId)) firsts.set(entry.eventId, entry)
+  const sorted = [...firsts.values()].sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
+  const { rows } = await tx.query<{ event_id: string }>(insert, [
+    sorted.map(entry => entry.eventId),
+    sorted.map(entry => entry.digest),
+    sorted.map(entry => entry.item.envelope.id),
+    ...sorted[0]!.values.map((_, n) => sorted.map(entry => entry.values[n])),
+  ])
+  if (rows.length === entries.length) return
+  const added = new Set(rows.map(row => row.event_id))
+  const others = entries.filter(entry => !added.has(entry.eventId) || firsts.get(entry.eventId) !== entry)
+  const held = await tx.query<{ event_id: string; digest: string }>(
+    `select event_id, encode(digest, 'hex') as digest from ${table} where event_id = any($1::text[])`,
+    [others.map(entry => entry.eventId)],
+  )
+  const digests = new Map(held.rows.map(row => [row.event_id, row.digest]))
+  for (const { item, eventId, digest } of others) {
+    const known =
+      digests.get(eventId) ?? (await rerunBatch(tx, 'an audit row vanished while it was compared'))
+    verdicts.set(
+      item,
+      known === digest
+        ? Verdict.duplicate(`${eventId} is recorded already`, 'duplicate_entry')
+        : Verdict.quarantine(`${eventId} is recorded already, with other content`, 'entry_conflict'),
+    )
+  }
+}
+
+function entryReader<M>(declared: AuditDeclaration<M>): Reader<M, Entry<M>> {
+  const columns = Object.entries(declared?.columns ?? {})
+  return item => {
+    const values = columns.map(([column, read]) => textOf(read(item.message, item), `columns.${column}`))
+    return {
+      item,
+      eventId: idField(declared.eventId(item.message, item), 'eventId'),
+      values,
+      digest: hash('sha256', JSON.stringify(columns.map(([column], n) => [column, values[n]]))),
+    }
+  }
+}
+
+function insertFor<M>({ table, columns }: AuditDeclaration<M>, shape: TableShape): string {
+  const names = Object.keys(columns)
+  return `insert into ${quoted(table)} (event_id, digest, consumer, message_id${names.map(name => `, ${quoted(name)}`).join('')})
+    select event_id, decode(digest, 'hex'), ${consumerName}, message_id${names
+      .map((name, n) => `, value_${n}::${shape.columns.get(name)!.type}`)
+      .join('')}
+    from unnest($1::text[], $2::text[], $3::text[]${names.map((_, n) => `, $${4 + n}::text[]`).join('')})
+      as entry (event_id, digest, message_id${names.map((_, n) => `, value_${n}`).join('')})
+    on conflict (event_id) do nothing returning event_id`
+}
+
+function auditProblems(declared: unknown, wrong: Report): void {
+  if (!isRecord(declared)) return wrong('audit', 'must be an object')
+  checkTable(declared.table, 'table', wrong)
+  if (typeof declared.eventId !== 'function') wrong('eventId', 'must be a function of the message')
+  if (!isRecord(declared.columns) || Object.keys(declared.columns).length === 0)
+    return wrong('columns', 'must be { column: message => value }: an audit row says what happened')
+  for (const [column, read] of Object.entries(declared.columns)) {
+    checkColumn(column, `columns.${column}`, wrong)
+    if (ownColumns.includes(column)) wrong(`columns.${column}`, 'is filled in by the effect itself')
+    if (typeof read !== 'function') wrong(`columns.${column}`, 'must be a function of the message')
+  }
+  for (const field of Object.keys(declared)) {
+    if (!['table', 'eventId', 'columns'].includes(field)) wrong(field, 'is not a known key')
+  }
+}
+
+async function verifyAuditTable<M>(
+  { table, columns }: AuditDeclaration<M>,
+  query: SqlTransaction['query'],
+): Promise<TableShape> {
+  const names = Object.keys(columns)
+  const [shape] = await verifyTables('audit', query, [
+    {
+      place: 'table',
+      table,
+      columns: {
+        event_id: { type: /^(text|character varying.*)$/, typeText: 'text', notNull: true },
+        digest: { type: /^bytea$/, typeText: 'bytea', notNull: true },
+        consumer: {},
+        message_id: {},
+        ...Object.fromEntries(names.map(name => [name, { place: `columns.${name}` }])),
+      },
+      unique: [['event_id']],
+      inserted: true,
+      make: `create table ${table} (
+  event_id text collate "C" primary key,
+  digest bytea not null,
+  consumer text not null,
+  message_id text not null,
+  recorded_at timestamptz not null default now(),
+  ${names.map(name => `${name} text`).join(',\n  ')}
+)`,
+    },
+  ])
+  return shape!
+}

@@ -1,0 +1,68 @@
+import { hash } from 'node:crypto'
+import type { Envelope } from '../../contract/contract.ts'
+import { OncewardError } from '../../errors.ts'
+
+/** A command with the identity of its cause: whoever makes it again makes the same one. */
+export interface Command<P> {
+  /** A UUID that depends on nothing but consumer, type and cause. Use it as message id, idempotency key or primary key. */
+  readonly id: string
+  readonly type: string
+  readonly payload: P
+  /** The chain of work this belongs to: the event's, or the event itself where it begins one. */
+  readonly correlationId: string
+  /** The event that caused it. */
+  readonly causationId: string
+}
+
+export interface CommandOptions<P> {
+  /** The consumer that translates: its namespace, so that two consumers' commands are never one. */
+  readonly consumer: string
+  /** The command's name, as `CreateSupervisorAlert`. */
+  readonly type: string
+  readonly payload: P
+  /**
+   * The business cause, where several events stand for one: `['case-escalation', caseId, version]`. Default the event's id, else the
+   * message's.
+   */
+  readonly cause?: readonly (string | number | bigint)[]
+}
+
+/**
+ * Event to command. "Do something" becomes "see to it that this exists once for this cause": a redelivery, a replay and a second event for
+ * the same cause all lead to the same command id. Pure.
+ */
+export function commandFrom<P>(
+  event: Pick<Envelope, 'id' | 'eventId' | 'correlationId'>,
+  { consumer, type, payload, cause }: CommandOptions<P>,
+): Command<P> {
+  const causationId = event.eventId ?? event.id
+  const parts = cause?.map(String) ?? [causationId]
+  for (const [name, value] of [
+    ['consumer', consumer],
+    ['type', type],
+    ['cause', parts.join('')],
+  ] as const) {
+    if (typeof value !== 'string' || value === '')
+      throw new OncewardError('usage', `commandFrom needs a ${name}; without it commands would share an id.`)
+  }
+  return {
+    id: uuidOf(JSON.stringify([consumer, type, ...parts])),
+    type,
+    payload,
+    correlationId: event.correlationId ?? causationId,
+    causationId,
+  }
+}
+
+/** UUID version 8: the first 122 free bits of the SHA-256. JSON keeps the parts apart, so none can pass for another. */
+function uuidOf(text: string): string {
+  const hex = hash('sha256', text)
+  const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16)
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-')
+}

@@ -1,0 +1,56 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
+import { rerunBatch } from '../declared/rerun.ts'
+import type { Fact } from './read-fact.ts'
+import type { Statements } from './statements.ts'
+
+/** Facts as the parallel arrays that the statements take. */
+export function arraysOf<M>(facts: readonly Fact<M>[], withEvidence: boolean): unknown[] {
+  const columns = facts[0]?.values.length ?? 0
+  return [
+    facts.map(fact => fact.eventId),
+    facts.map(fact => fact.key),
+    facts.map(fact => fact.windowMs),
+    facts.map(fact => fact.atMs),
+    withEvidence ? facts.map(fact => fact.item.envelope.id) : facts.map(() => null),
+    ...Array.from({ length: columns }, (_, n) => facts.map(fact => fact.values[n])),
+  ]
+}
+
+/**
+ * Adds facts of distinct ids, in the order of their ids, with their sums. Insert first: the unique key decides, and waits for a
+ * transaction that has the same fact open. Answers with those that were new.
+ */
+export async function addFacts<M>(
+  tx: SqlTransaction,
+  facts: readonly Fact<M>[],
+  sql: Statements,
+  withEvidence: boolean,
+): Promise<ReadonlySet<string> | 'all'> {
+  if (facts.length === 0) return 'all'
+  const sorted = facts.toSorted((a, b) => (a.eventId < b.eventId ? -1 : 1))
+  const { rows } = await tx.query<{ count: number; ids: string[] | null }>(sql.add, [
+    sorted.length,
+    ...arraysOf(sorted, withEvidence),
+  ])
+  return rows[0]!.count === facts.length ? 'all' : new Set(rows[0]!.ids ?? [])
+}
+
+/** For facts that were not added: whether the one that is there says the same. Undefined: none is there. */
+export async function compareFacts<M>(
+  tx: SqlTransaction,
+  facts: readonly Fact<M>[],
+  sql: Statements,
+): Promise<ReadonlyMap<Fact<M>, boolean>> {
+  if (facts.length === 0) return new Map()
+  const { rows } = await tx.query<{ n: number; same: boolean }>(sql.compare, arraysOf(facts, false))
+  return new Map(rows.map(({ n, same }) => [facts[n - 1]!, same]))
+}
+
+/** The conflicting fact was there a moment ago: who held it must have taken it back. */
+export async function assertCompared<M>(
+  tx: SqlTransaction,
+  fact: Fact<M>,
+  compared: ReadonlyMap<Fact<M>, boolean>,
+): Promise<boolean> {
+  return compared.get(fact) ?? (await rerunBatch(tx, 'a fact vanished while it was compared'))
+}

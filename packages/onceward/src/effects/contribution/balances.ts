@@ -1,0 +1,70 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
+import { type Decimal, decimalOf, negated, sumOf, zero } from './decimal.ts'
+import type { Statements } from './statements.ts'
+
+/**
+ * The balances of a ledger that must not fall below zero, locked for the rest of the transaction. A key without a row starts at zero: nobody
+ * can take from it before somebody has given.
+ */
+export class Balances {
+  readonly #columns: readonly string[]
+  readonly #guarded: readonly string[]
+  readonly #sql: Statements
+  readonly #held = new Map<string, Decimal[]>()
+
+  constructor(columns: readonly string[], guarded: readonly string[], sql: Statements) {
+    this.#columns = columns
+    this.#guarded = guarded
+    this.#sql = sql
+  }
+
+  get guarded(): boolean {
+    return this.#guarded.length > 0
+  }
+
+  async lock(tx: SqlTransaction, keys: readonly string[]): Promise<void> {
+    const asked = [...new Set(keys)].filter(key => !this.#held.has(key))
+    if (!this.guarded || asked.length === 0) return
+    const { rows } = await tx.query<Record<string, string>>(this.#sql.lockBalances, [asked])
+    for (const key of asked)
+      this.#held.set(
+        key,
+        this.#columns.map(() => zero),
+      )
+    for (const row of rows)
+      this.#held.set(
+        row.key!,
+        this.#columns.map(column => decimalOf(row[column]!)!),
+      )
+  }
+
+  /** Books all entries, or none of them when a guarded balance would fall below zero by them. */
+  book(entries: readonly { readonly key: string; readonly values: readonly Decimal[] }[]): boolean {
+    if (!this.guarded) return true
+    const after = new Map<string, Decimal[]>()
+    for (const { key, values } of entries) {
+      const before = after.get(key) ?? this.#held.get(key)!
+      after.set(
+        key,
+        before.map((amount, n) => sumOf(amount, values[n]!)),
+      )
+    }
+    for (const [key, amounts] of after) {
+      const fell = (amount: Decimal, n: number) =>
+        this.#guarded.includes(this.#columns[n]!) &&
+        amount.units < 0n &&
+        fallen(amount, this.#held.get(key)![n]!)
+      if (amounts.some(fell)) return false
+    }
+    for (const [key, amounts] of after) this.#held.set(key, amounts)
+    return true
+  }
+}
+
+/** What adds to a balance is welcome even where it does not yet bring it back to zero. */
+function fallen(after: Decimal, before: Decimal): boolean {
+  return sumOf(after, negated(before)).units < 0n
+}
+
+export const decimals = (values: readonly (string | number)[]) =>
+  values.map(value => decimalOf(String(value))!)

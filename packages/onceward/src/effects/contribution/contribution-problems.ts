@@ -1,0 +1,79 @@
+import { isRecord, oneOf, type Report, wholeNumber } from '../../contract/check-values.ts'
+import { nearestName } from '../../contract/nearest-name.ts'
+import { checkColumn, checkTable } from '../declared/names.ts'
+import { responseProblems } from '../declared/respond.ts'
+import { defaultResponses, knownFields } from './declaration.ts'
+
+const ownColumns = [
+  'event_id',
+  'sign',
+  'reverses',
+  'key',
+  'window_start',
+  'occurred_at',
+  'count',
+  'latest_at',
+]
+
+/** Every problem of a declaration that can be seen without the database. */
+export function contributionProblems(declared: unknown, wrong: Report): void {
+  if (!isRecord(declared)) return wrong('contribution', 'must be an object')
+  for (const field of Object.keys(declared)) {
+    if (knownFields.includes(field)) continue
+    const near = nearestName(field, knownFields)
+    wrong(field, `is not a known key${near === null ? '' : `; did you mean '${near}'?`}`)
+  }
+  checkTable(declared.facts, 'facts', wrong)
+  checkTable(declared.summary, 'summary', wrong)
+  for (const field of ['key', 'eventId']) {
+    if (typeof declared[field] !== 'function') wrong(field, 'must be a function of the message')
+  }
+  for (const field of ['at', 'corrects', 'withdraws']) {
+    if (declared[field] !== undefined && typeof declared[field] !== 'function')
+      wrong(field, 'must be a function of the message')
+  }
+  windowProblems(declared, wrong)
+  valueProblems(declared, wrong)
+  if (declared.withdraws !== undefined && declared.corrects === undefined)
+    wrong('withdraws', 'says nothing without corrects')
+  responseProblems(declared.on as Record<string, unknown>, Object.keys(defaultResponses), wrong)
+  wholeNumber(declared.retryDelayMs, 'retryDelayMs', 1, 2 ** 31 - 1, wrong)
+}
+
+function windowProblems({ window, at }: Record<string, unknown>, wrong: Report): void {
+  if (window === 'none') return
+  if (!isRecord(window))
+    return wrong('window', "must be { sizeMs, latenessMs, late }, or 'none' for a ledger of balances")
+  if (at === undefined)
+    wrong('at', 'is missing: windows are windows of event time, so say where a message carries it')
+  for (const [field, min] of [
+    ['sizeMs', 1],
+    ['latenessMs', 0],
+  ] as const) {
+    if (window[field] === undefined) wrong(`window.${field}`, 'is missing; give milliseconds')
+    else wholeNumber(window[field], `window.${field}`, min, Number.MAX_SAFE_INTEGER, wrong)
+  }
+  wholeNumber(window.originMs, 'window.originMs', 0, Number.MAX_SAFE_INTEGER, wrong)
+  oneOf(window.late, ['stale', 'park', 'accept'], 'window.late', wrong)
+  for (const field of Object.keys(window)) {
+    if (!['sizeMs', 'latenessMs', 'late', 'originMs'].includes(field))
+      wrong(`window.${field}`, 'is not a known key')
+  }
+}
+
+function valueProblems({ values, notNegative, window }: Record<string, unknown>, wrong: Report): void {
+  if (values !== undefined && !isRecord(values))
+    return wrong('values', 'must be { column: message => number }')
+  const columns = Object.keys(values ?? {})
+  for (const column of columns) {
+    checkColumn(column, `values.${column}`, wrong)
+    if (ownColumns.includes(column))
+      wrong(`values.${column}`, 'is a column of the effect itself; name it otherwise')
+    if (typeof (values as Record<string, unknown>)[column] !== 'function')
+      wrong(`values.${column}`, 'must be a function of the message')
+  }
+  if (notNegative === undefined) return
+  if (!Array.isArray(notNegative) || !notNegative.every(column => columns.includes(column)))
+    wrong('notNegative', 'must list columns of values')
+  if (window !== 'none') wrong('notNegative', "is for ledgers: it needs window: 'none'")
+}

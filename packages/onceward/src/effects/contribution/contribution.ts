@@ -1,0 +1,69 @@
+import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/contract.ts'
+import type { DeclaredEffect } from '../../contract/declared-effect.ts'
+import type { Verdict } from '../../engine/verdicts.ts'
+import { invariant } from '../../errors.ts'
+import { type Reader, readAll } from '../declared/fields.ts'
+import { applyContributions } from './apply-contributions.ts'
+import { contributionProblems } from './contribution-problems.ts'
+import type { ContributionDeclaration } from './declaration.ts'
+import { type Fact, factReader } from './read-fact.ts'
+import { type Statements, statementsFor } from './statements.ts'
+import { verifyContributionTables } from './verify-tables.ts'
+
+export interface ContributionEffect<M> extends DeclaredEffect<M> {
+  /**
+   * Counts all facts again and compares, in one statement and so at one moment. No rows: the summary is exactly what the facts say.
+   * Another table of the same shape may be compared in its place.
+   */
+  drift(query: SqlTransaction['query'], summary?: string): Promise<readonly Drift[]>
+  /** Writes what the facts say into an empty table of the summary's shape. */
+  rebuild(query: SqlTransaction['query'], into: string): Promise<void>
+}
+
+/** A row of the summary beside the same row counted from the facts; null where there is none. */
+export interface Drift {
+  readonly key: string
+  readonly held: Readonly<Record<string, unknown>> | null
+  readonly counted: Readonly<Record<string, unknown>> | null
+}
+
+/**
+ * Counts facts, not deliveries: one row per event id, with counts and sums by key and window kept in the same transaction. A correction is a
+ * reversing entry and a new fact; nothing is ever updated or deleted among the facts, so the sums can be counted again at any time.
+ */
+export function contribution<M>(declared: ContributionDeclaration<M>): ContributionEffect<M> {
+  let ready: { sql: Statements; read: Reader<M, Fact<M>>; withEvidence: boolean } | null = null
+  const prepare = async (query: SqlTransaction['query']) => {
+    const shape = await verifyContributionTables(declared, query)
+    const withEvidence = shape.columns.has('message_id')
+    ready = { sql: statementsFor(declared, shape), read: factReader(declared, shape), withEvidence }
+    return ready
+  }
+  return {
+    kind: 'contribution',
+    problems() {
+      const problems: { place: string; text: string }[] = []
+      contributionProblems(declared, (place, text) => void problems.push({ place, text }))
+      return problems
+    },
+    async verify(query) {
+      await prepare(query)
+    },
+    async apply({ batch, tx }: BatchContext<M, SqlTransaction>) {
+      invariant(ready !== null, 'a contribution is verified before it is applied')
+      const verdicts = new Map<BatchItem<M>, Verdict>()
+      const facts = readAll(batch, ready.read, verdicts)
+      if (facts.length > 0)
+        await applyContributions(tx, facts, declared, ready.sql, ready.withEvidence, verdicts)
+      return verdicts
+    },
+    async drift(query, summary = declared.summary) {
+      const { sql } = ready ?? (await prepare(query))
+      return (await query<Drift & Record<string, unknown>>(sql.drift(summary))).rows
+    },
+    async rebuild(query, into) {
+      const { sql } = ready ?? (await prepare(query))
+      await query(sql.rebuild(into))
+    },
+  }
+}

@@ -1,0 +1,27 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
+import type { ContributionWindow } from './declaration.ts'
+import type { Fact } from './read-fact.ts'
+import type { Statements } from './statements.ts'
+
+/**
+ * Which facts came after their window was closed. Event time only, and each key by itself: what a key has seen is what its summary says, so
+ * that a replay decides as the first reading did and no clock takes part.
+ */
+export async function lateFacts<M>(
+  tx: SqlTransaction,
+  facts: readonly Fact<M>[],
+  { sizeMs, latenessMs }: ContributionWindow,
+  sql: Statements,
+): Promise<ReadonlySet<Fact<M>>> {
+  const { rows } = await tx.query<{ key: string; ms: number }>(sql.newest, [
+    [...new Set(facts.map(fact => fact.key))],
+  ])
+  const newest = new Map(rows.map(({ key, ms }) => [key, ms]))
+  const late = new Set<Fact<M>>()
+  for (const fact of facts) {
+    const seenMs = newest.get(fact.key) ?? Number.NEGATIVE_INFINITY
+    if (fact.windowMs! + sizeMs + latenessMs <= seenMs) late.add(fact)
+    else newest.set(fact.key, Math.max(seenMs, fact.atMs!))
+  }
+  return late
+}

@@ -1,0 +1,74 @@
+import type { BatchItem, Envelope } from '../../contract/contract.ts'
+import { isVerdict, Verdict } from '../../engine/verdicts.ts'
+import { errorText } from '../../errors.ts'
+import { readId } from '../../message/identity.ts'
+
+/** One field of an effect, read from a message; `envelope` has its identities and headers. */
+export type FieldOf<M, T> = (message: M, item: { readonly envelope: Envelope }) => T
+
+/** How one declaration reads one message. Throws the verdict where the message does not carry what is declared. */
+export type Reader<M, R> = (item: BatchItem<M>) => R
+
+/** Reads every message of the batch; one that cannot be read gets its verdict and is left out. */
+export function readAll<M, R>(
+  batch: readonly BatchItem<M>[],
+  read: Reader<M, R>,
+  verdicts: Map<BatchItem<M>, Verdict>,
+): R[] {
+  const requests: R[] = []
+  for (const item of batch) {
+    try {
+      requests.push(read(item))
+    } catch (error) {
+      verdicts.set(item, isVerdict(error) ? error : unreadable('a declared field', errorText(error, 200)))
+    }
+  }
+  return requests
+}
+
+export function unreadable(field: string, why: string): Verdict {
+  return Verdict.quarantine(`${field} cannot be read from the message: ${why}`, 'field_unreadable')
+}
+
+/** An identity that is kept in a table of facts: the policy of message ids. */
+export function idField(value: unknown, field: string): string {
+  const reading = readId(value)
+  if ('id' in reading) return reading.id
+  throw unreadable(field, reading.text)
+}
+
+const keyBytesMax = 1_000
+
+/** A key of one of the user's tables: taken as it is, or not at all. */
+export function keyField(value: unknown, field: string): string {
+  const text = textOf(value, field)
+  if (text === null || text === '') throw unreadable(field, 'it is missing')
+  if (text.length > keyBytesMax || Buffer.byteLength(text) > keyBytesMax)
+    throw unreadable(field, `more than ${keyBytesMax} bytes`)
+  return text
+}
+
+/** A value as PostgreSQL reads it. Text that the database would refuse or silently change is refused here. */
+export function textOf(value: unknown, field: string): string | null {
+  if (value === undefined || value === null) return null
+  const text = plainText(value)
+  if (!text.isWellFormed()) throw unreadable(field, 'it is not well-formed Unicode')
+  if (text.includes('\0')) throw unreadable(field, 'it contains a NUL character')
+  return text
+}
+
+function plainText(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (value instanceof Date) return value.toISOString()
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
+  if (typeof value === 'object') return JSON.stringify(value)
+  return String(value)
+}
+
+/** A version: a whole number, however it is written. */
+export function versionField(value: unknown, field: string): bigint {
+  if (typeof value === 'bigint') return value
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
+  if (typeof value === 'string' && /^-?\d{1,18}$/.test(value)) return BigInt(value)
+  throw unreadable(field, value === undefined || value === null ? 'it is missing' : 'it is no whole number')
+}

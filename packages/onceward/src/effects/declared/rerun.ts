@@ -1,0 +1,12 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
+
+/**
+ * Ends the round as a serialization failure: another transaction committed between our look and our write. Raised by the server, so
+ * that the engine sees contention, runs the same batch again and counts no attempt.
+ */
+export async function rerunBatch(tx: SqlTransaction, what: string): Promise<never> {
+  await tx.query(
+    `do $$ begin raise exception '${what.replaceAll(/[^a-z ]/gi, '')}' using errcode = 'serialization_failure'; end $$`,
+  )
+  throw new Error(what)
+}

@@ -1,0 +1,120 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
+import { nearestName } from '../../contract/nearest-name.ts'
+import { OncewardError } from '../../errors.ts'
+
+type Query = SqlTransaction['query']
+
+interface Column {
+  readonly type: string
+  readonly notNull: boolean
+  /** PostgreSQL fills it in when nobody does. */
+  readonly filled: boolean
+}
+
+/** What the database says of a table. Unique keys are written as `a, b` or, partial, `a where (…)`. */
+export interface TableShape {
+  readonly columns: ReadonlyMap<string, Column>
+  readonly unique: ReadonlySet<string>
+}
+
+/** What a declaration needs of a table, with the place in the declaration that names it. */
+export interface TableNeed {
+  readonly place: string
+  readonly table: string
+  /** Column → what it must be: a pattern of types, and whether it may be null. */
+  readonly columns: Readonly<Record<string, ColumnNeed>>
+  /** Unique keys, one of each group. */
+  readonly unique: readonly (readonly string[])[]
+  /** Other columns must fill themselves, because we insert rows here. */
+  readonly inserted: boolean
+  /** How to make such a table. */
+  readonly make: string
+}
+
+export interface ColumnNeed {
+  readonly place?: string
+  readonly type?: RegExp
+  readonly typeText?: string
+  readonly notNull?: boolean
+  /** Filled in where the table has it. */
+  readonly optional?: boolean
+}
+
+/** Reads the tables and compares them with the declaration; throws one error that names every field and the fix. */
+export async function verifyTables(
+  kind: string,
+  query: Query,
+  needs: readonly TableNeed[],
+): Promise<TableShape[]> {
+  const problems: string[] = []
+  const shapes: TableShape[] = []
+  for (const need of needs) {
+    const shape = await readShape(query, need.table)
+    shapes.push(shape)
+    const found: string[] = []
+    compare(need, shape, (place, text) => void found.push(`  - effect.apply.${place}: ${text}`))
+    if (found.length > 0) problems.push(...found, `    a table that fits:\n${indented(need.make)}`)
+  }
+  if (problems.length === 0) return shapes
+  throw new OncewardError(
+    'contract_invalid',
+    `The ${kind} does not fit the database:\n${problems.join('\n')}\nNothing was started.`,
+    { details: { problems } },
+  )
+}
+
+async function readShape(query: Query, table: string): Promise<TableShape> {
+  const columns = await query<{ name: string; type: string; not_null: boolean; filled: boolean }>(
+    `select attname as name, format_type(atttypid, atttypmod) as type, attnotnull as not_null,
+       atthasdef or attidentity <> '' or not attnotnull as filled
+     from pg_attribute where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
+    [table],
+  )
+  const keys = await query<{ key: string }>(
+    `select (select string_agg(attname, ', ' order by attname) from pg_attribute
+         where attrelid = indrelid and attnum = any(indkey)) || coalesce(' where ' || pg_get_expr(indpred, indrelid), '') as key
+     from pg_index where indrelid = to_regclass($1) and indisunique and indisvalid and indimmediate and indexprs is null`,
+    [table],
+  )
+  return {
+    columns: new Map(
+      columns.rows.map(({ name, type, not_null: notNull, filled }) => [name, { type, notNull, filled }]),
+    ),
+    unique: new Set(keys.rows.map(row => row.key)),
+  }
+}
+
+function compare(need: TableNeed, shape: TableShape, wrong: (place: string, text: string) => void): void {
+  const { place, table } = need
+  if (shape.columns.size === 0) return wrong(place, `there is no table ${table}, or this role may not see it`)
+  for (const [name, wanted] of Object.entries(need.columns)) {
+    const { place: at = place, type, typeText, notNull } = wanted
+    const column = shape.columns.get(name)
+    if (column === undefined) {
+      if (wanted.optional) continue
+      const near = nearestName(name, [...shape.columns.keys()])
+      wrong(at, `table ${table} has no column ${name}${near === null ? '' : `; did you mean '${near}'?`}`)
+    } else if (type !== undefined && !type.test(column.type)) {
+      wrong(at, `column ${table}.${name} is ${column.type}, it must be ${typeText ?? type.source}`)
+    } else if (notNull && !column.notNull) {
+      wrong(at, `column ${table}.${name} may be null; declare it not null`)
+    }
+  }
+  for (const group of need.unique) {
+    if (!group.some(key => shape.unique.has(key)))
+      wrong(
+        place,
+        `table ${table} has no unique key on (${group[0]}): without it a fact could be there twice`,
+      )
+  }
+  if (!need.inserted) return
+  for (const [name, { filled }] of shape.columns) {
+    if (!filled && !Object.hasOwn(need.columns, name))
+      wrong(
+        place,
+        `column ${table}.${name} is not null and has no default, and nothing in the declaration fills it`,
+      )
+  }
+}
+
+const indented = (text: string) => text.replaceAll(/^/gm, '      ')

@@ -1,0 +1,79 @@
+import type { LogFields, Surroundings } from '../../surroundings.ts'
+import { callTarget, queryTarget } from './call-target.ts'
+import { type Judgement, judgeAnswer, judgement, notSent } from './judge-answer.ts'
+import type { ClaimedEffect } from './ledger/claim-effects.ts'
+import { reasonNotToCall, reasonToStop } from './reason-not-to-call.ts'
+import type { TargetGate } from './target-gate.ts'
+
+/** What one claimed effect came to, and whether it is still in doubt whether an earlier attempt took effect. */
+export interface Attempted {
+  readonly judged: Judgement
+  readonly doubtful: boolean
+}
+
+export interface DispatchContext {
+  readonly world: Surroundings
+  readonly leaving: AbortSignal
+  /** When the claim was asked for: its lease began no earlier. */
+  readonly askedMs: number
+  readonly who: LogFields
+  readonly onCall: () => void
+}
+
+/** Stop, ask, or call, in this order: what may have happened is first looked at by the target's policy. */
+export async function dispatchEffect(
+  effect: ClaimedEffect,
+  gate: TargetGate,
+  context: DispatchContext,
+): Promise<Attempted> {
+  const { target } = gate
+  const stop = reasonToStop(effect, target)
+  if (stop !== null) return { judged: stop, doubtful: effect.doubtful }
+  const asked = effect.doubtful && target.policy === 'query first'
+  if (asked) {
+    const found = await query(effect, gate, context)
+    if (found !== null) return { judged: found, doubtful: effect.doubtful }
+  }
+  const doubtful = effect.doubtful && !asked
+  const { clock } = context.world
+  const not = reasonNotToCall(effect, target, clock.nowMs() - context.askedMs)
+  return { judged: not ?? (await call(effect, gate, context)), doubtful }
+}
+
+/** Null when the target says that it was not done: it may be called again. */
+async function query(
+  effect: ClaimedEffect,
+  { target }: TargetGate,
+  { world, leaving }: DispatchContext,
+): Promise<Judgement | null> {
+  const { answer, note } = await queryTarget(target, effect, world, leaving)
+  if (!leaving.aborted) world.reach('dispatch.queried')
+  if (answer === 'not done') return null
+  if (answer === 'unknown') return notSent(note ?? '', 'unknown')
+  return {
+    ...judgement('completed', 'an earlier call took effect, as the target says when asked'),
+    unsent: true,
+  }
+}
+
+async function call(effect: ClaimedEffect, gate: TargetGate, context: DispatchContext): Promise<Judgement> {
+  const { world, leaving, who } = context
+  const { target } = gate
+  context.onCall()
+  const answer = await callTarget(target, effect, world, leaving)
+  const judged = judgeAnswer(answer, { keyed: target.policy === 'keyed', before: effect.before })
+  if (leaving.aborted) return judged
+  world.reach('dispatch.called')
+  if (judged.unsent) return judged
+  world.metrics.externalCall(target.name, judged.result)
+  const { pauseMs, opened } = gate.heed(judged, world.clock.nowMs())
+  const fields = { ...who, target: target.name, status: judged.status }
+  if (judged.misconfigured)
+    world.log.error('the target does not accept our credentials: calls to it pause', { ...fields, pauseMs })
+  if (opened)
+    world.log.warn('the target keeps failing: calls to it pause, then it is tried one at a time', {
+      ...fields,
+      pauseMs: target.breaker?.pauseMs,
+    })
+  return judged
+}

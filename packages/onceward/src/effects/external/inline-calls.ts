@@ -1,0 +1,67 @@
+import type { InlineAnswer } from '../../contract/contract.ts'
+import type { ExternalTarget } from '../../contract/external-target.ts'
+import type { Intent } from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import type { Answer } from './answer.ts'
+import { callTarget } from './call-target.ts'
+import { type ReadVariable, resolveTarget } from './targets/resolve-target.ts'
+import type { Target } from './targets/target.ts'
+
+export interface InlineOptions {
+  readonly world: Surroundings
+  readonly readVariable?: ReadVariable
+}
+
+interface Caller {
+  readonly name: string
+  readonly effect?: { readonly external?: Readonly<Record<string, ExternalTarget>> } | undefined
+}
+
+/**
+ * The calls a handler makes by `effects.call`: now, inside its transaction, under the stable key. No ledger row, so nothing remembers a
+ * call whose batch rolled back but the target: only policy `keyed` will do. No retries here either: what is thrown is the message's failure.
+ */
+export function createInlineCalls(consumer: Caller, { world, readVariable }: InlineOptions) {
+  const opened = new Map<string, Target>()
+  const open = (name: string): Target => {
+    const known = opened.get(name)
+    if (known !== undefined) return known
+    const owner = { consumerName: consumer.name, ...(readVariable && { readVariable }) }
+    const target = resolveTarget(name, consumer.effect!.external![name]!, owner)
+    if (target.policy !== 'keyed')
+      throw new OncewardError(
+        'configuration',
+        `External target "${name}" cannot be called in line: its policy is "${target.policy}", and a batch that rolls back calls again. Use effects.external, or a target that honours keys. Nothing was sent.`,
+      )
+    opened.set(name, target)
+    return target
+  }
+  return async (intent: Intent, signal: AbortSignal): Promise<InlineAnswer> => {
+    const target = open(intent.target)
+    const outbound = {
+      ...intent,
+      requestDigest: intent.digest,
+      createdAt: null,
+      claimedAtMs: null,
+      attempts: 1,
+    }
+    return answerOf(target, await callTarget(target, outbound, world, signal))
+  }
+}
+
+function answerOf({ name }: Target, answer: Answer): InlineAnswer {
+  if (answer.kind === 'told' && answer.result === 'completed')
+    return { status: answer.status ?? 200, body: Buffer.alloc(0) }
+  if (answer.kind !== 'answered') {
+    const why = answer.kind === 'told' ? (answer.note ?? answer.result) : answer.error
+    throw new Error(`external target "${name}": ${why}`)
+  }
+  const { status, body, reply } = answer
+  if (status >= 200 && status < 300 && reply === 'whole') return { status, body }
+  const what = reply === 'whole' ? `answered ${status}` : `answered ${status}, but its reply is ${reply}`
+  // The failure policy reads the status: 429 and 5xx pass by themselves, other refusals do not.
+  throw Object.assign(new Error(`external target "${name}" ${what}`), {
+    status: reply === 'whole' ? status : 502,
+  })
+}

@@ -1,0 +1,51 @@
+import type { SqlPool } from '../../../stores/postgres/pool.ts'
+import type { DecidedState } from '../decide-result.ts'
+
+export interface EffectResult {
+  readonly id: string
+  readonly epoch: number
+  readonly state: DecidedState
+  /** Calls that may have been made so far. */
+  readonly attempts: number
+  readonly delayMs: number | null
+  readonly status: number | null
+  readonly digest: Buffer | null
+  readonly note: string | null
+  readonly excerpt: string | null
+}
+
+/**
+ * The epoch is the fence: a dispatcher that lost its lease updates no row. The state is not asked for, so that a record whose
+ * answer was lost can be written again and says the same.
+ */
+const record = `
+  update onceward.ledger
+  set state = result.state::onceward.effect_state, attempts = result.attempts,
+    due_at = coalesce(clock_timestamp() + result.delay_ms * interval '1 millisecond', 'infinity'),
+    completed_at = case when result.state = 'completed' then coalesce(completed_at, clock_timestamp()) end,
+    response_status = result.status, response_digest = result.digest, last_error = result.note,
+    response_excerpt = result.excerpt
+  from unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::int[], $6::bytea[], $7::text[], $8::int[], $9::text[])
+    as result (id, epoch, state, delay_ms, status, digest, note, attempts, excerpt)
+  where ledger.id = result.id and ledger.epoch = result.epoch
+  returning ledger.id, ledger.epoch`
+
+/** Answers for each whether the row was still ours. */
+export async function recordResults(
+  pool: SqlPool,
+  results: readonly EffectResult[],
+): Promise<readonly boolean[]> {
+  const { rows } = await pool.query(record, [
+    results.map(result => result.id),
+    results.map(result => result.epoch),
+    results.map(result => result.state),
+    results.map(result => result.delayMs),
+    results.map(result => result.status),
+    results.map(result => result.digest),
+    results.map(result => result.note),
+    results.map(result => result.attempts),
+    results.map(result => result.excerpt),
+  ])
+  const ours = new Set(rows.map(row => `${row.id}@${row.epoch}`))
+  return results.map(({ id, epoch }) => ours.has(`${id}@${epoch}`))
+}

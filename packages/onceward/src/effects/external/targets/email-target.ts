@@ -1,0 +1,31 @@
+import type { EmailTarget } from '../../../contract/external-target.ts'
+import { guardedLookup } from '../http/address-guard.ts'
+import { readMail, recipientsOf } from '../smtp/mail.ts'
+import { renderMail } from '../smtp/render-mail.ts'
+import { sendMail } from '../smtp/send-mail.ts'
+import { changedBytes } from './http-target.ts'
+import type { ReadSecret } from './resolve-target.ts'
+import type { Send } from './target.ts'
+
+/** The stored JSON as a mail, over a connection of its own. */
+export function emailSend(owner: string, target: EmailTarget, secret: ReadSecret): Send {
+  const { host, from, tls = 'starttls', credentials, messageIdDomain = from.split('@')[1]! } = target
+  const server = {
+    host,
+    port: target.port ?? (tls === 'implicit' ? 465 : 587),
+    tls,
+    credentials: credentials
+      ? { user: secret(credentials.user), password: secret(credentials.password) }
+      : null,
+    ...(target.allowPrivate !== true && { lookup: guardedLookup() }),
+  }
+  return async ({ key, body, requestDigest, createdAt }, context) => {
+    const changed = changedBytes(body, requestDigest)
+    if (changed !== null) return changed
+    const mail = readMail(body)
+    if ('problem' in mail)
+      return { kind: 'not sendable', error: `This is no mail: ${mail.problem}. Nothing was sent.` }
+    const frame = { from, messageIdDomain, identity: `${owner}\0${key}`, createdAt: createdAt! }
+    return sendMail(server, { from, to: recipientsOf(mail), message: renderMail(mail, frame) }, context)
+  }
+}

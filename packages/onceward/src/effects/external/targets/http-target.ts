@@ -1,0 +1,70 @@
+import type { HttpTarget, WebhookTarget } from '../../../contract/external-target.ts'
+import { bytesDigest } from '../../../message/digest.ts'
+import type { Answer } from '../answer.ts'
+import { openHttp, type SendHttp } from '../http/send-http.ts'
+import type { ReadSecret } from './resolve-target.ts'
+import type { Outbound, Send } from './target.ts'
+
+/** Visible ASCII, no space at either end: HTTP would trim or refuse the rest, and a trimmed key is another key. */
+const sendableKey = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
+const sendableType = /^[\x20-\x7e]{1,200}$/
+
+/** The stored bytes under the stored key, no redirects, one deadline over everything. */
+export function httpSend(target: HttpTarget, secret: ReadSecret): Send {
+  const send = openEndpoint(target, target.method ?? 'POST', target.replayedHeader ?? 'Idempotent-Replayed')
+  const headers = fixedHeaders(target, secret)
+  const keyHeader = target.keyHeader === undefined ? 'idempotency-key' : target.keyHeader?.toLowerCase()
+  return async (request, context) => {
+    const problem = unsendable(request)
+    if (problem !== null) return problem
+    const key = keyHeader == null ? {} : { [keyHeader]: request.key }
+    return send({ ...headers, 'content-type': request.contentType, ...key }, request.body, context)
+  }
+}
+
+export function openEndpoint(
+  target: HttpTarget | WebhookTarget,
+  method: string,
+  replayedHeader: string,
+): SendHttp {
+  return openHttp({
+    url: new URL(target.url),
+    method,
+    replayedHeader: replayedHeader.toLowerCase(),
+    allowPrivate: target.allowPrivate === true,
+    keepConnections: (target.policy ?? 'keyed') === 'keyed',
+    connectionsMax: target.concurrencyMax ?? 16,
+  })
+}
+
+export function fixedHeaders(
+  { headers = {} }: HttpTarget | WebhookTarget,
+  secret: ReadSecret,
+): Record<string, string> {
+  const values = Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    typeof value === 'string' ? value : secret(value),
+  ])
+  return Object.fromEntries(values)
+}
+
+export function unsendable({ key, body, contentType, requestDigest }: Outbound): Answer | null {
+  if (!sendableKey.test(key))
+    return notSendable(
+      'The key cannot be an HTTP header value: only visible ASCII, without spaces at its ends, reaches the target unchanged. Nothing was sent.',
+    )
+  if (!sendableType.test(contentType))
+    return notSendable('The content type cannot be an HTTP header value. Nothing was sent.')
+  return changedBytes(body, requestDigest)
+}
+
+export function changedBytes(body: Buffer, requestDigest: Buffer): Answer | null {
+  if (bytesDigest(body).equals(requestDigest)) return null
+  return notSendable(
+    'The stored bytes are not those the intent was recorded with. Nothing was sent. Find out who changed the row.',
+  )
+}
+
+function notSendable(error: string): Answer {
+  return { kind: 'not sendable', error }
+}

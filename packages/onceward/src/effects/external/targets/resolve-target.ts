@@ -1,0 +1,91 @@
+import type { ExternalTarget } from '../../../contract/external-target.ts'
+import { targetProblems } from '../../../contract/target-problems.ts'
+import { OncewardError } from '../../../errors.ts'
+import { customSend } from './custom-target.ts'
+import { emailSend } from './email-target.ts'
+import { httpSend } from './http-target.ts'
+import type { Send, Target } from './target.ts'
+import { webhookSend } from './webhook-target.ts'
+
+/** Reads a variable of the environment; undefined when it is not set. */
+export type ReadVariable = (name: string) => string | undefined
+
+const leaseMarginMs = 10_000
+const leaseMarginMinMs = 500
+const dayMs = 24 * 3_600_000
+
+export interface TargetOwner {
+  readonly consumerName: string
+  readonly readVariable?: ReadVariable
+  readonly leaseMs?: number | undefined
+}
+
+export function resolveTargets(
+  targets: Readonly<Record<string, ExternalTarget>>,
+  owner: TargetOwner,
+): ReadonlyMap<string, Target> {
+  return new Map(Object.entries(targets).map(([name, target]) => [name, resolveTarget(name, target, owner)]))
+}
+
+/** Applies the defaults. Throws one error that names the target and the field: no call is made, intents wait. */
+export function resolveTarget(name: string, target: ExternalTarget, owner: TargetOwner): Target {
+  const problems: string[] = []
+  targetProblems(name, target, (place, text) => problems.push(`${place} ${text}`))
+  if (problems.length > 0) throw refused(name, problems.join('; '))
+  const { leaseMs } = owner
+  const timeoutMs = target.timeoutMs ?? 10_000
+  const policy = target.policy ?? 'keyed'
+  const queryDelayMs = target.queryDelayMs ?? 30_000
+  // A query right after a takeover must find a call that was still under way when its dispatcher died.
+  const leaseMinMs = policy === 'query first' ? 2 * timeoutMs + queryDelayMs : timeoutMs + leaseMarginMinMs
+  if (policy !== 'query first' && leaseMs !== undefined && leaseMs < leaseMinMs)
+    throw refused(
+      name,
+      `a lease of ${leaseMs} ms does not outlast a call of ${timeoutMs} ms by ${leaseMarginMinMs} ms`,
+    )
+  return {
+    name,
+    policy,
+    query: target.query ?? null,
+    queryDelayMs,
+    doubtMaxMs: (target.keyLifetimeMs ?? dayMs) / 2,
+    timeoutMs,
+    leaseMs: Math.max(leaseMs ?? timeoutMs + leaseMarginMs, leaseMinMs),
+    attemptsMax: target.attemptsMax ?? 8,
+    delayMs: target.retryDelayMs ?? 500,
+    delayMaxMs: target.retryDelayMaxMs ?? 60_000,
+    concurrencyMax: target.concurrencyMax ?? 16,
+    ratePerSecondMax: target.ratePerSecondMax ?? Number.POSITIVE_INFINITY,
+    breaker: target.breaker === false ? null : { failuresMax: 20, pauseMs: 10_000, ...target.breaker },
+    send: sendOf(name, target, owner),
+  }
+}
+
+function sendOf(name: string, target: ExternalTarget, { consumerName, readVariable }: TargetOwner): Send {
+  const secret = ({ env, prefix = '' }: { env: string; prefix?: string }): string => {
+    const value = readVariable?.(env)
+    if (value === undefined || value === '')
+      throw refused(name, `the environment variable ${env}, which it needs, is not set`)
+    if (!/^[\t\x20-\x7e]+$/.test(value)) throw refused(name, `the value of ${env} is not one line of ASCII`)
+    return prefix + value
+  }
+  switch (target.kind) {
+    case 'webhook':
+      return webhookSend(target, secret, why => refused(name, why))
+    case 'email':
+      return emailSend(`${consumerName}\0${name}`, target, secret)
+    case 'custom':
+      return customSend(name, target)
+    default:
+      return httpSend(target, secret)
+  }
+}
+
+export type ReadSecret = (secret: { env: string; prefix?: string }) => string
+
+function refused(name: string, why: string): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `External target "${name}" is refused: ${why}. No call was made, recorded intents wait.`,
+  )
+}

@@ -1,0 +1,37 @@
+import { createHmac } from 'node:crypto'
+
+/** A key id and the bytes it stands for. */
+export interface SigningKey {
+  readonly id: string
+  readonly bytes: Buffer
+}
+
+/** `whsec_` and base64 as Standard Webhooks write secrets, or any other text as it is. */
+export function signingKey(id: string, secret: string): SigningKey {
+  const bytes = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : Buffer.from(secret)
+  return { id, bytes }
+}
+
+export const signingKeyBytesMin = 16
+
+/** Over id, time and body, so that neither can be taken from another call. */
+export function signatureOf(key: SigningKey, id: string, timestamp: string, body: Uint8Array): Buffer {
+  return createHmac('sha256', key.bytes).update(`${id}.${timestamp}.`).update(body).digest()
+}
+
+/** The headers of one call; a signature for each key, named in the same order by `webhook-key-id`. */
+export function signWebhook(
+  keys: readonly SigningKey[],
+  id: string,
+  nowMs: number,
+  body: Uint8Array,
+): Record<string, string> {
+  const timestamp = String(Math.floor(nowMs / 1_000))
+  const signatures = keys.map(key => `v1,${signatureOf(key, id, timestamp, body).toString('base64')}`)
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signatures.join(' '),
+    'webhook-key-id': keys.map(key => key.id).join(' '),
+  }
+}

@@ -1,0 +1,45 @@
+import type { OutboxLag } from '../../observe/metrics.ts'
+import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { Surroundings } from '../../surroundings.ts'
+
+/** The front of each bucket is its oldest row, or close to it. */
+const oldest = `
+  select extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds
+  from generate_series(0, 31) as every (bucket) cross join lateral (
+    select created_at from onceward.outbox where broker = $1 and outbox.bucket = every.bucket order by id limit 1
+  ) as front`
+
+/** How old the oldest row for a broker is, whoever is to carry it: read now and then, shown whenever metrics are collected. */
+export class OutboxWatch {
+  readonly #pool: SqlPool
+  readonly #broker: string
+  readonly #stop: () => void
+  readonly #world: Surroundings
+  #seen = { oldestSeconds: 0, atMs: 0 }
+
+  constructor(
+    { pool, broker, world }: { pool: SqlPool; broker: string; world: Surroundings },
+    failing: () => number,
+  ) {
+    this.#pool = pool
+    this.#broker = broker
+    this.#world = world
+    this.#stop = world.metrics.watchOutbox(broker, () => ({ ...this.#lag(), failing: failing() }))
+  }
+
+  async read(): Promise<void> {
+    const { rows } = await this.#pool.query(oldest, [this.#broker])
+    this.#seen = { oldestSeconds: rows[0].seconds ?? 0, atMs: this.#world.clock.nowMs() }
+  }
+
+  close(): void {
+    this.#stop()
+  }
+
+  /** Nothing is known to have left since the last reading, so it grows with time. */
+  #lag(): Pick<OutboxLag, 'oldestSeconds'> {
+    const { oldestSeconds, atMs } = this.#seen
+    if (oldestSeconds === 0) return { oldestSeconds }
+    return { oldestSeconds: oldestSeconds + (this.#world.clock.nowMs() - atMs) / 1_000 }
+  }
+}

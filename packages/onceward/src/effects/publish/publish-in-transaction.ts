@@ -1,0 +1,26 @@
+import { assertPublishTarget } from '../../contract/assert-publish-target.ts'
+import type { PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
+import { outgoingOf } from '../../engine/buffer-messages.ts'
+import { type OutboxTransaction, writeOutbox } from '../../stores/postgres/sql/write-outbox.ts'
+
+/** A message of a producer that is no consumer: nobody but the producer knows what makes two of them the same, so it gives the id. */
+export interface OutboxMessage extends PublishRequest {
+  id: string
+}
+
+/**
+ * Writes messages into the outbox inside your own transaction, in one statement: they are published if and when it commits, and at no other time.
+ * `tx` is whatever answers `query(text, values)` on that transaction, such as a `pg` client after BEGIN. Some relay must run: `onceward relay`.
+ */
+export async function publishInTransaction(
+  tx: OutboxTransaction,
+  target: PublishTarget,
+  messages: readonly OutboxMessage[],
+): Promise<void> {
+  assertPublishTarget(target)
+  if (messages.length === 0) return
+  await writeOutbox(
+    tx,
+    messages.map((message, index) => outgoingOf(target, message, `publishInTransaction, message ${index}`)),
+  )
+}

@@ -1,0 +1,30 @@
+import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import type { Publisher } from './publisher.ts'
+
+export interface RelayOptions {
+  readonly pool: SqlPool
+  /** Which rows of the outbox: those written for `rabbitmq`, `kafka` or `postgres`. */
+  readonly broker: string
+  /** Not closed by the relay. `same database`: rows are moved into queues there. */
+  readonly publisher: Publisher | 'same database'
+  readonly world: Surroundings
+  readonly instance?: string
+  /** Rows in one round at most. Default 500. */
+  readonly batchMax?: number
+  /** Rounds at a time, each with other buckets. Default 2. */
+  readonly roundsMax?: number
+  /** Default 15 s. A round whose confirms take longer is given up. */
+  readonly publishTimeoutMs?: number
+  /** How long the buckets of a relay that died wait for another. Default 10 s. */
+  readonly leaseMs?: number
+}
+
+export interface RelayTally {
+  readonly published: number
+  readonly failures: number
+  /** Keys, and rows without one, that wait behind a failure. */
+  readonly failing: number
+  readonly buckets: number
+  readonly storeAway: boolean
+}

@@ -1,0 +1,77 @@
+import type { OutboxRow, RowPlace } from './take-rows.ts'
+
+/** What a look asks for. */
+export interface Asked {
+  readonly buckets: readonly number[]
+  readonly perBucketMax: number
+  readonly max: number
+  /** False: free buckets were left for the next look. */
+  readonly all: boolean
+}
+
+/**
+ * Which buckets a round takes. A bucket is in one round at a time, so a key is too. Under load a round takes only its part of the buckets, so
+ * that the next can be read and published while this one waits for confirms; the buckets' turns go round.
+ */
+export class RoundPlan {
+  readonly #batchMax: number
+  readonly #roundsMax: number
+  readonly #busy = new Set<number>()
+  #rounds = 0
+  #turn = 0
+  #loaded = false
+  /** Buckets that had rows the last time: a round's rows are shared out among them. */
+  #filled = 1
+
+  constructor(batchMax: number, roundsMax: number) {
+    this.#batchMax = batchMax
+    this.#roundsMax = roundsMax
+  }
+
+  get rounds(): number {
+    return this.#rounds
+  }
+
+  get busy(): readonly number[] {
+    return [...this.#busy]
+  }
+
+  /** Null when nothing more may be begun now. */
+  next(owned: readonly number[]): Asked | null {
+    if (this.#rounds >= this.#roundsMax) return null
+    const from = owned.findIndex(bucket => bucket >= this.#turn)
+    const turned = from <= 0 ? owned : [...owned.slice(from), ...owned.slice(0, from)]
+    const free = turned.filter(bucket => !this.#busy.has(bucket))
+    if (free.length === 0) return null
+    const part = this.#loaded ? Math.ceil(owned.length / this.#roundsMax) : free.length
+    const perBucketMax = Math.ceil(this.#batchMax / Math.min(this.#filled, part))
+    return {
+      buckets: free.slice(0, part),
+      perBucketMax,
+      max: this.#batchMax,
+      all: part >= free.length,
+    }
+  }
+
+  /** Whether there may be more to take at once. */
+  more(asked: Asked, rows: readonly OutboxRow[]): boolean {
+    const counts = new Map<number, number>()
+    for (const { bucket } of rows) counts.set(bucket, (counts.get(bucket) ?? 0) + 1)
+    this.#filled = Math.max(1, counts.size)
+    const cut = [...counts.values()].some(count => count >= asked.perBucketMax)
+    this.#loaded = cut || rows.length >= asked.max
+    this.#turn = ((rows.at(-1)?.bucket ?? asked.buckets.at(-1)!) + 1) % 32
+    return this.#loaded || !asked.all
+  }
+
+  /** The result ends the round. */
+  begin(rows: readonly RowPlace[]): () => void {
+    const buckets = new Set(rows.map(({ bucket }) => bucket))
+    for (const bucket of buckets) this.#busy.add(bucket)
+    this.#rounds++
+    return () => {
+      for (const bucket of buckets) this.#busy.delete(bucket)
+      this.#rounds--
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import { fromStoredJson } from '../../stored-json.ts'
+import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { OutgoingMessage } from './publisher.ts'
+import type { LeftAlone } from './waiting-lines.ts'
+
+/** Where a row of one broker stands. */
+export interface RowPlace {
+  readonly id: string
+  readonly bucket: number
+}
+
+export interface OutboxRow extends RowPlace {
+  readonly message: OutgoingMessage
+}
+
+export interface Wanted {
+  readonly broker: string
+  readonly buckets: readonly number[]
+  /** Rows of one bucket, and in all, at most. */
+  readonly perBucketMax: number
+  readonly max: number
+  readonly leftAlone: LeftAlone | null
+  /** False where rows are moved inside the database. */
+  readonly bodies: boolean
+}
+
+/** Bodies up to this size come with their rows; larger ones are read afterwards, as many as fit. */
+const inlineBytesMax = 16 * 1024
+/** A round's bodies together; a single larger one still gets its own round. */
+const bytesMax = 8 * 1024 * 1024
+
+/**
+ * One statement, one snapshot: who sees a row sees every row of its key that committed before it. Always from the front of each bucket, never
+ * behind a cursor, so a row that commits late is found like any other. The join runs bucket by bucket and stops at the limit, so what it
+ * answers of a bucket is the front of it.
+ */
+const take = (bodies: boolean, filter: string) => `
+  select taken.* from unnest($2::smallint[]) as mine (bucket) cross join lateral (
+    select id, bucket, exchange, queue, message_id, key, headers::text as headers, properties::text as properties,
+      octet_length(body) as bytes, ${bodies ? `case when octet_length(body) <= ${inlineBytesMax} then body end` : 'null::bytea'} as body
+    from onceward.outbox where broker = $1 and bucket = mine.bucket ${filter}
+    order by id limit $3
+  ) as taken limit $4`
+
+const notLeftAlone = `and queue <> all ($5::text[]) and id <> all ($6::bigint[])
+  and not exists (select from unnest($7::text[], $8::text[]) as left_alone (queue, key)
+    where left_alone.queue = outbox.queue and left_alone.key = outbox.key)`
+
+const readBodies = `
+  select outbox.id, body from unnest($2::smallint[], $3::bigint[]) as large (bucket, id)
+  join onceward.outbox on broker = $1 and outbox.bucket = large.bucket and outbox.id = large.id`
+
+/** The front rows of the buckets, as many as fit into memory, in order within each bucket. */
+export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<readonly OutboxRow[]> {
+  const { broker, buckets, perBucketMax, max, leftAlone, bodies } = wanted
+  const values: unknown[] = [broker, buckets, perBucketMax, max]
+  if (leftAlone !== null) {
+    const { queues, ids, keys } = leftAlone
+    values.push(queues, ids)
+    values.push(
+      keys.map(({ queue }) => queue),
+      keys.map(({ key }) => key),
+    )
+  }
+  const { rows } = await pool.query(take(bodies, leftAlone === null ? '' : notLeftAlone), values)
+  if (!bodies) return rows.map(row => toRow(row, empty))
+  const fit = fitting(rows)
+  const large = fit.filter(row => row.body === null)
+  if (large.length === 0) return fit.map(row => toRow(row, row.body))
+  const read = await pool.query(readBodies, [
+    broker,
+    large.map(({ bucket }) => bucket),
+    large.map(({ id }) => id),
+  ])
+  const found = new Map<string, Buffer>(read.rows.map(({ id, body }) => [id, body]))
+  return fit.flatMap(row => {
+    const body = row.body ?? found.get(row.id)
+    return body === undefined ? [] : [toRow(row, body)]
+  })
+}
+
+const empty = Buffer.alloc(0)
+
+// biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above
+type TakenRow = any
+
+function fitting(rows: readonly TakenRow[]): readonly TakenRow[] {
+  let bytes = 0
+  const tooMany = rows.findIndex((row, index) => {
+    bytes += row.bytes
+    return index > 0 && bytes > bytesMax
+  })
+  return tooMany === -1 ? rows : rows.slice(0, tooMany)
+}
+
+function toRow(row: TakenRow, body: Buffer): OutboxRow {
+  const { id, bucket, exchange, queue, key } = row
+  const headers = row.headers === '{}' ? {} : fromStoredJson(row.headers)
+  const properties = row.properties === '{}' ? {} : fromStoredJson(row.properties)
+  return {
+    id,
+    bucket,
+    message: { exchange, queue, messageId: row.message_id, key, headers, properties, body },
+  }
+}

@@ -1,0 +1,77 @@
+import { retryDelayMs } from '../../engine/retry-delay.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { isRefusal } from './broker-pause.ts'
+import { lineOf } from './publisher.ts'
+import type { OutboxRow } from './take-rows.ts'
+
+const delayMinMs = 100
+const afterRefusal = { delayMs: 1_000, delayMaxMs: 60_000 }
+const afterTrouble = { delayMs: 200, delayMaxMs: 5_000 }
+/** A queue with this many failing lines is left alone until some of them are due: the trouble is the queue's. */
+const perQueueMax = 100
+const forgetAfterMs = 300_000
+
+interface Waiting {
+  readonly queue: string
+  readonly key: string | null
+  readonly id: string
+  readonly failures: number
+  readonly untilMs: number
+}
+
+/** What a round must not take. */
+export interface LeftAlone {
+  /** Rows without a key, by id. */
+  readonly ids: readonly string[]
+  readonly keys: readonly { readonly queue: string; readonly key: string }[]
+  readonly queues: readonly string[]
+}
+
+/**
+ * Keys, and rows without one, that wait behind a message the broker did not take. Kept in memory: a relay that starts anew or takes a bucket
+ * over tries them at once, which is harmless; how often a row has failed and why stands in the row.
+ */
+export class WaitingLines {
+  readonly #world: Pick<Surroundings, 'clock' | 'random'>
+  readonly #lines = new Map<string, Waiting>()
+
+  constructor(world: Pick<Surroundings, 'clock' | 'random'>) {
+    this.#world = world
+  }
+
+  get count(): number {
+    return this.#lines.size
+  }
+
+  add({ id, message }: OutboxRow, error: Error): void {
+    const name = lineOf(message) ?? id
+    const failures = (this.#lines.get(name)?.failures ?? 0) + 1
+    const delays = isRefusal(error) ? afterRefusal : afterTrouble
+    const delayMs = retryDelayMs({ attempts: failures, random: this.#world.random() }, delays)
+    const untilMs = this.#world.clock.nowMs() + Math.max(delayMinMs, delayMs)
+    this.#lines.set(name, { queue: message.queue, key: message.key, id, failures, untilMs })
+  }
+
+  remove({ id, message }: OutboxRow): void {
+    if (this.#lines.size > 0) this.#lines.delete(lineOf(message) ?? id)
+  }
+
+  leftAlone(): LeftAlone | null {
+    if (this.#lines.size === 0) return null
+    const nowMs = this.#world.clock.nowMs()
+    const due = [...this.#lines].filter(([name, { untilMs }]) => {
+      if (untilMs + forgetAfterMs < nowMs) this.#lines.delete(name)
+      return untilMs > nowMs
+    })
+    if (due.length === 0) return null
+    const waiting = due.map(([, line]) => line)
+    const queues = [...Map.groupBy(waiting, line => line.queue)]
+      .filter(([, lines]) => lines.length >= perQueueMax)
+      .map(([queue]) => queue)
+    return {
+      queues,
+      ids: waiting.filter(({ key }) => key === null).map(({ id }) => id),
+      keys: waiting.flatMap(({ queue, key }) => (key === null ? [] : [{ queue, key }])),
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import type { BatchItem } from '../../contract/contract.ts'
+import type { Verdict } from '../../engine/verdicts.ts'
+import { respond } from '../declared/respond.ts'
+import { classify, type KnownTransition, type Standing } from './classify.ts'
+import { defaultResponses, refusalCodes, type TransitionDeclaration } from './declaration.ts'
+import type { Request } from './read-request.ts'
+import type { Move, Moves } from './state-machine.ts'
+
+/** An aggregate as it was found and as the batch leaves it. */
+export interface AggregateChange {
+  readonly key: string
+  /** Null: the batch creates it. */
+  readonly found: Standing | null
+  standing: Standing | null
+  set: (string | null | undefined)[]
+  moved: boolean
+}
+
+export interface AppliedTransition<M> {
+  readonly request: Request<M>
+  readonly aggregate: string
+  readonly move: Move
+}
+
+export interface Fold<M> {
+  readonly changes: readonly AggregateChange[]
+  readonly applied: readonly AppliedTransition<M>[]
+}
+
+/**
+ * Plays the batch's transitions on the states that were read, each aggregate's in order: of version where there is one, else of arrival.
+ * Pure; what cannot happen gets its verdict.
+ */
+export function foldTransitions<M>(
+  requests: readonly Request<M>[],
+  aggregates: ReadonlyMap<string, AggregateChange>,
+  known: ReadonlyMap<string, KnownTransition>,
+  declared: TransitionDeclaration<M>,
+  machine: Moves | null,
+  verdicts: Map<BatchItem<M>, Verdict>,
+): Fold<M> {
+  const happened = new Map(known)
+  const applied: AppliedTransition<M>[] = []
+  for (const request of inOrder(requests)) {
+    const aggregate = aggregates.get(request.key)!
+    const ruling = classify(
+      request,
+      aggregate.key,
+      aggregate.standing,
+      happened.get(request.transitionId),
+      machine,
+      declared.aggregate.versions,
+    )
+    if (ruling.kind !== 'apply') {
+      const response = declared.on?.[ruling.kind] ?? defaultResponses[ruling.kind]
+      const delayMs = declared.retryDelayMs ?? 2_000
+      verdicts.set(request.item, respond(response, ruling.reason, refusalCodes[ruling.kind], delayMs))
+      continue
+    }
+    const { move } = ruling
+    aggregate.standing = { state: move.to, version: request.version }
+    aggregate.set = request.set.map((value, index) => (value === undefined ? aggregate.set[index] : value))
+    aggregate.moved = true
+    happened.set(request.transitionId, { aggregate: aggregate.key, ...move, version: request.version })
+    applied.push({ request, aggregate: aggregate.key, move })
+  }
+  const changes = [...new Set(aggregates.values())].filter(aggregate => aggregate.moved)
+  return { changes, applied }
+}
+
+function inOrder<M>(requests: readonly Request<M>[]): readonly Request<M>[] {
+  if (requests.every(({ version }) => version === null)) return requests
+  return requests.toSorted((a, b) => (a.version! < b.version! ? -1 : a.version! > b.version! ? 1 : 0))
+}

@@ -1,0 +1,76 @@
+import type { FieldOf } from '../declared/fields.ts'
+import type { EffectResponse } from '../declared/respond.ts'
+import type { StateMachine } from './state-machine.ts'
+
+export interface TransitionDeclaration<M> {
+  /** Refuses what it does not declare. Without it `from` and `to` of the message are taken at their word. */
+  readonly machine?: StateMachine
+  readonly aggregate: AggregateTable
+  /** Append-only, one row per transition that happened. The error at start says how to make it. */
+  readonly facts: string
+  readonly aggregateId: FieldOf<M, unknown>
+  /** The identity of the transition itself, whichever message carries it. */
+  readonly transitionId: FieldOf<M, unknown>
+  /** The machine's event; give it, or `from` and `to`, or all three when messages say them all. */
+  readonly event?: FieldOf<M, string>
+  readonly from?: FieldOf<M, string | null>
+  readonly to?: FieldOf<M, string>
+  /** The version the transition brings the aggregate to; needed with `aggregate.version`. */
+  readonly version?: FieldOf<M, string | number | bigint>
+  readonly actor: FieldOf<M, string | null | undefined>
+  readonly reason: FieldOf<M, string | null | undefined>
+  /** Further columns of the aggregate that the transition sets; undefined leaves them as they are. */
+  readonly set?: Readonly<Record<string, FieldOf<M, unknown>>>
+  /** What becomes of a transition that changed nothing. */
+  readonly on?: Partial<Record<RefusalName, EffectResponse>>
+  /** For `retry`. Default 2 s. Attempts are counted by `failure.attemptsMax`, then the message is parked. */
+  readonly retryDelayMs?: number
+}
+
+export interface AggregateTable {
+  readonly table: string
+  readonly key: string
+  readonly state: string
+  /** With it the version guards the order; without it only the state does. */
+  readonly version?: string
+  /** Default `contiguous`: the next transition is the next version. `increasing`: versions may be skipped. */
+  readonly versions?: 'contiguous' | 'increasing'
+}
+
+export type RefusalName = 'duplicate' | 'stale' | 'illegal' | 'missing' | 'outOfOrder' | 'corruption'
+
+export const defaultResponses: Readonly<Record<RefusalName, EffectResponse>> = {
+  duplicate: 'duplicate',
+  stale: 'stale',
+  illegal: 'quarantine',
+  missing: 'retry',
+  outOfOrder: 'retry',
+  corruption: 'quarantine',
+}
+
+/** The words that stand in held rows and attempts. */
+export const refusalCodes: Readonly<Record<RefusalName, string>> = {
+  duplicate: 'duplicate_transition',
+  stale: 'stale_transition',
+  illegal: 'illegal_transition',
+  missing: 'missing_aggregate',
+  outOfOrder: 'transition_out_of_order',
+  corruption: 'transition_corruption',
+}
+
+export const knownFields = [
+  'machine',
+  'aggregate',
+  'facts',
+  'aggregateId',
+  'transitionId',
+  'event',
+  'from',
+  'to',
+  'version',
+  'actor',
+  'reason',
+  'set',
+  'on',
+  'retryDelayMs',
+]

@@ -1,0 +1,64 @@
+import type { BatchItem } from '../../contract/contract.ts'
+import { idField, keyField, type Reader, textOf, unreadable, versionField } from '../declared/fields.ts'
+import type { Asked } from './classify.ts'
+import type { TransitionDeclaration } from './declaration.ts'
+import type { Move, Moves } from './state-machine.ts'
+
+/** One message's transition. */
+export interface Request<M> extends Asked {
+  readonly item: BatchItem<M>
+  readonly transitionId: string
+  /** As the message writes it; the database may write the same key otherwise. */
+  readonly key: string
+  readonly actor: string | null
+  readonly reason: string | null
+  /** In the order of the declared columns; undefined: leave as it is. */
+  readonly set: readonly (string | null | undefined)[]
+}
+
+export function requestReader<M>(
+  declared: TransitionDeclaration<M>,
+  machine: Moves | null,
+): Reader<M, Request<M>> {
+  const columns = Object.entries(declared.set ?? {})
+  return item => {
+    const { message } = item
+    const from = declared.from?.(message, item)
+    const to = declared.to?.(message, item)
+    const event = declared.event?.(message, item)
+    if (declared.event !== undefined && (typeof event !== 'string' || event === ''))
+      throw unreadable('event', 'it is missing')
+    if (declared.to !== undefined && typeof to !== 'string') throw unreadable('to', 'it is missing')
+    if (declared.from !== undefined && from === undefined) throw unreadable('from', 'it is missing')
+    return {
+      item,
+      transitionId: idField(declared.transitionId(message, item), 'transitionId'),
+      key: keyField(declared.aggregateId(message, item), 'aggregateId'),
+      moves: movesAsked(machine, event, from, to),
+      name: event ?? `'${from}' to '${to}'`,
+      version: declared.version ? versionField(declared.version(message, item), 'version') : null,
+      actor: textOf(declared.actor(message, item), 'actor'),
+      reason: textOf(declared.reason(message, item), 'reason'),
+      set: columns.map(([column, read]) => {
+        const value = read(message, item)
+        return value === undefined ? undefined : textOf(value, `set.${column}`)
+      }),
+    }
+  }
+}
+
+/** The declared moves that agree with all the message says. */
+function movesAsked(
+  machine: Moves | null,
+  event: string | undefined,
+  from: string | null | undefined,
+  to: string | undefined,
+): readonly Move[] {
+  if (event === undefined) {
+    const move = { from: from!, to: to! }
+    return machine === null || machine.declares(move) ? [move] : []
+  }
+  return machine!
+    .ofEvent(event)
+    .filter(move => (from === undefined || move.from === from) && (to === undefined || move.to === to))
+}

@@ -1,0 +1,77 @@
+import type { PublishRequest, PublishTarget } from '../contract/publish-target.ts'
+import type { Outgoing, StoreSession } from '../contracts/store.ts'
+import { OncewardError } from '../errors.ts'
+import { readId } from '../message/identity.ts'
+import type { ReadableMessage, Received } from '../message/received.ts'
+import { stableId } from '../message/stable-id.ts'
+import { toStoredJson } from '../stored-json.ts'
+import type { Fact } from './outcome.ts'
+import type { Spine } from './process-batch.ts'
+
+/** Messages that handlers of this round want published, in order. */
+export type RequestedMessages<M> = { readonly received: ReadableMessage<M>; readonly outgoing: Outgoing }[]
+
+/** Makes the messages of one handler call. */
+export function outgoingMaker<M, Tx>(received: ReadableMessage<M>, { consumer }: Spine<M, Tx>) {
+  const calls = new Map<string, number>()
+  return (name: string, request: PublishRequest): Outgoing => {
+    const targets = consumer.effect?.publish ?? {}
+    const target = Object.hasOwn(targets, name) ? targets[name]! : null
+    if (target === null) throw unknownTarget(name, Object.keys(targets))
+    const call = calls.get(name) ?? 0
+    calls.set(name, call + 1)
+    const correlationId = request.correlationId ?? received.envelope.correlationId ?? undefined
+    const id = request.id ?? stableId(consumer.name, received.id, name, call)
+    return outgoingOf(target, { ...request, id, correlationId }, `effects.publish("${name}")`)
+  }
+}
+
+type Identified = Omit<PublishRequest, 'id' | 'correlationId'> & {
+  readonly id: string
+  readonly correlationId?: string | undefined
+}
+
+/** Throws a TypeError that names the field when it cannot be published. */
+export function outgoingOf(target: PublishTarget, request: Identified, place: string): Outgoing {
+  const { body, key = null, type, correlationId, headers = {} } = request
+  const id = readId(request.id)
+  if ('problem' in id) throw new TypeError(`${place}: ${id.text}`)
+  if (key !== null && (typeof key !== 'string' || key.includes('\0') || !key.isWellFormed()))
+    throw new TypeError(`${place}: key must be well-formed text without NUL, or null`)
+  const raw = body instanceof Uint8Array
+  const bytes: Uint8Array | string | undefined = raw ? body : JSON.stringify(body)
+  if (bytes === undefined) throw new TypeError(`${place}: a body of ${typeof body} cannot be written as JSON`)
+  const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
+  const exchange = 'exchange' in target ? target.exchange : null
+  const queue = 'topic' in target ? target.topic : 'queue' in target ? target.queue : target.routingKey
+  return {
+    broker: target.broker,
+    exchange,
+    queue,
+    messageId: id.id,
+    key,
+    headers: toStoredJson(headers),
+    properties: toStoredJson({ contentType, ...(type && { type }), ...(correlationId && { correlationId }) }),
+    body: Buffer.from(bytes as Uint8Array),
+  }
+}
+
+/** Writes all messages of the round in one statement. */
+export async function flushMessages<M, Tx>(
+  requested: RequestedMessages<M>,
+  facts: ReadonlyMap<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  { mode, consumer, world }: Spine<M, Tx>,
+): Promise<void> {
+  const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
+  if (due.length === 0) return
+  if (mode !== 'live') return world.metrics.publishSuppressed(consumer.name, due.length)
+  await session.publish(due.map(({ outgoing }) => outgoing))
+}
+
+function unknownTarget(name: string, known: readonly string[]): OncewardError {
+  return new OncewardError(
+    'effect_unknown_target',
+    `The handler wants to publish to "${name}", but the contract declares ${known.join(', ') || 'none'}. Add effect.publish.${name} to the contract. Nothing was committed.`,
+  )
+}

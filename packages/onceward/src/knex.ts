@@ -1,0 +1,1 @@
+export { createKnexStore } from './stores/postgres/adapters/knex.ts'

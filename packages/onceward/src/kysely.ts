@@ -1,0 +1,1 @@
+export { createKyselyStore } from './stores/postgres/adapters/kysely.ts'

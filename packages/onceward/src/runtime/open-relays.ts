@@ -1,0 +1,91 @@
+import type { SqlTransaction } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import { createOutboxCleaner } from '../effects/publish/clean-outbox.ts'
+import type { Publisher } from '../effects/publish/publisher.ts'
+import { createRelay } from '../effects/publish/relay.ts'
+import { deadLetterBroker } from '../engine/consumer-facts.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { Surroundings } from '../surroundings.ts'
+import {
+  assertAddresses,
+  openPublisher,
+  type PublisherAddresses,
+  type RelayedBroker,
+} from './open-publisher.ts'
+import type { Broker } from './open-source.ts'
+
+export interface Lifecycle {
+  start(): Promise<void> | void
+  drain(deadlineMs?: number): Promise<void>
+  leave(): void
+  readonly finished: Promise<void>
+}
+
+/** Carries away what the consumer's transactions leave behind. */
+export interface Carrier extends Lifecycle {
+  kick(): void
+}
+
+export interface RelaySetting extends PublisherAddresses {
+  readonly pool: SqlPool
+  readonly world: Surroundings
+  readonly instance: string
+  readonly relayLeaseMs?: number | undefined
+  readonly cdcKeepMs?: number | undefined
+}
+
+/** A relay for every broker that the contract's targets and dead letters name; none for a contract that publishes nothing. */
+export async function openConsumerRelays<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  source: Broker,
+  setting: RelaySetting,
+): Promise<Carrier[]> {
+  const { deadLetter } = consumer.failure
+  const own = deadLetterBroker(consumer.source) as RelayedBroker
+  const brokers = new Set(Object.values(consumer.effect?.publish ?? {}).map(({ broker }) => broker))
+  assertAddresses(
+    [...brokers].filter(broker => broker !== own),
+    setting,
+    `Consumer "${consumer.name}" publishes`,
+  )
+  if (deadLetter !== null) {
+    await source.ensureQueue(deadLetter)
+    brokers.add(own as never)
+  }
+  const carriers: Carrier[] = []
+  for (const broker of brokers) {
+    const open = broker === own ? source.openPublisher : undefined
+    carriers.push(await openRelay(broker, setting, open))
+  }
+  return carriers
+}
+
+export async function openRelay(
+  broker: RelayedBroker,
+  setting: RelaySetting,
+  open?: () => Promise<Publisher | 'same database'>,
+): Promise<Carrier> {
+  const { pool, world, instance, relayLeaseMs, cdcKeepMs } = setting
+  if (broker === 'cdc') return createOutboxCleaner({ pool, world, ...(cdcKeepMs && { keepMs: cdcKeepMs }) })
+  const publisher = open === undefined ? await openPublisher(broker, setting) : await open()
+  const lease = relayLeaseMs === undefined ? {} : { leaseMs: relayLeaseMs }
+  const relay = createRelay({ pool, broker, publisher, world, instance, ...lease })
+  return closing(relay, async () => {
+    if (publisher !== 'same database') await publisher.close()
+  })
+}
+
+function closing(part: Carrier, close: () => Promise<void>): Carrier {
+  const finished = part.finished.then(close, async error => {
+    await close()
+    throw error
+  })
+  finished.catch(() => {})
+  return {
+    start: () => part.start(),
+    kick: () => part.kick(),
+    drain: deadlineMs => part.drain(deadlineMs),
+    leave: () => part.leave(),
+    finished,
+  }
+}

@@ -1,0 +1,45 @@
+import { assertUsable } from '../stores/postgres/migrate.ts'
+import { createPool } from '../stores/postgres/pool.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './open-publisher.ts'
+import { type Carrier, openRelay } from './open-relays.ts'
+import { realSurroundings } from './real-surroundings.ts'
+import { type Running, running } from './run-consumer.ts'
+
+export type { RelayedBroker } from './open-publisher.ts'
+
+export interface RunRelayOptions extends PublisherAddresses {
+  readonly databaseUrl: string
+  /** The rows written for these are carried; run as many relays as you like. */
+  readonly brokers: readonly RelayedBroker[]
+  readonly instance?: string
+  /** How long what a dead relay had waits for another. Default 10 s. */
+  readonly relayLeaseMs?: number
+  /** How long rows for `cdc` are kept. Default an hour. */
+  readonly cdcKeepMs?: number
+  readonly environment?: string | undefined
+  readonly world?: Surroundings
+}
+
+export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
+
+/** A relay without a consumer, for producers that write into the outbox. Rejects with one clear error, having started nothing. */
+export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> {
+  const { brokers, environment, world = realSurroundings() } = options
+  const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
+  assertAddresses(brokers, options, 'The relay publishes')
+  const pool = createPool(options.databaseUrl, { max: 2 + 3 * brokers.length })
+  const carriers: Carrier[] = []
+  try {
+    await assertUsable(pool, environment)
+    for (const broker of new Set(brokers))
+      carriers.push(await openRelay(broker, { ...options, pool, world, instance }))
+    for (const carrier of carriers) await carrier.start()
+    return running(null, null, carriers, pool, world)
+  } catch (error) {
+    for (const carrier of carriers) carrier.leave()
+    await Promise.allSettled(carriers.map(carrier => carrier.finished))
+    await pool.end()
+    throw error
+  }
+}

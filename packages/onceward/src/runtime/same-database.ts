@@ -1,0 +1,25 @@
+import type { SqlTransaction } from '../contract/contract.ts'
+import type { Store } from '../contracts/store.ts'
+import { OncewardError } from '../errors.ts'
+import type { SqlClient } from '../stores/postgres/pool.ts'
+
+/** The database, and which life of which server it is on. */
+const place = `
+  select current_database() as name, extract(epoch from pg_postmaster_start_time())::text as server`
+
+/** Two connection strings may lead to two databases: what a store records in one, the dispatcher and the relay would look for in the other. */
+export async function assertSameDatabase(store: Store<SqlTransaction>, client: SqlClient): Promise<void> {
+  if (store.query === undefined) {
+    throw new OncewardError(
+      'configuration',
+      'runConsumer needs a store on PostgreSQL. Nothing was started. Use createPostgresStore or one of the adapters for ORMs.',
+    )
+  }
+  const [theirs, ours] = await Promise.all([store.query(place), client.query(place)])
+  const [at, beside] = [theirs.rows[0]!, ours.rows[0]]
+  if (at.name === beside.name && at.server === beside.server) return
+  throw new OncewardError(
+    'configuration',
+    `The store works on database "${at.name}", databaseUrl leads to "${beside.name}"${at.name === beside.name ? ' on another server' : ''}. External calls and dead letters would be recorded where nobody looks for them. Nothing was started. Give both the same database.`,
+  )
+}

@@ -1,0 +1,171 @@
+import {
+  CompiledQuery,
+  type ConnectionProvider,
+  type DatabaseConnection,
+  type Dialect,
+  DummyDriver,
+  type Kysely,
+  type KyselyPlugin,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryExecutor,
+  type QueryId,
+  type RootOperationNode,
+  Transaction,
+} from 'kysely'
+import { OncewardError } from '../../../errors.ts'
+import type { SqlResult } from '../pool.ts'
+import type { SqlPort, WatchedStatements } from '../port.ts'
+import { createPortStore } from '../port-store.ts'
+import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
+
+/** A store whose transactions are Kysely's: handlers get a `Transaction<DB>`. */
+export function createKyselyStore<DB>(
+  db: Kysely<DB>,
+  options: TransactionOptions = {},
+): ClosableStore<Transaction<DB>> {
+  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) {
+    throw new OncewardError(
+      'configuration',
+      'createKyselyStore needs Kysely on PostgreSQL (PostgresDialect). Nothing was started.',
+    )
+  }
+  return { ...createPortStore(kyselyPort(db), options), close: () => db.destroy() }
+}
+
+function kyselyPort<DB>(db: Kysely<DB>): SqlPort<Transaction<DB>> {
+  return {
+    dialect: 'postgres',
+    query: (text, values) => run(db, text, values),
+    transaction: (isolation, work) =>
+      db
+        .transaction()
+        .setIsolationLevel(isolation)
+        .execute(trx =>
+          work({
+            query: (text, values) => run(trx, text, values),
+            handle: statements => handleOn(new WatchedExecutor(trx.getExecutor(), statements)),
+          }),
+        ),
+  }
+}
+
+/** Without plugins: one that renames columns would rename ours. */
+async function run<DB>(db: Kysely<DB>, text: string, values: readonly unknown[] = []): Promise<SqlResult> {
+  const { rows, numAffectedRows } = await db
+    .withoutPlugins()
+    .executeQuery(CompiledQuery.raw(text, values as unknown[]))
+  return { rows, rowCount: numAffectedRows === undefined ? rows.length : Number(numAffectedRows) }
+}
+
+const dialect: Dialect = {
+  createAdapter: () => new PostgresAdapter(),
+  createDriver: () => new DummyDriver(),
+  createIntrospector: db => new PostgresIntrospector(db),
+  createQueryCompiler: () => new PostgresQueryCompiler(),
+}
+
+/** Statements go where the executor sends them; the driver beside it is never asked. */
+function handleOn<DB>(executor: QueryExecutor): Transaction<DB> {
+  return new Transaction<DB>({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
+}
+
+/** Kysely's own executor of the transaction, with every statement watched, on whatever copy a builder makes of it. */
+class WatchedExecutor implements QueryExecutor {
+  readonly #inner: QueryExecutor
+  readonly #statements: WatchedStatements
+
+  constructor(inner: QueryExecutor, statements: WatchedStatements) {
+    this.#inner = inner
+    this.#statements = statements
+  }
+
+  get adapter() {
+    return this.#inner.adapter
+  }
+
+  get plugins() {
+    return this.#inner.plugins
+  }
+
+  transformQuery<T extends RootOperationNode>(node: T, queryId: QueryId): T {
+    return this.#inner.transformQuery(node, queryId)
+  }
+
+  compileQuery<R>(node: RootOperationNode, queryId: QueryId): CompiledQuery<R> {
+    return this.#inner.compileQuery(node, queryId)
+  }
+
+  executeQuery: QueryExecutor['executeQuery'] = (query, options) =>
+    this.#statements.watch(query.sql, () => this.#inner.executeQuery(query, options))
+
+  stream: QueryExecutor['stream'] = (query, chunkSize, options) =>
+    watchedStream(this.#statements, query.sql, () => this.#inner.stream(query, chunkSize, options))
+
+  provideConnection: ConnectionProvider['provideConnection'] = (consumer, options) =>
+    this.#inner.provideConnection(
+      connection => consumer(watchedConnection(connection, this.#statements)),
+      options,
+    )
+
+  withConnectionProvider(provider: ConnectionProvider): QueryExecutor {
+    return this.#watched(this.#inner.withConnectionProvider(provider))
+  }
+
+  withPlugin(plugin: KyselyPlugin): QueryExecutor {
+    return this.#watched(this.#inner.withPlugin(plugin))
+  }
+
+  withPlugins(plugins: readonly KyselyPlugin[]): QueryExecutor {
+    return this.#watched(this.#inner.withPlugins(plugins))
+  }
+
+  withPluginAtFront(plugin: KyselyPlugin): QueryExecutor {
+    return this.#watched(this.#inner.withPluginAtFront(plugin))
+  }
+
+  withoutPlugins(): QueryExecutor {
+    return this.#watched(this.#inner.withoutPlugins())
+  }
+
+  #watched(inner: QueryExecutor): QueryExecutor {
+    return new WatchedExecutor(inner, this.#statements)
+  }
+}
+
+function watchedConnection(
+  connection: DatabaseConnection,
+  statements: WatchedStatements,
+): DatabaseConnection {
+  return {
+    executeQuery: (query, options) =>
+      statements.watch(query.sql, () => connection.executeQuery(query, options)),
+    streamQuery: (query, chunkSize, options) =>
+      watchedStream(statements, query.sql, () => connection.streamQuery(query, chunkSize, options)),
+  }
+}
+
+/** One statement from its first row to its end: a stream that is not read out is a statement not waited for. */
+async function* watchedStream<T>(
+  statements: WatchedStatements,
+  text: string,
+  open: () => AsyncIterableIterator<T>,
+): AsyncIterableIterator<T> {
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
+  let allowed = false
+  const watched = statements.watch(text, () => {
+    allowed = true
+    return ended
+  })
+  if (!allowed) await watched
+  try {
+    yield* open()
+    resolve()
+  } catch (error) {
+    reject(error)
+    throw error
+  } finally {
+    resolve()
+  }
+}

@@ -1,0 +1,52 @@
+import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
+import type { ConsumerFacts, Enrolment, Store } from '../../contracts/store.ts'
+import { diagnose } from './diagnose.ts'
+import { assertUsable } from './migrate.ts'
+import type { SqlClient } from './pool.ts'
+import { beginPartition, declareLoss, takePartitions } from './sql/own-partitions.ts'
+
+/** The calls of a store that are a statement each, outside of any batch; the same however its transactions are opened. */
+export function outsideTransactions(
+  client: SqlClient,
+  environment: string | undefined,
+): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'unwrap' | 'work'>> {
+  return {
+    diagnose,
+    async enroll(facts) {
+      await assertUsable(client, environment)
+      return enroll(client, facts)
+    },
+    async closeRun({ runId }) {
+      await client.query('update onceward.run set ended_at = clock_timestamp() where id = $1', [runId])
+    },
+    takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
+    beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
+    declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
+    query: async (text, values) => {
+      const { rows, rowCount } = await client.query(text, values as unknown[])
+      return { rows, rowCount: rowCount ?? 0 }
+    },
+    async ping() {
+      await client.query('select 1')
+    },
+  }
+}
+
+async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolment> {
+  const consumer = await client.query(
+    `insert into onceward.consumer as c (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
+     on conflict (name, generation) do update set owner = excluded.owner, risk = excluded.risk,
+       dedup = case when excluded.dedup = 'checkpoint' and c.dedup <> 'checkpoint' and exists (
+         select from onceward.checkpoint where consumer_id = c.id and next is not null
+       ) then c.dedup else excluded.dedup end
+     returning id, dedup`,
+    [facts.name, facts.generation, facts.owner, facts.risk, facts.dedup],
+  )
+  if (consumer.rows[0].dedup !== facts.dedup) throw keptBesideMarkers(facts)
+  const consumerId = consumer.rows[0].id as number
+  const run = await client.query(
+    `insert into onceward.run (consumer_id, instance, handler_version, mode) values ($1, $2, $3, $4) returning id`,
+    [consumerId, facts.instance, facts.handlerVersion, facts.mode],
+  )
+  return { consumerId, runId: run.rows[0].id as number, facts }
+}

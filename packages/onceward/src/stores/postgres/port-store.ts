@@ -1,0 +1,92 @@
+import type { Enrolment, Store, StoreSession } from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
+import { silent } from '../../surroundings.ts'
+import { outsideTransactions } from './outside-transactions.ts'
+import type { SqlClient } from './pool.ts'
+import type { OpenTransaction, SqlPort } from './port.ts'
+import { PortLoan } from './port-loan.ts'
+import { SqlSession } from './session.ts'
+import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
+import { workQueue } from './work-queue.ts'
+
+/** One statement, so that it works over either protocol; local to the transaction, so that pools and PgBouncer never see it. */
+const settle = `
+  select set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
+    set_config('idle_in_transaction_session_timeout', $2, true), set_config('onceward.run', $3, true)`
+
+/** A store that works in the transactions of another library: markers and the handler's writes commit or vanish together. */
+export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptions = {}): Store<Tx> {
+  const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
+  if (port.dialect !== 'postgres') {
+    throw new OncewardError(
+      'configuration',
+      `The store speaks PostgreSQL, this library is set up for ${port.dialect}. Nothing was started.`,
+    )
+  }
+
+  async function work<T>(
+    open: OpenTransaction<Tx>,
+    enrolment: Enrolment,
+    batch: (session: StoreSession<Tx>) => Promise<T>,
+  ): Promise<T> {
+    const { facts, runId } = enrolment
+    const limitMs = serverLimitMs(facts)
+    const session = new SqlSession(open, enrolment, shared => new PortLoan(open, log, shared))
+    try {
+      await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])
+      const result = await batch(session)
+      session.end()
+      await prove(open)
+      return result
+    } finally {
+      session.end()
+    }
+  }
+
+  /** A rollback that fails too, or a library with words of its own, must not hide why the work failed. */
+  async function transaction<T>(
+    enrolment: Enrolment,
+    batch: (session: StoreSession<Tx>) => Promise<T>,
+  ): Promise<T> {
+    let failure: { readonly error: unknown } | undefined
+    const [end] = await Promise.allSettled([
+      port.transaction(isolation, async open => {
+        try {
+          return await work(open, enrolment, batch)
+        } catch (error) {
+          failure = { error }
+          throw error
+        }
+      }),
+    ])
+    if (failure !== undefined) throw failure.error
+    if (end.status === 'rejected') throw end.reason
+    return end.value
+  }
+
+  return {
+    ...outsideTransactions(port, options.environment),
+    capabilities: { durable: true, shared: true, sql: true, concurrent: false },
+    transaction,
+    work: workQueue(port, (settings, text, values) =>
+      port.transaction('read committed', async open => {
+        const all = Object.entries({ lock_timeout: '5s', ...settings })
+        await open.query(`select ${all.map(([name, value]) => `set_config('${name}', '${value}', true)`)}`)
+        return open.query(text, values)
+      }),
+    ),
+  }
+}
+
+/** The last statement: libraries do not tell a COMMIT that was answered with ROLLBACK from one that took. */
+async function prove(open: SqlClient): Promise<void> {
+  try {
+    await open.query(proof)
+  } catch (cause) {
+    throw new OncewardError(
+      'commit_not_confirmed',
+      'The transaction was aborted or ended before its end. Nothing was committed, nothing will be settled.',
+      { cause },
+    )
+  }
+}

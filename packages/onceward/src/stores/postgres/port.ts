@@ -1,0 +1,34 @@
+import type { SqlResult } from './pool.ts'
+import type { Isolation } from './transaction-options.ts'
+
+/**
+ * What a database library must do for a store to work in its transactions. `Tx` is the library's own handle, which handlers get as `tx`.
+ * Texts carry `$1`, `$2`; arrays and buffers are values like others.
+ */
+export interface SqlPort<Tx> {
+  readonly dialect: 'postgres'
+
+  /** A statement outside of any transaction. */
+  query(text: string, values?: readonly unknown[]): Promise<SqlResult>
+
+  /**
+   * Begins a transaction on a connection of its own, calls `work` once and commits when that resolves; rolls back when it rejects, and gives the
+   * connection back in either case. Rejects when COMMIT failed or its answer was lost.
+   */
+  transaction<T>(isolation: Isolation, work: (open: OpenTransaction<Tx>) => Promise<T>): Promise<T>
+}
+
+export interface OpenTransaction<Tx> {
+  /** A statement in the transaction, past the library's plugins and naming rules. */
+  query(text: string, values?: readonly unknown[]): Promise<SqlResult>
+
+  /** A handle for one handler call: every statement made with it must pass `statements.watch`. */
+  handle(statements: WatchedStatements): Tx
+}
+
+export interface WatchedStatements {
+  /** Calls `send` at once, or rejects without having called it: the handler has returned, or may not send this. */
+  watch<T>(text: string, send: () => Promise<T>): Promise<T>
+  /** For what the library offers beside statements: commit, rollback, nested transactions it hides. Rejects. */
+  refuseControl(what: string): Promise<never>
+}

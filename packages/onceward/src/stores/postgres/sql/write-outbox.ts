@@ -1,0 +1,27 @@
+import type { Outgoing } from '../../../contracts/store.ts'
+
+/** An open transaction, as far as it is needed here. */
+export interface OutboxTransaction {
+  query(text: string, values?: unknown[]): Promise<unknown>
+}
+
+const insert = `
+  insert into onceward.outbox (broker, bucket, exchange, queue, message_id, key, headers, properties, body)
+  select broker, onceward.outbox_bucket_of(key), exchange, queue, message_id, key, headers, properties, body
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[], $7::json[], $8::bytea[])
+    with ordinality as message (broker, exchange, queue, message_id, key, headers, properties, body, place)
+  order by place`
+
+/** One statement for all of them; their ids follow the order given, and a relay publishes the rows of a key in the order of their ids. */
+export async function writeOutbox(tx: OutboxTransaction, messages: readonly Outgoing[]): Promise<void> {
+  await tx.query(insert, [
+    messages.map(message => message.broker),
+    messages.map(message => message.exchange),
+    messages.map(message => message.queue),
+    messages.map(message => message.messageId),
+    messages.map(message => message.key),
+    messages.map(message => message.headers),
+    messages.map(message => message.properties),
+    messages.map(message => message.body),
+  ])
+}

@@ -1,0 +1,40 @@
+import { ConsumerProcess, defineConsumer, realSurroundings } from 'onceward'
+import { createPool, createPostgresSource, postgresQueue } from 'onceward/postgres'
+import { type CrashPoint, dieAt } from 'onceward/testing'
+import { libraries } from './libraries.ts'
+import type { Job } from './rig.ts'
+
+export interface ChildOrders {
+  readonly library: string
+  readonly url: string
+  readonly queue: string
+  /** Where to die; null to work until told to stop. */
+  readonly point: CrashPoint | null
+  readonly witness: string
+}
+
+const orders = JSON.parse(process.env.CHILD_ORDERS!) as ChildOrders
+const library = libraries.find(({ name }) => name === orders.library)!
+const { store, close } = library.open(orders.url)
+const pool = createPool(orders.url, { max: 3 })
+const world = realSurroundings()
+const consumer = new ConsumerProcess({
+  consumer: defineConsumer<Job, unknown>({
+    name: 'killed',
+    owner: 'tests',
+    risk: 'money',
+    source: { kind: 'postgres' },
+    identity: { id: m => m.id },
+    handle: async ({ message, tx }) => void (await library.write(tx, message.id)),
+  }),
+  source: createPostgresSource(postgresQueue(orders.queue, { leaseMs: 2_000 }), { pool }),
+  store,
+  world:
+    orders.point === null ? world : { ...world, reach: dieAt(orders.point, { witness: orders.witness }) },
+  instance: `${process.pid}`,
+})
+await consumer.start()
+process.once('SIGTERM', async () => {
+  await consumer.drain()
+  await Promise.all([close(), pool.end()])
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { commandFrom } from 'onceward'
+
+const event = { id: 'm-1', eventId: 'e-1', correlationId: 'chain-9' }
+const options = { consumer: 'case_alerts', type: 'CreateSupervisorAlert', payload: { caseId: '7' } }
+
+describe('a command made from an event', () => {
+  test('has the same id however often and under whichever message id it is made', () => {
+    const command = commandFrom(event, options)
+    assert.deepEqual(commandFrom({ ...event, id: 'm-2' }, options), command)
+    assert.deepEqual(command, {
+      id: command.id,
+      type: 'CreateSupervisorAlert',
+      payload: { caseId: '7' },
+      correlationId: 'chain-9',
+      causationId: 'e-1',
+    })
+    assert.match(command.id, /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  })
+
+  test('keeps its id for ever: what is stored under it must be found again', () => {
+    assert.equal(commandFrom(event, options).id, 'acbb2f50-afd4-8731-9246-25d5caa87496')
+  })
+
+  test('begins a chain of work where the event belongs to none, and falls back to the message id', () => {
+    const { correlationId, causationId } = commandFrom(
+      { id: 'm-1', eventId: null, correlationId: null },
+      options,
+    )
+    assert.deepEqual([correlationId, causationId], ['m-1', 'm-1'])
+  })
+
+  test('is another command for another consumer, type, event or cause', () => {
+    const ids = [
+      commandFrom(event, options),
+      commandFrom(event, { ...options, consumer: 'other' }),
+      commandFrom(event, { ...options, type: 'Other' }),
+      commandFrom({ ...event, eventId: 'e-2' }, options),
+      commandFrom(event, { ...options, cause: ['case', 7, 2n] }),
+    ].map(command => command.id)
+    assert.equal(new Set(ids).size, ids.length)
+    const again = commandFrom({ ...event, eventId: 'e-2' }, { ...options, cause: ['case', '7', 2] })
+    assert.equal(again.id, ids[4])
+  })
+
+  test('no parts of a cause can pass for others', () => {
+    const parts = fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 })
+    fc.assert(
+      fc.property(parts, parts, (a, b) => {
+        const [one, two] = [a, b].map(cause => commandFrom(event, { ...options, cause }).id)
+        assert.equal(one === two, JSON.stringify(a) === JSON.stringify(b))
+      }),
+    )
+  })
+
+  test('without a type, consumer or cause is refused', () => {
+    for (const wrong of [{ type: '' }, { consumer: '' }, { cause: [] }])
+      assert.throws(() => commandFrom(event, { ...options, ...wrong }), /commandFrom needs a/)
+  })
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { EmailTarget } from '../../../src/contract/external-target.ts'
+import { readMail } from '../../../src/effects/external/smtp/mail.ts'
+import { renderMail } from '../../../src/effects/external/smtp/render-mail.ts'
+import { skipWithout } from '../../services/services.ts'
+import { until } from '../scene.ts'
+import { type MailMood, MailServer } from './mail-server.ts'
+import { openRig, type Rig } from './rig.ts'
+
+const mail = { to: 'ada@shop.example', subject: 'Grüße, your parcel 📦', text: '.hidden dot\n..two\nend' }
+
+describe('e-mail', await skipWithout('postgres'), () => {
+  let rig: Rig
+  let server: MailServer
+
+  before(async () => {
+    rig = await openRig()
+    server = await new MailServer().open()
+  })
+  after(async () => {
+    server.close()
+    await rig.close()
+  })
+
+  async function send(moods: readonly MailMood[], traits: Partial<EmailTarget> = {}, body: unknown = mail) {
+    const consumer = rig.nextConsumer()
+    const key = `${consumer}-mail`
+    server.mails.length = 0
+    server.moods.splice(0, server.moods.length, ...moods)
+    server.connections = 0
+    await rig.scene.intend(consumer, [key], () => JSON.stringify(body))
+    const dispatcher = await rig.startWith(consumer, {
+      kind: 'email',
+      host: '127.0.0.1',
+      port: server.port,
+      tls: 'none',
+      allowPrivate: true,
+      from: 'orders@shop.example',
+      policy: 'at most once',
+      timeoutMs: 2_000,
+      retryDelayMs: 1,
+      retryDelayMaxMs: 5,
+      ...traits,
+    })
+    await until('it settles', async () => (await rig.scene.row(consumer, key)).due === 'infinity')
+    await dispatcher.drain()
+    return {
+      row: await rig.scene.row(consumer, key),
+      mails: [...server.mails],
+      connections: server.connections,
+    }
+  }
+
+  const decoded = (message: string) => {
+    const [head, ...rest] = message.split('\r\n\r\n')
+    return { head: head!, text: Buffer.from(rest.join('\r\n\r\n'), 'base64').toString() }
+  }
+
+  it('arrives once, with a Message-ID that follows from the effect', async () => {
+    const { row, mails } = await send([])
+    assert.deepEqual([row.state, row.response_status, mails.length], ['completed', 250, 1])
+    assert.deepEqual([mails[0]!.from, mails[0]!.to], ['orders@shop.example', ['ada@shop.example']])
+    const { head, text } = decoded(mails[0]!.message)
+    assert.match(head, /^Message-ID: <[0-9a-f]{40}@shop\.example>$/m)
+    assert.equal(text, mail.text.replaceAll('\n', '\r\n'))
+    const subject = [...head.matchAll(/=\?utf-8\?B\?([^?]*)\?=/g)].map(([, word]) =>
+      Buffer.from(word!, 'base64'),
+    )
+    assert.equal(Buffer.concat(subject).toString(), mail.subject)
+  })
+
+  for (const step of ['greeting', 'EHLO', 'MAIL', 'RCPT', 'DATA'] as const) {
+    it(`is tried again when the server goes away at ${step}: nothing was handed over`, async () => {
+      const { row, mails, connections } = await send([{ [step]: 'gone' }])
+      assert.deepEqual([row.state, mails.length, connections], ['completed', 1, 2])
+    })
+    it(`is tried again when ${step} is answered with "later"`, async () => {
+      const { row, mails } = await send([{ [step]: '451 greylisted' }])
+      assert.deepEqual([row.state, row.attempts, mails.length], ['completed', 2, 1])
+    })
+  }
+
+  for (const [policy, state] of [
+    ['at most once', 'unknown'],
+    ['manual', 'reconciling'],
+  ] as const) {
+    for (const mood of ['gone', 'silence'] as const)
+      it(`${policy}: is ${state} when the server takes it and then is ${mood}, and is not sent again`, async () => {
+        const { row, mails } = await send([{ afterAccepting: mood }], { policy, timeoutMs: 800 })
+        assert.deepEqual([row.state, row.attempts, mails.length], [state, 1, 1])
+      })
+  }
+
+  it('is tried again when the whole message is answered with "later", and fails when refused', async () => {
+    const later = await send([{ message: '452 full' }])
+    assert.deepEqual([later.row.state, later.mails.length], ['completed', 1])
+    const refused = await send([{ RCPT: '550 no such user' }])
+    assert.deepEqual(
+      [refused.row.state, refused.row.response_status, refused.mails.length],
+      ['failed', 550, 0],
+    )
+  })
+
+  it('waits when the server refuses us: no mail is used up by it', async () => {
+    const { row } = await send([{ MAIL: '530 authentication required' }], { retryDelayMaxMs: 20 })
+    assert.deepEqual([row.state, row.attempts], ['completed', 2])
+  })
+
+  it('that is no mail is not sent', async () => {
+    const { row, mails } = await send([], {}, { ...mail, subject: 'x\r\nBcc: eve@evil.example' })
+    assert.deepEqual([row.state, mails.length], ['failed', 0])
+    assert.match(row.last_error!, /subject must be one line/)
+  })
+
+  it('refuses whatever could add a header or a command', () => {
+    const bad = [
+      { ...mail, to: 'ada@shop.example\r\nRCPT TO:<eve@evil.example>' },
+      { ...mail, to: ['ada@shop.example', 'a b@c'] },
+      { ...mail, to: [] },
+      { ...mail, to: '<ada@shop.example>' },
+      { ...mail, replyTo: 'x\n@y' },
+      { ...mail, bcc: 'eve@evil.example' },
+      { ...mail, text: undefined },
+      [],
+      null,
+    ]
+    for (const one of bad)
+      assert.ok('problem' in readMail(Buffer.from(JSON.stringify(one))), JSON.stringify(one))
+  })
+
+  it('is the same bytes whenever it is rendered, in lines no server refuses', () => {
+    const frame = {
+      from: 'orders@shop.example',
+      messageIdDomain: 'shop.example',
+      identity: 'a\0b',
+      createdAt: new Date(0),
+    }
+    const long = { ...mail, subject: '長'.repeat(200), html: `<p>${'x'.repeat(5_000)}</p>` }
+    assert.deepEqual(renderMail(long, frame), renderMail({ ...long }, { ...frame }))
+    const lines = renderMail(long, frame).toString().split('\r\n')
+    assert.ok(lines.every(line => line.length <= 998))
+    assert.notDeepEqual(renderMail(long, frame), renderMail(long, { ...frame, identity: 'a\0c' }))
+  })
+})

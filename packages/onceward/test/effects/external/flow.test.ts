@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
+import type { Log, Timers } from '../../../src/surroundings.ts'
+import { skipWithout } from '../../services/services.ts'
+import { until } from '../scene.ts'
+import { openRig, quick, type Rig } from './rig.ts'
+
+describe('how many calls a dispatcher makes at once', await skipWithout('postgres'), () => {
+  let rig: Rig
+
+  before(async () => {
+    rig = await openRig()
+  })
+  after(() => rig.close())
+
+  it('pauses the target for as long as Retry-After asks, within its longest delay', async () => {
+    const consumer = rig.nextConsumer()
+    const limited = `${consumer}-limited`
+    rig.gateway.plan(limited, { status: 429, headers: { 'retry-after': '3600' } })
+    await rig.scene.intend(consumer, [limited])
+    const dispatcher = await rig.start(consumer, { retryDelayMaxMs: 300 })
+    await until('it is limited', async () => (await rig.scene.row(consumer, limited)).state === 'retryable')
+    const pausedAtMs = performance.now()
+    await rig.scene.intend(consumer, [`${consumer}-next`])
+    await until('the next is charged', () => rig.gateway.charges.has(`${consumer}-next`))
+    assert.ok(performance.now() - pausedAtMs > 150, 'the target was left alone for a while')
+    const { rows } = await rig.scene.pool.query(
+      `select due_at > clock_timestamp() + interval '14 min' and due_at < clock_timestamp() + interval '16 min' as far
+       from onceward.ledger where effect_key = $1`,
+      [limited],
+    )
+    assert.equal(rows[0].far, true)
+    await dispatcher.drain()
+  })
+
+  it('calls each of 300 once from two dispatchers, within the concurrency of each', async () => {
+    const own = await rig.openGateway()
+    const consumer = rig.nextConsumer()
+    const keys = Array.from({ length: 300 }, (_, index) => `${consumer}-${index}`)
+    await rig.scene.intend(consumer, keys)
+    const two = await Promise.all([1, 2].map(() => rig.start(consumer, { url: own.url, concurrencyMax: 4 })))
+    await until('all complete', async () => (await rig.scene.states(consumer)).completed === 300)
+    await Promise.all(two.map(dispatcher => dispatcher.drain()))
+    assert.equal(own.calls.length, 300)
+    assert.deepEqual([own.charges.size, own.perKeyInFlightMax], [300, 1])
+    assert.ok(own.callsInFlightMax <= 8, `${own.callsInFlightMax} calls at once`)
+    assert.ok(
+      two.every(dispatcher => dispatcher.tally.called > 0),
+      'both took part',
+    )
+    assert.equal(
+      two.reduce((sum, dispatcher) => sum + dispatcher.tally.fenced, 0),
+      0,
+    )
+  })
+
+  it('claims no more than it may call, however often it looks', async () => {
+    const own = await rig.openGateway()
+    const consumer = rig.nextConsumer()
+    const keys = Array.from({ length: 8 }, (_, index) => `${consumer}-${index}`)
+    for (const key of keys) own.plan(key, 'hold, then charge')
+    await rig.scene.intend(consumer, keys)
+    let looks = 0
+    const world = realSurroundings()
+    const after: Timers['after'] = (delayMs, callback) => {
+      const look = () => {
+        looks++
+        callback()
+      }
+      return world.timers.after(delayMs, delayMs === quick.timeoutMs ? callback : look)
+    }
+    const timers = { ...world.timers, after }
+    const target = { url: own.url, concurrencyMax: 3 }
+    const dispatcher = await rig.start(consumer, target, { world: { ...world, timers } })
+    await until('three calls are in flight', () => own.calls.length >= 3)
+    const before = looks
+    await until('it has looked again', () => looks >= before + 3)
+    assert.deepEqual(await rig.scene.states(consumer), { 'in flight': 3, pending: 5 })
+    await until('all are charged', () => {
+      own.release()
+      return own.charges.size === 8
+    })
+    await dispatcher.drain()
+    assert.equal(own.callsInFlightMax, 3)
+  })
+
+  it('says loudly that credentials are refused, and does not burn the backlog on them', async () => {
+    const consumer = rig.nextConsumer()
+    const keys = Array.from({ length: 20 }, (_, index) => `${consumer}-${index}`)
+    for (const key of keys) rig.gateway.plan(key, { status: 401 })
+    await rig.scene.intend(consumer, keys)
+    const errors: string[] = []
+    const log: Log = { debug() {}, info() {}, warn() {}, error: message => errors.push(message) }
+    const dispatcher = await rig.start(
+      consumer,
+      { concurrencyMax: 2, retryDelayMaxMs: 60_000 },
+      { world: realSurroundings({ log }) },
+    )
+    await until('the first fail', async () => (await rig.scene.states(consumer)).failed === 2)
+    dispatcher.kick()
+    await dispatcher.drain()
+    assert.ok(errors.some(message => message.includes('credentials')))
+    assert.deepEqual(await rig.scene.states(consumer), { failed: 2, pending: 18 })
+  })
+
+  it('keeps within the rate of a target, and uses it', async () => {
+    const own = await rig.openGateway()
+    const consumer = rig.nextConsumer()
+    await rig.scene.intend(
+      consumer,
+      Array.from({ length: 60 }, (_, index) => `${consumer}-${index}`),
+    )
+    const beganMs = performance.now()
+    const dispatcher = await rig.start(consumer, { url: own.url, ratePerSecondMax: 40, concurrencyMax: 50 })
+    await until('all complete', async () => (await rig.scene.states(consumer)).completed === 60)
+    const seconds = (performance.now() - beganMs) / 1_000
+    await dispatcher.drain()
+    assert.ok(60 <= 40 * seconds + 5, `60 calls in ${seconds} s`)
+    assert.equal(own.calls.length, 60)
+  })
+
+  it('leaves a failing target alone, tries it one call at a time, and goes on when it answers', async () => {
+    const own = await rig.openGateway()
+    const consumer = rig.nextConsumer()
+    const keys = Array.from({ length: 40 }, (_, index) => `${consumer}-${index}`)
+    for (const key of keys) own.plan(key, ...Array.from({ length: 30 }, () => ({ status: 500 })))
+    await rig.scene.intend(consumer, keys)
+    const warned: string[] = []
+    const log: Log = { debug() {}, info() {}, warn: message => warned.push(message), error() {} }
+    let nowMs = 1_000
+    const world = { ...realSurroundings({ log }), clock: { nowMs: () => nowMs } }
+    const target = {
+      url: own.url,
+      concurrencyMax: 4,
+      attemptsMax: 100,
+      breaker: { failuresMax: 4, pauseMs: 60_000 },
+    }
+    const dispatcher = await rig.start(consumer, target, { world })
+    await until('it has opened', () => warned.some(message => message.includes('keeps failing')))
+    await until('the last results are recorded', () => dispatcher.tally.inFlight === 0)
+    const before = own.calls.length
+    assert.ok(before <= 8, `${before} calls`)
+    dispatcher.kick()
+    nowMs += 59_000
+    dispatcher.kick()
+    await rig.scene.states(consumer)
+    assert.equal(own.calls.length, before)
+    nowMs += 1_000
+    dispatcher.kick()
+    await until('it is tried', () => own.calls.length === before + 1)
+    await until('that failed too', () => warned.length === 2)
+    for (const key of keys) own.plan(key)
+    nowMs += 60_000
+    await until('all complete', async () => (await rig.scene.states(consumer)).completed === 40)
+    await dispatcher.drain()
+  })
+})

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { createPool } from '../../../src/stores/postgres/pool.ts'
+import { startProxyFor } from '../../proxy/tcp-proxy.ts'
+import { skipWithout } from '../../services/services.ts'
+import { interruptible, until } from '../scene.ts'
+import { openRig, type Rig } from './rig.ts'
+
+describe('a dispatcher whose database is in trouble', await skipWithout('postgres'), () => {
+  let rig: Rig
+
+  before(async () => {
+    rig = await openRig()
+  })
+  after(() => rig.close())
+
+  it('pauses while the database is away and goes on by itself, losing no answer', async () => {
+    const consumer = rig.nextConsumer()
+    const key = `${consumer}-key`
+    const pool = interruptible(rig.scene.pool)
+    rig.gateway.plan(key, 'hold, then charge')
+    await rig.scene.intend(consumer, [key])
+    const dispatcher = await rig.start(consumer, {}, { pool })
+    await until('the call is made', () => rig.gateway.callsFor(key).length === 1)
+    pool.away = true
+    rig.gateway.release()
+    await until('recording was tried', () => pool.refused >= 3)
+    await until('it says so', () => dispatcher.tally.storeAway)
+    pool.away = false
+    await until('it completes', async () => (await rig.scene.row(consumer, key)).state === 'completed')
+    await rig.scene.intend(consumer, [`${key}-2`])
+    await until(
+      'the next completes',
+      async () => (await rig.scene.row(consumer, `${key}-2`)).state === 'completed',
+    )
+    assert.deepEqual([rig.gateway.callsFor(key).length, dispatcher.tally.storeAway], [1, false])
+    await dispatcher.drain()
+  })
+
+  for (const lost of ['claim', 'commit'] as const) {
+    it(`counts no attempt and no doubt when the answer to its ${lost} is lost: the one call it may make is made`, async () => {
+      const consumer = rig.nextConsumer()
+      const key = `${consumer}-key`
+      await rig.scene.intend(consumer, [key])
+      const proxy = await startProxyFor(rig.scene.url)
+      const pool = createPool(proxy.through(rig.scene.url))
+      let claims = 0
+      let cuts = 0
+      proxy.toClient(bytes => {
+        if (bytes.includes(key)) claims++
+        if (cuts > 0 || claims === 0 || !bytes.includes(lost === 'claim' ? key : 'COMMIT')) return bytes
+        cuts++
+        setImmediate(() => proxy.cut())
+        return null
+      })
+      const dispatcher = await rig.start(consumer, { attemptsMax: 1 }, { pool })
+      await until('it completes', async () => (await rig.scene.row(consumer, key)).state === 'completed')
+      await dispatcher.drain()
+      const { attempts, epoch } = await rig.scene.row(consumer, key)
+      assert.deepEqual(
+        { calls: rig.gateway.callsFor(key).length, attempts, epoch, cuts },
+        { calls: 1, attempts: 1, epoch: lost === 'claim' ? 1 : 2, cuts: 1 },
+      )
+      await pool.end()
+      await proxy.close()
+    })
+  }
+
+  it('survives its sessions being ended by the server', async () => {
+    const consumer = rig.nextConsumer()
+    const keys = Array.from({ length: 200 }, (_, index) => `${consumer}-${index}`)
+    await rig.scene.intend(consumer, keys)
+    const dispatcher = await rig.start(consumer, { concurrencyMax: 2, timeoutMs: 1_000 }, { leaseMs: 2_000 })
+    let cuts = 0
+    await until('all complete', async () => {
+      if (cuts++ < 10) {
+        await rig.scene.pool.query(
+          'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+        )
+      }
+      return (await rig.scene.states(consumer).catch(() => ({}) as Record<string, number>)).completed === 200
+    })
+    assert.ok(cuts >= 10)
+    assert.equal(keys.filter(key => rig.gateway.charges.has(key)).length, 200)
+    await dispatcher.drain()
+  })
+})

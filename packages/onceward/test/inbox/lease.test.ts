@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
+import { skipWithout } from '../services/services.ts'
+import { type JobContext, Scene, write } from './scene.ts'
+
+const workOnly = { parts: ['worker'] as const }
+
+/** As a rival does whose claim came after the lease had run out. */
+const takeOver = `update onceward.held set epoch = epoch + 1, lease_until = clock_timestamp() + interval '1 hour'
+  where consumer_id = (select id from onceward.consumer where name = $1)`
+const leaseEnd = `select lease_until::text as until from onceward.held
+  where consumer_id = (select id from onceward.consumer where name = $1)`
+
+describe('the lease on stored work', await skipWithout('postgres'), () => {
+  let scene: Scene
+  before(async () => {
+    scene = await Scene.open()
+  })
+  after(() => scene.close())
+
+  it('is extended while the handler works, so nobody else takes the message', async () => {
+    const begun = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    let calls = 0
+    const changes = {
+      inbox: { leaseMs: 600 },
+      handle: async (context: JobContext) => {
+        calls++
+        begun.resolve()
+        await go.promise
+        await write(context, 'long')
+      },
+    }
+    await scene.store('long', changes, { id: 'a' })
+    const worker = await scene.start('long', changes, workOnly)
+    const rival = await scene.start('long', changes, workOnly)
+    await begun.promise
+    const ends = new Set<string>()
+    await until('the lease was extended five times', async () => {
+      ends.add((await scene.pool.query(leaseEnd, ['long'])).rows[0].until)
+      return ends.size > 5
+    })
+    go.resolve()
+    await until('it is done', async () => (await scene.held('long')).length === 0)
+    await Promise.all([worker.drain(), rival.drain()])
+    assert.deepEqual([calls, await scene.done('long')], [1, ['a']])
+    assert.equal(scene.counted('claimsExpired'), 0)
+  })
+
+  it('lost while a handler works: the handler is told, nothing commits, and the claim counts as lost', async () => {
+    const begun = Promise.withResolvers<void>()
+    const told = Promise.withResolvers<unknown>()
+    let calls = 0
+    const changes = {
+      inbox: { leaseMs: 600 },
+      handle: async (context: JobContext) => {
+        await write(context, 'lost')
+        if (calls++ > 0) return
+        begun.resolve()
+        await new Promise<void>(resolve => context.signal.addEventListener('abort', () => resolve()))
+        told.resolve(context.signal.reason)
+      },
+    }
+    await scene.store('lost', changes, { id: 'a' })
+    const worker = await scene.start('lost', changes, workOnly)
+    await begun.promise
+    await scene.pool.query(takeOver, ['lost'])
+    assert.equal(((await told.promise) as { code: string }).code, 'claim_lost')
+    await until('the loss is counted', () => scene.counted('claimsLost') === 1)
+    assert.deepEqual(await scene.done('lost'), [])
+    await scene.pool.query(`update onceward.held set lease_until = clock_timestamp() - interval '1 minute'`)
+    await until('it was taken up again and done', async () => (await scene.held('lost')).length === 0)
+    await worker.drain()
+    assert.deepEqual(await scene.done('lost'), ['a'])
+    assert.equal(scene.counted('claimsExpired'), 1)
+    const { rows } = await scene.pool.query('select count(*)::int from onceward.attempt')
+    assert.equal(rows[0].count, 0, 'a lost claim is no failed attempt')
+  })
+
+  it('lost and not noticed: the fence lets nothing through, and its neighbours do not suffer', async () => {
+    const begun = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    const changes = {
+      batch: { sizeMax: 8 },
+      handleBatch: async ({
+        batch,
+        tx,
+      }: {
+        batch: readonly { message: { id: string } }[]
+        tx: JobContext['tx']
+      }) => {
+        for (const { message } of batch) await write({ message, tx } as JobContext, 'fenced')
+        begun.resolve()
+        await go.promise
+      },
+    }
+    const warmUp = Array.from({ length: 7 }, (_, n) => ({ id: `warm-${n}` }))
+    await scene.store('fenced', changes, ...warmUp, { id: 'a' }, { id: 'b' })
+    const worker = await scene.start('fenced', changes, workOnly)
+    await begun.promise
+    const { rows } = await scene.pool.query(
+      `update onceward.held set epoch = epoch + 1, lease_until = 'infinity' where id = (
+         select max(id) from onceward.held where lease_until is not null) returning message_id`,
+    )
+    go.resolve()
+    await until('all the others are done', async () => (await scene.held('fenced')).length === 1)
+    const stolen = rows[0].message_id
+    assert.equal((await scene.held('fenced'))[0]!.message_id, stolen)
+    const done = await scene.done('fenced')
+    assert.deepEqual([done.length, new Set(done).size, done.includes(stolen)], [8, 8, false])
+    await worker.drain()
+  })
+
+  it("follows the database's clock: a worker whose own is days off neither loses nor steals", async () => {
+    const begun = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    let calls = 0
+    const changes = {
+      handle: async (context: JobContext) => {
+        if (context.message.id === 'a') {
+          calls++
+          begun.resolve()
+          await go.promise
+        }
+        await write(context, 'clocks')
+      },
+    }
+    await scene.store('clocks', changes, { id: 'a' })
+    const first = await scene.start('clocks', changes, workOnly)
+    await begun.promise
+    const days = 5 * 86_400_000
+    const ahead = { clock: { nowMs: () => performance.now() + days } }
+    const behind = { clock: { nowMs: () => performance.now() - days } }
+    const rivals = await Promise.all(
+      [ahead, behind].map(world => scene.start('clocks', changes, { ...workOnly, world })),
+    )
+    await scene.store('clocks', changes, { id: 'b' })
+    await until('a rival has done the other', async () => (await scene.done('clocks')).includes('b'))
+    go.resolve()
+    await until('the first has done its own', async () => (await scene.held('clocks')).length === 0)
+    await Promise.all([first, ...rivals].map(worker => worker.drain()))
+    assert.deepEqual([calls, await scene.done('clocks')], [1, ['b', 'a']])
+  })
+})

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { settingsOf, topic } from '../../src/sources/kafka/topic.ts'
+import { TransformInput, type TransformInputOptions } from '../../src/sources/kafka/transform-input.ts'
+import { silent } from '../../src/surroundings.ts'
+import { until } from '../../src/testing/until.ts'
+import { aMember, clientRig, record } from './kafka-client-rig.ts'
+
+function rig(t: TestContext, begin: TransformInputOptions['begin'] = async () => {}) {
+  const { client, seen } = clientRig()
+  const input = new TransformInput({
+    client,
+    settings: settingsOf(topic('t', { start: 'earliest' }), { name: 'g', generation: 1 }),
+    partitions: 2,
+    log: silent,
+    begin,
+    onHalt: error => assert.fail(error),
+  })
+  t.after(() => input.close())
+  return { input, seen, group: seen.group!, log: seen.log! }
+}
+
+describe('what a transform reads', () => {
+  test('is read once, although another partition could not be begun yet', async t => {
+    let begun = 0
+    const { input, seen, group, log } = rig(t, async () => {
+      if (++begun === 2) throw new Error('the transaction was aborted')
+    })
+    group.onAssigned([0, 1], aMember())
+    await until('the first is read', () => seen.added.length === 1)
+    log.onRecords(seen.added[0]!.progress, [record(0)], 1)
+    const batch = await input.next(10)
+    await until('the second is read', () => seen.added.some(({ partition }) => partition === 1))
+    assert.deepEqual(
+      seen.added.map(({ partition }) => partition),
+      [0, 1],
+    )
+    assert.equal(input.isOurs(batch!), true)
+  })
+
+  test('goes on in a partition that was lost and given back while it was being revoked', async t => {
+    const { input, seen, group, log } = rig(t)
+    group.onAssigned([0], aMember('first'))
+    await until('it is read', () => seen.added.length === 1)
+    log.onRecords(seen.added[0]!.progress, [record(0)], 1)
+    const batch = await input.next(10)
+    const revoked = group.onRevoked([0])
+    group.onLost([0], 'the session is over')
+    group.onAssigned([0], aMember('second'))
+    await until('it is read again', () => seen.added.length === 2)
+    input.conclude(batch!, false)
+    await revoked
+    assert.equal(log.wants(seen.added[1]!.progress), true)
+  })
+
+  test('is not read on after a transaction that failed while its partition was being revoked', async t => {
+    const { input, seen, group, log } = rig(t)
+    group.onAssigned([0], aMember())
+    await until('it is read', () => seen.added.length === 1)
+    log.onRecords(seen.added[0]!.progress, [record(0)], 1)
+    const batch = await input.next(10)
+    const revoked = group.onRevoked([0])
+    input.conclude(batch!, false)
+    input.rewind()
+    await revoked
+    assert.equal(input.isOurs(batch!), false)
+    assert.equal(seen.added.length, 1)
+  })
+})

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Store } from '../../src/contracts/store.ts'
+import { StoreWatch } from '../../src/engine/store-watch.ts'
+import { createTestSurroundings } from '../../src/testing/test-surroundings.ts'
+
+describe('a small call on the store', () => {
+  test('that people must act on is an error of ours, which no source tries again', async () => {
+    const store = { diagnose: () => 'configuration' } as unknown as Store<unknown>
+    const watch = new StoreWatch(store, createTestSurroundings(), 'payments', () => true)
+    const denied = Object.assign(new Error('permission denied for table checkpoint'), { code: '42501' })
+    await assert.rejects(
+      watch.persist(() => Promise.reject(denied)),
+      { code: 'configuration', message: /payments.*42501.*permission denied.*nothing is lost/is },
+    )
+  })
+})
