@@ -15,7 +15,7 @@ export interface DeclaredEffect<M = unknown> {
   /** Its own rows recognise what was applied, so that `dedup: 'version'` needs no markers. */
   readonly remembers?: boolean
 
-  /** It may answer `Verdict.wait`: workers then run beside the consumer and take up what has waited. */
+  /** It may answer `Verdict.wait`, or stop a key that people release: workers then run beside the consumer and take that up. */
   readonly mayWait?: boolean
 
   /** Called by `defineConsumer`, before anything is started. Places are relative to the effect: `gap.deadlineMs`. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { postgresQueue } from 'onceward/postgres'
 import { until } from 'onceward/testing'
+import { releaseHeld } from '../../src/observe/inbox.ts'
 import { skipWithout } from '../services/services.ts'
 import { type CaseFact, type CaseOptions, caseOptions, fact, ProjectionScene } from './projection-scene.ts'
 
@@ -201,6 +202,28 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
         `select key from onceward.blocked_key where consumer_id = (select id from onceward.consumer where name = 'stopped')`,
       )
       assert.deepEqual(rows, [{ key: 'a' }])
+    })
+  })
+
+  describe('that fail fast, and a person', () => {
+    it('closes the hole and releases the key: those behind go on, in order', async t => {
+      const table = await scene.table('released')
+      await running(t, 'released', caseOptions(table, { gap: 'fail fast' }), {
+        source: postgresQueue('released', { keyOrder: true }),
+        order: 'key',
+      })
+      await scene.publish('released', fact('a', 1), fact('a', 3), fact('a', 4), fact('a', 5))
+      const behind = ['a-v4 parked behind_parked', 'a-v5 parked behind_parked']
+      await heldAre('released', 'a-v3 quarantined gap', ...behind)
+      await scene.pool.query(`update ${table} set version = 3, state = 's3', event_id = 'by hand' where case_id = 'a'`)
+      const { rows } = await scene.pool.query(`select id from onceward.held where message_id = 'a-v5'
+        and consumer_id = (select id from onceward.consumer where name = 'released')`)
+      await releaseHeld(scene.pool, { id: rows[0].id, consumer: 'released', by: 'ann', because: 'hole closed by hand' })
+      await rowsAre(table, 'a 5 s5 a-v5')
+      await heldAre('released', 'a-v3 quarantined gap')
+      assert.deepEqual(await scene.notes('released'), [])
+      await scene.publish('released', fact('a', 6))
+      await rowsAre(table, 'a 6 s6 a-v6')
     })
   })
 

@@ -1,7 +1,7 @@
 import type { DeclaredEffect } from '../../contract/declared-effect.ts'
 import { invariant } from '../../errors.ts'
 import { applyFacts } from './apply-facts.ts'
-import { type ProjectionOptions, resultCodes } from './declaration.ts'
+import { type GapPolicy, type ProjectionOptions, resultCodes } from './declaration.ts'
 import { makePlan, type Plan } from './plan.ts'
 import { projectionProblems } from './projection-problems.ts'
 
@@ -12,7 +12,7 @@ export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> 
     kind: 'projection',
     codes: resultCodes,
     remembers: true,
-    mayWait: typeof options?.gap === 'object' && options.gap?.policy === 'wait',
+    mayWait: leavesWork(options?.gap),
     problems: contract => projectionProblems(options, contract),
     async verify(query, start) {
       plan = await makePlan(options, query, start)
@@ -22,4 +22,9 @@ export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> 
       return applyFacts(plan, context)
     },
   }
+}
+
+/** Facts that wait, and those parked behind one that stopped its key, are taken up by workers. */
+function leavesWork<M>(gap: GapPolicy<M> | undefined): boolean {
+  return gap === 'fail fast' || (typeof gap === 'object' && gap.policy === 'wait')
 }
