@@ -135,9 +135,10 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
         return fact('a', 4, { id: 'truth' })
       }
       const options = caseOptions(table, { gap: { policy: 'repair', fetch } })
-      await scene.drive('repaired', options, [[fact('a', 1)], [fact('a', 4), fact('a', 5)]])
+      await scene.drive('repaired', options, [[fact('a', 1), fact('a', 4), fact('a', 5)]])
       assert.deepEqual(asked, [[{ case_id: 'a' }, 1n, 4n]])
       assert.deepEqual(await scene.rows(table), ['a 5 s5 a-v5'])
+      assert.deepEqual(await scene.notes('repaired'), ['a-v1 repaired', 'a-v4 repaired'])
       assert.equal(
         (await scene.markers('repaired')).every(marker => marker.endsWith(' applied')),
         true,
@@ -206,25 +207,39 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
   })
 
   describe('that fail fast, and a person', () => {
-    it('closes the hole and releases the key: those behind go on, in order', async t => {
-      const table = await scene.table('released')
-      await running(t, 'released', caseOptions(table, { gap: 'fail fast' }), {
-        source: postgresQueue('released', { keyOrder: true }),
-        order: 'key',
+    for (const dedup of ['marker', 'version'] as const) {
+      it(`closes the hole and releases the key under dedup '${dedup}': those behind go on, in order`, async t => {
+        const name = `released_${dedup}`
+        const table = await scene.table(name)
+        await running(t, name, caseOptions(table, { gap: 'fail fast' }), {
+          source: postgresQueue(name, { keyOrder: true }),
+          order: 'key',
+          dedup,
+        })
+        await scene.publish(name, fact('a', 1), fact('a', 3), fact('a', 4), fact('a', 5))
+        const behind = ['a-v4 parked behind_parked', 'a-v5 parked behind_parked']
+        await heldAre(name, 'a-v3 quarantined gap', ...behind)
+        await scene.pool.query(
+          `update ${table} set version = 3, state = 's3', event_id = 'by hand' where case_id = 'a'`,
+        )
+        const { rows } = await scene.pool.query(
+          `select id from onceward.held where message_id = 'a-v5'
+          and consumer_id = (select id from onceward.consumer where name = $1)`,
+          [name],
+        )
+        await releaseHeld(scene.pool, {
+          id: rows[0].id,
+          consumer: name,
+          by: 'ann',
+          because: 'hole closed by hand',
+        })
+        await rowsAre(table, 'a 5 s5 a-v5')
+        await heldAre(name, 'a-v3 quarantined gap')
+        assert.deepEqual(await scene.notes(name), [])
+        await scene.publish(name, fact('a', 6))
+        await rowsAre(table, 'a 6 s6 a-v6')
       })
-      await scene.publish('released', fact('a', 1), fact('a', 3), fact('a', 4), fact('a', 5))
-      const behind = ['a-v4 parked behind_parked', 'a-v5 parked behind_parked']
-      await heldAre('released', 'a-v3 quarantined gap', ...behind)
-      await scene.pool.query(`update ${table} set version = 3, state = 's3', event_id = 'by hand' where case_id = 'a'`)
-      const { rows } = await scene.pool.query(`select id from onceward.held where message_id = 'a-v5'
-        and consumer_id = (select id from onceward.consumer where name = 'released')`)
-      await releaseHeld(scene.pool, { id: rows[0].id, consumer: 'released', by: 'ann', because: 'hole closed by hand' })
-      await rowsAre(table, 'a 5 s5 a-v5')
-      await heldAre('released', 'a-v3 quarantined gap')
-      assert.deepEqual(await scene.notes('released'), [])
-      await scene.publish('released', fact('a', 6))
-      await rowsAre(table, 'a 6 s6 a-v6')
-    })
+    }
   })
 
   describe('that are left to a rebuild', () => {

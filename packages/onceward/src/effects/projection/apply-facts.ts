@@ -151,6 +151,9 @@ async function release<M>(plan: Plan<M>, moved: readonly Moved<M>[], { tx }: Con
   )
 }
 
+/** What has its end here; the rest is recorded where it is held. */
+const ended: ReadonlySet<AnyVerdict['kind']> = new Set(['applied', 'duplicate', 'ignore', 'stale'])
+
 /** What is not plain gets its verdict and its note. */
 async function say<M>(
   plan: Plan<M>,
@@ -159,6 +162,10 @@ async function say<M>(
   { tx }: Context<M>,
 ): Promise<void> {
   const notes: Note[] = []
+  for (const [item, { code, kind, reason }] of verdicts) {
+    const redelivered = plan.remembers && (kind === 'stale' || kind === 'duplicate')
+    if (ended.has(kind) && !redelivered) notes.push({ messageId: item.envelope.id, code, detail: reason })
+  }
   for (const { steps } of moved) {
     for (const { fact, codes, from } of steps) {
       if (fact.item === null || codes.length === 0) continue
@@ -166,11 +173,6 @@ async function say<M>(
       verdicts.set(fact.item, Verdict.applied(reason, codes[0]))
       for (const code of codes) notes.push(noteOf(fact, code, reason))
     }
-  }
-  for (const [item, { code, kind, reason }] of verdicts) {
-    const redelivered = plan.remembers && (kind === 'stale' || kind === 'duplicate')
-    if (!redelivered && (kind === 'stale' || kind === 'duplicate' || kind === 'ignore'))
-      notes.push({ messageId: item.envelope.id, code, detail: reason })
   }
   if (notes.length > 0) await recordNotes(tx, notes)
 }

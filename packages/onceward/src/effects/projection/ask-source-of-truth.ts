@@ -3,7 +3,7 @@ import { errorText } from '../../errors.ts'
 import type { Context } from './apply-facts.ts'
 import type { Plan, RepairPlan, Target } from './plan.ts'
 import type { Fact, KeyFacts } from './read-facts.ts'
-import type { OpenKey, WalkedKey } from './resolve-gaps.ts'
+import type { Hole, OpenKey, WalkedKey } from './resolve-gaps.ts'
 import { namedParts } from './run-handlers.ts'
 
 /** Calls at the same time: they are made while the batch's transaction is open. */
@@ -13,16 +13,17 @@ const callsMax = 8
 export async function askSourceOfTruth<M>(
   plan: Plan<M>,
   target: Target<M>,
-  open: readonly OpenKey<M>[],
+  holes: ReadonlyMap<OpenKey<M>, Hole<M>>,
   context: Context<M>,
   resolve: (one: OpenKey<M>) => WalkedKey<M>,
 ): Promise<ReadonlyMap<KeyFacts<M>, WalkedKey<M>>> {
   const repair = (plan.gap as { repair: RepairPlan<M> }).repair
   const repaired = new Map<KeyFacts<M>, WalkedKey<M>>()
-  const waiting = [...open]
+  const waiting = [...holes]
   const askNext = async (): Promise<void> => {
-    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
-      const answer = await ask(plan, target, repair, one, context)
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [one, hole] = next
+      const answer = await ask(plan, target, repair, one.key, hole, context)
       if (answer !== null) repaired.set(one.key, withAnswer(one, answer, resolve))
     }
   }
@@ -34,17 +35,17 @@ async function ask<M>(
   { timers }: Plan<M>,
   { table, reader }: Target<M>,
   { fetch, timeoutMs }: RepairPlan<M>,
-  { key, standing }: OpenKey<M>,
+  key: KeyFacts<M>,
+  { found, beyond }: Hole<M>,
   { signal, log }: Context<M>,
 ): Promise<Fact<M> | null> {
   const given = new AbortController()
   const { promise: late, reject } = Promise.withResolvers<never>()
   const cancel = timers.after(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs} ms`)))
-  const beyond = key.facts.find(fact => standing === null || fact.version > standing.version + 1n)!
   try {
     const answer = fetch({
       key: namedParts(table, key),
-      found: standing?.version ?? null,
+      found,
       version: beyond.version,
       message: beyond.message,
       signal: AbortSignal.any([signal, given.signal]),

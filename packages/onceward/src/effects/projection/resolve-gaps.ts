@@ -16,6 +16,12 @@ export interface WalkedKey<M> extends OpenKey<M> {
   readonly walk: Walk<M>
 }
 
+/** Where versions are missing: after `found`, before the fact. */
+export interface Hole<M> {
+  readonly found: bigint | null
+  readonly beyond: Fact<M>
+}
+
 /** What is done with a fact beyond a hole. */
 type Treatment = GapAction | 'wait' | 'rebuild'
 
@@ -45,17 +51,17 @@ export async function walkWithGaps<M>(
     gap,
     gap.policy === 'wait' ? await openWaitingRoom(gap, withHole, context.tx) : null,
   )
-  const toRepair: OpenKey<M>[] = []
+  const toRepair = new Map<OpenKey<M>, Hole<M>>()
   const resolve = (one: OpenKey<M>) =>
     walk(one, (fact, found) => {
       const treated = treat(fact, one.key)
-      if (treated === 'repair' && toRepair.at(-1) !== one) toRepair.push(one)
+      if (treated === 'repair' && !toRepair.has(one)) toRepair.set(one, { found, beyond: fact })
       return verdictOf(treated, fact, found, one.key, gap)
     })
   const holes = new Set(withHole)
   const walked = straight.map((one, index) => (holes.has(open[index]!) ? resolve(open[index]!) : one))
   if (gap.policy === 'rebuild') await recordRebuilds(walked, context.tx)
-  if (toRepair.length === 0) return walked
+  if (toRepair.size === 0) return walked
   const repaired = await askSourceOfTruth(plan, target, toRepair, context, resolve)
   return walked.map(one => repaired.get(one.key) ?? one)
 }
