@@ -105,21 +105,12 @@ export class ConsumerProcess<M, Tx> {
     const { consumer, source, store, world, instance, mode = 'live' } = this.#options
     if (this.#stage !== 'work') assertKeepable(consumer, source, store)
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
-    await consumer.effect?.apply?.verify(store.query!, { consumer, world })
     this.#enrolment = enrolment
-    this.#subscription = await source.open({
-      inFlightMax: consumer.batch.deliveriesMax,
-      inFlightBytesMax: consumer.batch.bytesMax,
-      onEvent: event => this.#onSourceEvent(event),
-      log: {
-        consumer: { name: consumer.name, generation: consumer.generation },
-        progress: progressOf(consumer),
-        checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
-        onRevoke: partitions => this.#revoke(partitions),
-      },
-      enrolment,
+    const subscription = await this.#open(enrolment).catch(async error => {
+      await store.closeRun(enrolment).catch(() => {}) // else it would look like one that died
+      throw error
     })
-    const subscription = this.#subscription
+    this.#subscription = subscription
     this.#line = new BatchLine({
       consumer,
       store,
@@ -161,6 +152,23 @@ export class ConsumerProcess<M, Tx> {
     void this.#close()
   }
 
+  async #open(enrolment: Enrolment): Promise<Subscription> {
+    const { consumer, source, store, world } = this.#options
+    await consumer.effect?.apply?.verify(store.query!, { consumer, world })
+    return source.open({
+      inFlightMax: consumer.batch.deliveriesMax,
+      inFlightBytesMax: consumer.batch.bytesMax,
+      onEvent: event => this.#onSourceEvent(event),
+      log: {
+        consumer: { name: consumer.name, generation: consumer.generation },
+        progress: progressOf(consumer),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
+        onRevoke: partitions => this.#revoke(partitions),
+      },
+      enrolment,
+    })
+  }
+
   #pump(): void {
     if (this.#state !== 'running') return this.#closeIfIdle()
     const { batch } = this.#options.consumer
@@ -174,9 +182,11 @@ export class ConsumerProcess<M, Tx> {
 
   /**
    * With nothing in flight anything is worth a transaction; beside one, only a full batch is: the rest grows until the
-   * other ends. Starting the second with whatever was there made 93–134 batches where 80 would do.
+   * other ends. Starting the second with whatever was there made 93–134 batches where 80 would do. Held work is claimed in full batches
+   * where there is enough of it, and may be slow: nothing of it waits for another.
    */
   #worthStarting(): boolean {
+    if (this.#stage === 'work') return this.#lanes.ready > 0
     const working = this.#batchesInFlight - this.#line!.paused
     return this.#lanes.ready >= (working === 0 ? 1 : this.#size.now)
   }

@@ -46,7 +46,10 @@ describe('a command made from an event', () => {
   })
 
   test('no parts of a cause can pass for others', () => {
-    const parts = fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 })
+    const parts = fc.array(fc.string({ unit: fc.constantFrom('a', '"', ','), minLength: 1, maxLength: 2 }), {
+      minLength: 1,
+      maxLength: 2,
+    })
     fc.assert(
       fc.property(parts, parts, (a, b) => {
         const [one, two] = [a, b].map(cause => commandFrom(event, { ...options, cause }).id)
