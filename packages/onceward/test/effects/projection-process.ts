@@ -8,6 +8,8 @@ export interface ProcessOrders {
   readonly name: string
   readonly dedup: 'marker' | 'version'
   readonly waits: boolean
+  /** By key; without it a batch may overtake another, and what it overtook is stale. */
+  readonly ordered: boolean
   readonly killAt?: Parameters<typeof dieAt>[0]
   readonly hit?: number
 }
@@ -38,8 +40,8 @@ export function movingOptions(waits: boolean): CaseOptions {
 if (process.env.PROJECTION_ORDERS !== undefined) {
   const orders = JSON.parse(process.env.PROJECTION_ORDERS) as ProcessOrders
   const consumer = ProjectionScene.prototype.contract(orders.name, movingOptions(orders.waits), {
-    source: postgresQueue(orders.name, { leaseMs: 1_000 }),
-    order: 'none',
+    source: postgresQueue(orders.name, { leaseMs: 1_000, keyOrder: orders.ordered }),
+    order: orders.ordered ? 'key' : 'none',
     dedup: orders.dedup,
     inbox: { leaseMs: 1_000 },
     batch: { sizeMax: 20 },
