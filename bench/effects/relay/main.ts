@@ -60,13 +60,19 @@ async function measure(broker: RelayBroker): Promise<void> {
       await fillOutbox(pool, contender, target, round, count)
       await pool.query('checkpoint')
       const { carry, close } = await contender.open({ ...place, target })
+      const cpu = process.cpuUsage()
       const began = performance.now()
       await carry(count)
       const rate = count / ((performance.now() - began) / 1_000)
+      const { user, system } = process.cpuUsage(cpu)
       await close()
       await pool.query('truncate onceward.outbox, bench_outbox, onceward.queue_message')
       // The first round only warms up.
       if (round > 0) rates.set(contender.name, [...(rates.get(contender.name) ?? []), rate])
+      if (round > 0)
+        console.error(
+          `  ${broker} ${contender.name}: ${Math.round(rate)}/s, ${((user + system) / count).toFixed(1)} us of processor time each`,
+        )
     }
   }
   const [hand, ours] = ['hand-written batch relay', 'Onceward relay'].map(name => median(rates.get(name)!))

@@ -1,4 +1,3 @@
-import { errorCode, errorText } from '../../errors.ts'
 import { isPassing } from '../store-away.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
 import { BrokerPause } from './broker-pause.ts'
@@ -8,7 +7,8 @@ import { OutboxWatch } from './outbox-watch.ts'
 import { type Published, publishRows } from './publish-rows.ts'
 import type { Publisher } from './publisher.ts'
 import type { RelayOptions, RelayTally } from './relay-options.ts'
-import { noteFailures, removeRows } from './remove-rows.ts'
+import { removeRows } from './remove-rows.ts'
+import { reportFailures } from './report-failures.ts'
 import { type Asked, RoundPlan } from './round-plan.ts'
 import { type OutboxRow, takeRows } from './take-rows.ts'
 import { WaitingLines } from './waiting-lines.ts'
@@ -145,13 +145,12 @@ export class Relay {
     const found = [...byBucket].map(([bucket, some]) => ({ bucket, rows: some.length }))
     if (rows.length > 0) {
       world.reach('relay.claimed')
-      void this.#round(rows, [...byBucket.keys()], publisher)
+      void this.#round(rows, this.#plan.begin([...byBucket.keys()]), publisher)
     }
     return { found: rows.length > 0, more: this.#plan.more(asked, found) }
   }
 
-  async #round(rows: readonly OutboxRow[], buckets: readonly number[], publisher: Publisher): Promise<void> {
-    const end = this.#plan.begin(buckets)
+  async #round(rows: readonly OutboxRow[], end: () => void, publisher: Publisher): Promise<void> {
     let gone = 0
     try {
       gone = await this.#carry(rows, publisher)
@@ -193,25 +192,14 @@ export class Relay {
     for (const row of confirmed) this.#waiting.remove(row)
     for (const { row, error } of failed) this.#waiting.add(row, error)
     this.#count(confirmed.length)
-    if (failed.length > 0) await this.#report(failed)
+    this.#failures += failed.length
+    if (failed.length > 0) await reportFailures(this.#options, failed)
     return confirmed.length
   }
 
   #count(gone: number): void {
     this.#published += gone
     if (gone > 0) this.#options.world.metrics.published(this.#options.broker, gone)
-  }
-
-  async #report(failed: Published['failed']): Promise<void> {
-    const { pool, broker, world } = this.#options
-    this.#failures += failed.length
-    for (const { error } of failed) world.metrics.publishFailed(broker, errorCode(error))
-    for (const [queue, [first]] of Map.groupBy(failed, ({ row }) => row.message.queue)) {
-      const { messageId } = first!.row.message
-      const error = errorText(first!.error)
-      world.log.warn('not published, the row stays and its key waits', { broker, queue, messageId, error })
-    }
-    await noteFailures(pool, broker, failed)
   }
 }
 

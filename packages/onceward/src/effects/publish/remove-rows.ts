@@ -1,4 +1,3 @@
-import { errorText } from '../../errors.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { RowPlace } from './take-rows.ts'
 
@@ -13,20 +12,4 @@ const remove = `delete from onceward.outbox where ctid = any (array(${found}))`
 /** Whoever has a row's confirmation may remove it, whatever became of its lease: the broker has the message. */
 export async function removeRows(pool: SqlPool, broker: string, rows: readonly RowPlace[]): Promise<void> {
   await pool.query(remove, [broker, rows.map(({ bucket }) => bucket), rows.map(({ id }) => id)])
-}
-
-const note = `
-  update onceward.outbox set failures = least(failures + 1, 32000), last_error = failed.error
-  from unnest($2::smallint[], $3::bigint[], $4::text[]) as failed (bucket, id, error)
-  where broker = $1 and outbox.bucket = failed.bucket and outbox.id = failed.id`
-
-/** For people: how often a row has failed, and why. */
-export async function noteFailures(
-  pool: SqlPool,
-  broker: string,
-  failures: readonly { readonly row: RowPlace; readonly error: Error }[],
-): Promise<void> {
-  const rows = failures.map(({ row }) => row)
-  const errors = failures.map(({ error }) => errorText(error, 500))
-  await pool.query(note, [broker, rows.map(({ bucket }) => bucket), rows.map(({ id }) => id), errors])
 }
