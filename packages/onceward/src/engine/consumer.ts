@@ -105,21 +105,12 @@ export class ConsumerProcess<M, Tx> {
     const { consumer, source, store, world, instance, mode = 'live' } = this.#options
     if (this.#stage !== 'work') assertKeepable(consumer, source, store)
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
-    await consumer.effect?.apply?.verify(store.query!)
     this.#enrolment = enrolment
-    this.#subscription = await source.open({
-      inFlightMax: consumer.batch.deliveriesMax,
-      inFlightBytesMax: consumer.batch.bytesMax,
-      onEvent: event => this.#onSourceEvent(event),
-      log: {
-        consumer: { name: consumer.name, generation: consumer.generation },
-        progress: progressOf(consumer),
-        checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
-        onRevoke: partitions => this.#revoke(partitions),
-      },
-      enrolment,
+    const subscription = await this.#open(enrolment).catch(async error => {
+      await store.closeRun(enrolment).catch(() => {}) // else it would look like one that died
+      throw error
     })
-    const subscription = this.#subscription
+    this.#subscription = subscription
     this.#line = new BatchLine({
       consumer,
       store,
@@ -159,6 +150,23 @@ export class ConsumerProcess<M, Tx> {
     this.#leaving.abort(new OncewardError('consumer_halted', 'told to leave at once'))
     if (this.#state === 'running') this.#state = 'draining'
     void this.#close()
+  }
+
+  async #open(enrolment: Enrolment): Promise<Subscription> {
+    const { consumer, source, store, world } = this.#options
+    await consumer.effect?.apply?.verify(store.query!)
+    return source.open({
+      inFlightMax: consumer.batch.deliveriesMax,
+      inFlightBytesMax: consumer.batch.bytesMax,
+      onEvent: event => this.#onSourceEvent(event),
+      log: {
+        consumer: { name: consumer.name, generation: consumer.generation },
+        progress: progressOf(consumer),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
+        onRevoke: partitions => this.#revoke(partitions),
+      },
+      enrolment,
+    })
   }
 
   #pump(): void {

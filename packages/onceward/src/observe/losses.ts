@@ -39,6 +39,10 @@ export interface Acceptance {
   readonly because: string
 }
 
+/** Accepted all the same, a loss would set the consumer back to where it once began. */
+const readOn = `exists (select from onceward.checkpoint c
+  where c.consumer_id = gap.consumer_id and c.partition = gap.partition and c.at > gap.declared_at)`
+
 /** A person takes the loss upon them: at its next start the consumer goes on behind the gap. Changes one open loss or nothing. */
 export async function acceptLoss(
   pool: SqlPool,
@@ -57,9 +61,13 @@ export async function acceptLoss(
     )
   const { rowCount } = await pool.query(
     `update onceward.gap set accepted_at = clock_timestamp(), accepted_by = $2, accepted_because = $3
-     where id = $1 and accepted_at is null and resumed_at is null`,
+     where id = $1 and accepted_at is null and resumed_at is null and not ${readOn}`,
     [id, by, because],
   )
+  if (rowCount === 0 && loss.state === 'open')
+    return refuse(
+      `Loss ${id} is not where the consumer stands any more: since it was declared somebody took the partition. If it halts there again, it declares the loss anew.`,
+    )
   if (rowCount === 0) return refuse(`Loss ${id} is already ${loss.state}, by ${loss.acceptedBy}.`)
   return { ...loss, acceptedBy: by, acceptedBecause: because, state: 'accepted' }
 }

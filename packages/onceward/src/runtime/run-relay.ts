@@ -21,7 +21,7 @@ export interface RunRelayOptions extends PublisherAddresses {
   readonly world?: Surroundings
 }
 
-export type RunningRelay = Omit<Running, 'consumer'>
+export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
 
 /** A relay without a consumer, for producers that write into the outbox. Rejects with one clear error, having started nothing. */
 export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> {

@@ -42,6 +42,14 @@ describe('a consumer that cannot work', () => {
     await assert.rejects(one.start(), { code: 'configuration' })
   })
 
+  test('closes its run when the source cannot be opened: nobody died', async () => {
+    const rig = new ConsumerRig()
+    const one = rig.process()
+    Object.assign(rig.queue, { open: () => Promise.reject(new Error('no such queue')) })
+    await assert.rejects(one.start(), /no such queue/)
+    assert.equal(rig.store.runsClosed, 1)
+  })
+
   test('halts when a handler names an external target the contract does not declare', async () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' })

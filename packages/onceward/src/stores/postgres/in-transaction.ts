@@ -5,9 +5,13 @@ export const begin = `begin; set local lock_timeout = '5s'`
 
 /** The same with settings of its own. */
 export function opening(settings: Readonly<Record<string, string>>): string {
-  return [begin, ...Object.entries(settings).map(([name, value]) => `set local ${name} = '${value}'`)].join(
-    '; ',
-  )
+  return `${begin}; ${setLocal(settings)}`
+}
+
+export function setLocal(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `set local ${name} = '${value}'`)
+    .join('; ')
 }
 
 /** One short transaction. */

@@ -72,11 +72,12 @@ export function createPooledStore<Tx>(
     let usable = false
     client.on('error', heardFromTheStatement)
     try {
-      // Not awaited: the claim leaves with it. Should BEGIN fail alone, the claim finds no onceward.run and fails too.
+      // Not awaited where a claim leaves with it: should BEGIN fail alone, the claim finds no onceward.run and fails too. Without markers
+      // the handler's own statements come first, and would each commit by itself.
       sendTogether(client)
       const begun = client.query(begin(enrolment))
       begun.catch(() => {})
-      if (!inPipeline) await begun
+      if (!inPipeline || enrolment.facts.dedup !== 'marker') await begun
       const result = await work(session)
       await begun
       session.end()

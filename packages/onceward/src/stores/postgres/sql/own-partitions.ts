@@ -70,7 +70,7 @@ export async function declareLoss(
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
      on conflict (consumer_id, partition, from_incarnation, from_next) where resumed_at is null
      do update set to_incarnation = excluded.to_incarnation, to_next = excluded.to_next, records = excluded.records,
-       reason = excluded.reason
+       reason = excluded.reason, declared_at = clock_timestamp()
      where onceward.gap.accepted_at is null`,
     [
       consumerId,

@@ -1,0 +1,16 @@
+import { describe, test } from 'node:test'
+import { skipWithout } from '../services/services.ts'
+import { surviveDeath } from './server-death.ts'
+
+describe('servers killed with kill -9 under streams', {
+  timeout: 280_000,
+  ...(await skipWithout('postgres', 'rabbitmq')),
+}, () => {
+  for (const [kind, victim] of [
+    ['rabbitmq-stream', 'postgres'],
+    ['rabbitmq-stream', 'rabbitmq'],
+  ] as const) {
+    test(`${victim} dies while two processes consume from ${kind}: all arrive, each once`, t =>
+      surviveDeath(kind, victim, t))
+  }
+})
