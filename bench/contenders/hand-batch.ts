@@ -1,5 +1,6 @@
 import { type Channel, type ConsumeMessage, connect } from 'amqplib'
 import pg from 'pg'
+import type { Place } from '../place.ts'
 import { applyBatch } from './apply-batch.ts'
 import { type Consume, letAcksArrive, type OpenContender, startClock, type Task } from './contender.ts'
 
@@ -10,14 +11,23 @@ const batchSize = 500
  * transaction, acknowledged after the commit. Batches end in any order, so a multiple ack waits for the ones before.
  * It knows how many messages will come and waits for full batches: nothing written for one purpose gets faster.
  */
-export const openHandBatch: OpenContender = async place => {
+export const openHandBatch = handBatchWith(applyBatch)
+
+type Apply = (client: pg.ClientBase, bodies: readonly Buffer[]) => Promise<void>
+
+/** The same loop around another effect. */
+export function handBatchWith(apply: Apply): OpenContender {
+  return place => openWith(apply, place)
+}
+
+async function openWith(apply: Apply, place: Place): Promise<Consume> {
   const connection = await connect(place.rabbitmqUrl!)
   const clients = [1, 2].map(() => new pg.Client({ connectionString: place.databaseUrl }))
   for (const client of clients) await client.connect()
   const consume: Consume = async task => {
     const channel = await connection.createChannel()
     await channel.prefetch(2_000)
-    const took = await consumeAll(channel, clients, task)
+    const took = await consumeAll(channel, clients, apply, task)
     await letAcksArrive()
     await channel.close()
     return took
@@ -28,6 +38,7 @@ export const openHandBatch: OpenContender = async place => {
 async function consumeAll(
   channel: Channel,
   clients: readonly pg.Client[],
+  apply: Apply,
   { queue, load }: Task,
 ): Promise<number> {
   const done = Promise.withResolvers<void>()
@@ -44,7 +55,7 @@ async function consumeAll(
     const entry = { last: batch.at(-1)!, committed: false }
     open.push(entry)
     const bodies = batch.map(message => message.content)
-    await applyBatch(client, bodies)
+    await apply(client, bodies)
     entry.committed = true
     free.push(client)
     ackInOrder()

@@ -18,7 +18,12 @@ export const openPgBoss: OpenContender = async place => {
   let rounds = 0
   return async ({ queue, load }) => {
     const name = `bench_${++rounds}`
-    await boss.createQueue(name, { partition: true, deleteAfterSeconds: 3_600, retryLimit: 5, retryBackoff: true })
+    await boss.createQueue(name, {
+      partition: true,
+      deleteAfterSeconds: 3_600,
+      retryLimit: 5,
+      retryBackoff: true,
+    })
     const reading = await readInto(place, queue, jobs => boss.insert(name, jobs))
     const seconds = startClock()
     let applied = 0

@@ -18,18 +18,12 @@ export function supervisorAlerts({ alertQueue, leaseMs }: Settings) {
         consumer: 'supervisor_alerts',
         type: 'CreateSupervisorAlert',
         cause: ['case-escalation', message.caseId, message.caseVersion],
-        payload: { caseId: message.caseId, text: message.reason },
+        body: { caseId: message.caseId, text: message.reason },
       })
       await tx.query(
         `insert into supervisor_alert (alert_id, case_id, text, correlation_id, causation_id) values ($1, $2, $3, $4, $5)
          on conflict (alert_id) do nothing`,
-        [
-          command.id,
-          command.payload.caseId,
-          command.payload.text,
-          command.correlationId,
-          command.causationId,
-        ],
+        [command.id, command.body.caseId, command.body.text, command.correlationId, command.causationId],
       )
     },
   })

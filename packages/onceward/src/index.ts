@@ -37,6 +37,23 @@ export { type Command, type CommandOptions, commandFrom } from './effects/comman
 export { type ContributionEffect, contribution, type Drift } from './effects/contribution/contribution.ts'
 export type { ContributionDeclaration, ContributionWindow } from './effects/contribution/declaration.ts'
 export type { EffectResponse } from './effects/declared/respond.ts'
+export { type NotificationIdentity, notification } from './effects/external/notification.ts'
+export type { Mail } from './effects/external/smtp/mail.ts'
+export {
+  type VerifiedWebhook,
+  verifyWebhook,
+  type WebhookToVerify,
+} from './effects/external/webhook/verify-webhook.ts'
+export type {
+  Gap,
+  GapAction,
+  GapPolicy,
+  ProjectedFact,
+  ProjectedKey,
+  ProjectionOptions,
+  Repair,
+} from './effects/projection/declaration.ts'
+export { projection } from './effects/projection/projection.ts'
 export type { AggregateTable, TransitionDeclaration } from './effects/transition/declaration.ts'
 export type { DeclaredMove, StateMachine } from './effects/transition/state-machine.ts'
 export { transition } from './effects/transition/transition.ts'

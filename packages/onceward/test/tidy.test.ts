@@ -234,7 +234,10 @@ const publicNames: Record<string, string> = {
     Log Mode OncewardError Outcome park Part PublishRequest PublishTarget quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
     SourceDeclaration SourceEvent SqlTransaction stableId stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict
     AggregateTable audit AuditDeclaration Command CommandOptions commandFrom contribution ContributionDeclaration ContributionEffect
-    ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration`,
+    ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration
+    CallOutcome CustomTarget EmailTarget HttpTarget InlineAnswer Mail notification NotificationIdentity QueryAnswer RepeatPolicy Secret TargetContext
+    TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify
+    Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher

@@ -2,6 +2,7 @@ import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { contractCommand } from './commands/contract.ts'
 import { demoCommand } from './commands/demo.ts'
+import { inboxCommand } from './commands/inbox.ts'
 import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -30,6 +31,7 @@ Environment:
     runCommand(),
     relayCommand(),
     statusCommand(),
+    inboxCommand(),
     lossesCommand(),
     ledgerCommand(),
     contractCommand(),

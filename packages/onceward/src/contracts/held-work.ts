@@ -4,8 +4,7 @@ import type { Enrolment } from './store.ts'
 /** One claimed row. */
 export type WorkClaim = Pick<HeldFacts, 'row' | 'epoch'>
 
-export interface LostClaim {
-  readonly row: string
+export interface LostClaim extends WorkClaim {
   /** Another worker has it; false when the row is gone. */
   readonly taken: boolean
 }

@@ -222,8 +222,8 @@ export interface Subscription {
    */
   watchClaims?(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void
 
-  /** Held work only. The store says that these rows have another holder, or are done: nothing more is sent about them. */
-  dropClaims?(rows: readonly string[]): void
+  /** Held work only. The store says that these have another holder, or are done: nothing more is sent about them. */
+  dropClaims?(deliveries: readonly Delivery[]): void
 
   /** Logs only. Called for metrics, whenever somebody looks. */
   lag?(): readonly PartitionLag[]

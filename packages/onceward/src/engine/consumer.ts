@@ -154,7 +154,7 @@ export class ConsumerProcess<M, Tx> {
 
   async #open(enrolment: Enrolment): Promise<Subscription> {
     const { consumer, source, store, world } = this.#options
-    await consumer.effect?.apply?.verify(store.query!)
+    await consumer.effect?.apply?.verify(store.query!, { consumer, world })
     return source.open({
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
@@ -182,9 +182,11 @@ export class ConsumerProcess<M, Tx> {
 
   /**
    * With nothing in flight anything is worth a transaction; beside one, only a full batch is: the rest grows until the
-   * other ends. Starting the second with whatever was there made 93–134 batches where 80 would do.
+   * other ends. Starting the second with whatever was there made 93–134 batches where 80 would do. Held work is claimed in full batches
+   * where there is enough of it, and may be slow: nothing of it waits for another.
    */
   #worthStarting(): boolean {
+    if (this.#stage === 'work') return this.#lanes.ready > 0
     const working = this.#batchesInFlight - this.#line!.paused
     return this.#lanes.ready >= (working === 0 ? 1 : this.#size.now)
   }

@@ -45,8 +45,9 @@ export async function decideBatch<M, Tx>(
       if (spine.signal.aborted) throw error
       const taken = lostClaims(error)
       if (taken !== null) {
-        desk.subscription.dropClaims?.(taken)
-        current = current.filter(({ delivery }) => !taken.includes(delivery.held!.row))
+        const isTaken = ({ delivery }: Received<M>) => taken.includes(delivery.held!.row)
+        desk.subscription.dropClaims?.(current.filter(isTaken).map(({ delivery }) => delivery))
+        current = current.filter(received => !isTaken(received))
         continue
       }
       const lost = fencedPartitions(error, 'ownership_lost')

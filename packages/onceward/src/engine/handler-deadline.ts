@@ -31,7 +31,8 @@ export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine
     ),
   )
   const onStop = () => end(new OncewardError('consumer_halted', 'The consumer was told to leave at once.'))
-  spine.signal.addEventListener('abort', onStop, { once: true })
+  if (spine.signal.aborted) onStop()
+  else spine.signal.addEventListener('abort', onStop, { once: true })
   const unwatch = spine.watchClaims?.(due, end)
   return {
     signal: controller.signal,

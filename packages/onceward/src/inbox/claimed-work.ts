@@ -3,11 +3,14 @@ import type { Delivery } from '../contracts/source.ts'
 import { OncewardError } from '../errors.ts'
 
 interface Watch {
-  readonly rows: readonly string[]
+  readonly claims: readonly WorkClaim[]
   readonly onLost: (error: Error) => void
 }
 
-/** What one worker process has claimed and not finished, and who wants to know when a claim is lost. */
+/**
+ * What one worker process has claimed and not finished, and who wants to know when a claim is lost. A row that was put off may be claimed again
+ * before the end of its last claim is heard of here, so everything is about a claim, never about a row.
+ */
 export class ClaimedWork {
   readonly #claims = new Map<string, WorkClaim>()
   readonly #watches = new Set<Watch>()
@@ -21,12 +24,12 @@ export class ClaimedWork {
     for (const claim of claims) this.#claims.set(claim.row, claim)
   }
 
-  has({ held }: Delivery): boolean {
-    return this.#claims.get(held!.row)?.epoch === held!.epoch
+  has({ row, epoch }: WorkClaim): boolean {
+    return this.#claims.get(row)?.epoch === epoch
   }
 
-  forget(rows: readonly string[]): void {
-    for (const row of rows) this.#claims.delete(row)
+  forget(claims: readonly WorkClaim[]): void {
+    for (const claim of claims) if (this.has(claim)) this.#claims.delete(claim.row)
   }
 
   /**
@@ -34,35 +37,35 @@ export class ClaimedWork {
    * second look it is lost. Answers how many are.
    */
   notOurs(claims: readonly LostClaim[]): number {
-    const lost = claims.filter(({ row, taken }) => this.#claims.has(row) && (taken || this.#gone.has(row)))
+    const lost = claims.filter(claim => this.has(claim) && (claim.taken || this.#gone.has(claim.row)))
     this.#gone = new Set(claims.filter(({ taken }) => !taken).map(({ row }) => row))
-    this.lose(lost.map(({ row }) => row))
+    this.lose(lost)
     return lost.length
   }
 
-  lose(rows: readonly string[]): void {
-    if (rows.length === 0) return
-    this.forget(rows)
-    const gone = new Set(rows)
+  lose(claims: readonly WorkClaim[]): void {
+    if (claims.length === 0) return
+    this.forget(claims)
+    const gone = new Map(claims.map(({ row, epoch }) => [row, epoch]))
     for (const watch of this.#watches) {
-      const touched = watch.rows.filter(row => gone.has(row))
+      const touched = watch.claims.filter(({ row, epoch }) => gone.get(row) === epoch)
       if (touched.length > 0) this.#tell(watch, touched)
     }
   }
 
   watch(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void {
-    const watch: Watch = { rows: deliveries.map(({ held }) => held!.row), onLost }
+    const watch: Watch = { claims: deliveries.map(({ held }) => held!), onLost }
     this.#watches.add(watch)
     return () => void this.#watches.delete(watch)
   }
 
-  #tell(watch: Watch, rows: readonly string[]): void {
+  #tell(watch: Watch, claims: readonly WorkClaim[]): void {
     this.#watches.delete(watch)
     watch.onLost(
       new OncewardError(
         'claim_lost',
-        `The lease of ${rows.length} stored message${rows.length === 1 ? '' : 's'} ran out while a handler was at work. Nothing was committed; another worker has them.`,
-        { details: { rows } },
+        `The lease of ${claims.length} stored message${claims.length === 1 ? '' : 's'} ran out while a handler was at work. Nothing was committed; another worker has them.`,
+        { details: { rows: claims.map(({ row }) => row) } },
       ),
     )
   }

@@ -82,21 +82,22 @@ export class HeldSource implements Source, Subscription {
   }
 
   async settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }> {
-    this.#work.forget(deliveries.map(({ held }) => held!.row))
+    this.#work.forget(deliveries.map(({ held }) => held!))
     return { missed: 0 }
   }
 
   isLive(delivery: Delivery): boolean {
-    return this.#work.has(delivery)
+    return this.#work.has(delivery.held!)
   }
 
   watchClaims(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void {
     return this.#work.watch(deliveries, onLost)
   }
 
-  dropClaims(rows: readonly string[]): void {
-    this.#lost(rows.length)
-    this.#work.lose(rows)
+  dropClaims(deliveries: readonly Delivery[]): void {
+    const claims = deliveries.map(({ held }) => held!).filter(claim => this.#work.has(claim))
+    this.#lost(claims.length)
+    this.#work.lose(claims)
   }
 
   async close(): Promise<void> {

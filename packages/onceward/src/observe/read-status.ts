@@ -30,6 +30,9 @@ export interface ConsumerStatus {
   readonly owner: string
   readonly risk: string
   readonly openRuns: number
+  /** To be worked on, or waiting for its turn; and how long the oldest of it has been here. */
+  readonly pending: number
+  readonly oldestPendingSeconds: number | null
   readonly parked: number
   readonly dead: number
   readonly quarantined: number
@@ -53,6 +56,8 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
   const consumers = await pool.query(`
     select name, generation, owner, risk,
       (select count(*)::int from onceward.run where consumer_id = consumer.id and ended_at is null) as "openRuns",
+      count(held.id) filter (where state in ('stored', 'waiting'))::int as pending,
+      extract(epoch from clock_timestamp() - min(first_at) filter (where state in ('stored', 'waiting')))::float8 as "oldestPendingSeconds",
       count(held.id) filter (where state = 'parked')::int as parked,
       count(held.id) filter (where state = 'dead')::int as dead,
       count(held.id) filter (where state = 'quarantined')::int as quarantined

@@ -80,6 +80,10 @@ export const memoryStore: StoreFactory<MemoryTransaction> = {
         [...read().intents]
           .filter(([key]) => key.startsWith(consumer))
           .map(([, { target, key, body }]) => ({ target, key, body })),
+      outbox: async queue =>
+        read()
+          .outbox.filter(one => one.queue === queue)
+          .map(({ messageId }) => messageId),
       close: async () => {},
     }
   },

@@ -110,6 +110,10 @@ export function readers(pool: Pool) {
           [consumer],
         )
       ).rows,
+    outbox: async (queue: string): Promise<string[]> =>
+      (
+        await pool.query('select message_id from onceward.outbox where queue = $1 order by id', [queue])
+      ).rows.map(row => row.message_id),
     waiting: async () =>
       (
         await one(

@@ -46,7 +46,7 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
   'checkpoint.told': { task: 'consume', hits: [1], without: logsOnly },
   'drain.begun': { task: 'drain', hits: [1] },
   'relay.leased': { task: 'consume', hits: [1, 2] },
-  'relay.claimed': { task: 'consume', hits: [1, 2] },
+  'relay.claimed': publish,
   'relay.published': publish,
   'relay.deleted': publish,
   'relay.moved': {

@@ -63,6 +63,25 @@ describe('a ledger of balances', await skipWithout('postgres'), () => {
     assert.equal((await rig.held(again.name))[0]!.message_id, 'more')
   })
 
+  test('a repeat of an entry that was refused is asked anew, in the same batch', async () => {
+    const { name, outcomes } = await rig.pass(ledger(), [
+      entry('out', '-5'),
+      entry('out', '-5', { id: 'again' }),
+      entry('in', '5'),
+      entry('out', '-5', { id: 'covered' }),
+      entry('out', '-5', { id: 'repeated' }),
+    ])
+    assert.deepEqual(await rig.markers(name), {
+      out: 'parked',
+      again: 'parked',
+      in: 'applied',
+      covered: 'applied',
+      repeated: 'duplicate',
+    })
+    assert.equal(outcomes.retry, undefined)
+    assert.deepEqual(await balances(), [['acme', 2, '0.00']])
+  })
+
   test('a correction may not take what is spent', async () => {
     await rig.pass(ledger(), [entry('in', '10'), entry('out', '-8')])
     const { name } = await rig.pass(ledger(), [

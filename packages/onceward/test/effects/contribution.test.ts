@@ -155,6 +155,8 @@ describe('a contribution', await skipWithout('postgres'), () => {
       await rig.pass(minutes(), [worked('a', 0, 5), worked('w', 0, 0, { corrects: 'a', withdrawn: true })])
       assert.deepEqual(await windows(), [['red', 0, 0, '0']])
       assert.deepEqual(await drift(), [])
+      const { name } = await rig.pass(minutes(), [worked('w', 0, 0, { id: 'plain' })])
+      assert.equal((await rig.held(name))[0]!.code, 'fact_conflict')
     })
 
     test('is corrected in turn, all in one batch and before what they correct', async () => {
@@ -163,7 +165,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
         worked('d', 0, 6, { corrects: 'a' }),
         worked('a', 0, 5),
       ])
-      assert.equal(outcomes.applied, 3)
+      assert.deepEqual(outcomes, { applied: 3 })
       assert.deepEqual(await windows(), [['red', 0, 1, '7']])
     })
 

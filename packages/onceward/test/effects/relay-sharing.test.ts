@@ -101,26 +101,35 @@ describe('several relays', await skipWithout('postgres'), () => {
 
   it('killed again and again under load: nothing is lost, first copies are in order', async () => {
     const broker = scene.nextBroker()
-    const rows = numbered(20, 40)
-    await scene.put(broker, 'kills', rows)
+    const keys = numbered(20, 1).map(({ key }) => key)
+    let turns = 0
+    const feed = async () => {
+      const turn = turns++
+      await scene.put(
+        broker,
+        'kills',
+        keys.map(key => ({ key, id: `${key}-${turn}` })),
+      )
+    }
     const stayer = await scene.start({ broker, instance: 'stays', batchMax: 5 })
     for (let n = 0; n < 4; n++) {
       const killAt = n % 2 === 0 ? 'relay.published' : 'relay.claimed'
       const child = scene.spawn({ broker, instance: `killed ${n}`, killAt, batchMax: 5 })
-      await scene.put(
-        broker,
-        'kills',
-        rows.map(({ key, id }) => ({
-          key,
-          id: `${key}-${Number(id.slice(id.lastIndexOf('-') + 1)) + 40 * (n + 1)}`,
-        })),
-      )
+      let alive = true
+      void child.ended.then(() => {
+        alive = false
+      })
+      // Fed until it has died: it needs a bucket with rows to get there.
+      while (alive) {
+        await feed()
+        await until('the outbox is short', async () => !alive || (await scene.left(broker)) < 200)
+      }
       assert.equal(await child.ended, 'SIGKILL')
     }
     await empty(broker)
     await stayer.drain()
     const arrivals = await scene.arrivals('kills')
-    assert.equal(new Set(arrivals.map(({ id }) => id)).size, rows.length * 5)
+    assert.equal(new Set(arrivals.map(({ id }) => id)).size, keys.length * turns)
     assertFirstCopiesInOrder(arrivals)
   })
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { transition } from 'onceward'
+import { until } from 'onceward/testing'
 import { skipWithout } from '../services/services.ts'
 import { machine, type Step, workflow } from './declared-contracts.ts'
 import { DeclaredRig } from './declared-rig.ts'
@@ -186,6 +187,15 @@ describe('a transition', await skipWithout('postgres'), () => {
       step('7', 3),
     ])
     assert.deepEqual(await rig.rows('select * from plain'), [{ case_id: 7, state: 'escalated' }])
+    const twins = [step('8', 1), step('08', 1, { id: 'twin', transitionId: 'twin' })]
+    const both = await rig.pass(plain, twins)
+    assert.deepEqual(await rig.markers(both.name), { '8-1': 'applied', twin: 'stale' })
+    const existing = await rig.pass(plain, [
+      step('8', 2),
+      step('08', 3, { id: 'next', transitionId: 'next' }),
+      step('8', 4),
+    ])
+    assert.deepEqual(existing.outcomes, { applied: 3 })
     const { name } = await rig.pass(
       plain,
       [
@@ -220,6 +230,82 @@ describe('a transition', await skipWithout('postgres'), () => {
     const { name } = await rig.pass(free, [move(1, null, 'x'), move(5, 'x', 'y'), move(9, 'x', 'z')])
     assert.deepEqual(await cases(), [{ case_id: 'a', state: 'y', version: 5, outcome: null }])
     assert.equal((await rig.held(name))[0]!.code, 'illegal_transition')
+  })
+
+  test('keeps the order of keys: an illegal step in the middle is set aside and what is behind it goes on', async () => {
+    const identity = { id: (m: unknown) => (m as Step).id, orderKey: (m: unknown) => (m as Step).caseId }
+    const illegal = step('a', 2, { id: 'illegal', transitionId: 'illegal', event: 'Closed' })
+    const { name, outcomes } = await rig.pass(
+      workflow(),
+      [step('a', 1), illegal, step('a', 3), step('a', 2), step('b', 1), step('a', 4)],
+      { contract: { order: 'key', identity } },
+    )
+    assert.equal(outcomes.applied, 5)
+    assert.deepEqual(await rig.held(name), [
+      { message_id: 'illegal', state: 'quarantined', code: 'illegal_transition' },
+    ])
+    assert.deepEqual(
+      (await cases()).map(row => [row.case_id, row.state]),
+      [
+        ['a', 'closed'],
+        ['b', 'new'],
+      ],
+    )
+  })
+
+  describe('waits for a transaction that holds the aggregate', () => {
+    /** Another transaction escalates the case and commits only once our consumer waits for it. */
+    const race = async (...messages: Step[]) => {
+      await rig.pass(workflow(), life('a', 2))
+      const other = await rig.pool.connect()
+      await other.query('begin')
+      await other.query(`update workflow set state = 'escalated', version = 3`)
+      await other.query(
+        `insert into workflow_fact (transition_id, consumer, aggregate_id, from_state, to_state, version, message_id)
+         values ('a-3', 'other', 'a', 'review', 'escalated', 3, 'm')`,
+      )
+      const passing = rig.pass(workflow(), messages)
+      await until('it waits for the row', async () => {
+        const waiting = await rig.rows(
+          `select from pg_locks where not granted and locktype in ('tuple', 'transactionid')`,
+        )
+        return waiting.length > 0
+      })
+      await other.query('commit')
+      other.release()
+      return passing
+    }
+
+    test('and finds that its transition happened', async () => {
+      const { name, outcomes } = await race(step('a', 3), step('a', 4))
+      assert.deepEqual(await rig.markers(name), { 'a-3': 'duplicate', 'a-4': 'applied' })
+      assert.equal(outcomes.retry, undefined)
+    })
+
+    test('and does not make a rival one from the state that was', async () => {
+      const { name } = await race(step('a', 3, { id: 'rival', transitionId: 'rival', event: 'Closed' }))
+      assert.deepEqual(await rig.held(name), [
+        { message_id: 'rival', state: 'quarantined', code: 'transition_corruption' },
+      ])
+      assert.equal((await cases())[0]!.state, 'escalated')
+    })
+  })
+
+  test('that creates the same aggregate at the same time as another is run again, and counts no attempt', async () => {
+    const other = await rig.pool.connect()
+    await other.query('begin')
+    await other.query(`insert into workflow values ('a', 'new', 1)`)
+    const passing = rig.pass(workflow(), life('a', 2))
+    await until('it waits for the key', async () => {
+      const waiting = await rig.rows(`select from pg_locks where not granted and locktype = 'transactionid'`)
+      return waiting.length > 0
+    })
+    await other.query('commit')
+    other.release()
+    const { name, outcomes } = await passing
+    assert.deepEqual(await rig.markers(name), { 'a-1': 'stale', 'a-2': 'applied' })
+    assert.equal(outcomes.retry, undefined)
+    assert.deepEqual(await rig.rows('select from onceward.attempt where message_id = $1', ['a-1']), [])
   })
 
   test('two processes with the same transitions under other message ids make each once', async () => {

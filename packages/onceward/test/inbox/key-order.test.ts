@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { park } from 'onceward'
+import { createPostgresStore } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { releaseHeld } from '../../src/observe/inbox.ts'
 import { skipWithout } from '../services/services.ts'
@@ -99,6 +100,24 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
       (await scene.done('parked')).filter(id => id.startsWith('p')),
       jobs('p', 5).map(job => job.id),
     )
+  })
+
+  it('is asked for again in the transaction: a message claimed with one before it does not run without it', async () => {
+    await scene.store('asked', ordered, ...jobs('k', 2))
+    const store = createPostgresStore({ pool: scene.pool })
+    const { rows } = await scene.pool.query(
+      `select id as "consumerId", (select max(id) from onceward.run) as "runId" from onceward.consumer where name = 'asked'`,
+    )
+    const enrolment = { ...rows[0], facts: { handlerTimeoutMs: 1_000 } }
+    const request = { countMax: 10, leaseMs: 60_000, ordered: true, after: null }
+    const claimed = await store.work!.claim(enrolment, request)
+    const [first, second] = claimed.rows
+    const before = (row: typeof first) =>
+      store.transaction(enrolment, session => session.held!.takeUp([{ ...row!, headOf: 'k' }]))
+    assert.deepEqual([...(await before(first))], [])
+    assert.deepEqual([...(await before(second))], [['k', 'stored']])
+    await store.work!.giveBack(claimed.rows)
+    await assert.rejects(before({ ...first!, epoch: first!.epoch + 1 }), { code: 'claim_lost' })
   })
 
   it('any number of messages behind a stuck key keeps nobody else from being found', async () => {

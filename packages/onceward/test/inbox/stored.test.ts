@@ -118,7 +118,7 @@ describe('stored mode', await skipWithout('postgres'), () => {
 
   it('records external intents in the transaction that finishes the work', async () => {
     const changes = {
-      effect: { external: { gateway: { url: 'http://127.0.0.1:9/charge' } } },
+      effect: { external: { gateway: { url: 'http://127.0.0.1:9/charge', allowPrivate: true } } },
       handle: async (context: Parameters<typeof write>[0]) => {
         await write(context, 'intents')
         context.effects.external('gateway', { key: context.message.id, body: {} })
@@ -154,13 +154,29 @@ describe('stored mode', await skipWithout('postgres'), () => {
   })
 
   it('asked to wait by a handler, it waits in the table and not in memory', async () => {
-    let asked = 0
-    const changes = { handle: () => (asked++ === 0 ? retryAfter(3_600_000) : undefined) }
+    let saidAt: string | null = null
+    const changes = {
+      handle: async () => {
+        if (saidAt !== null) return undefined
+        const { rows } = await scene.pool.query('select clock_timestamp()::text as at from pg_sleep(0.05)')
+        saidAt = rows[0].at as string
+        return retryAfter(3_600_000)
+      },
+    }
     await scene.store('put_off', changes, { id: 'a' })
     const worker = await scene.start('put_off', changes, workOnly)
     await until('it is put off', async () => (await scene.held('put_off'))[0]!.attempts === 1)
     const [row] = await scene.held('put_off')
     assert.deepEqual([row!.due, row!.leased, row!.state], [false, false, 'stored'])
+    const { rows } = await scene.pool.query(
+      `select due_at >= $2::timestamptz + interval '1 hour' as late from onceward.held where id = $1`,
+      [row!.id, saidAt],
+    )
+    assert.equal(
+      rows[0].late,
+      true,
+      'the delay counts from the verdict, not from the start of the transaction',
+    )
     await scene.pool.query('update onceward.held set due_at = clock_timestamp() where id = $1', [row!.id])
     await until('it is done', async () => (await scene.held('put_off')).length === 0)
     await worker.drain()

@@ -51,7 +51,7 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
     process.on('unhandledRejection', hear)
     t.after(() => process.off('unhandledRejection', hear))
     const running = await world.run({
-      effect: { external: { gateway: { url: world.gateway.url } } },
+      effect: { external: { gateway: { url: world.gateway.url, allowPrivate: true } } },
       handle: () => world.handled(),
     })
     await world.query('alter table onceward.ledger rename to elsewhere')

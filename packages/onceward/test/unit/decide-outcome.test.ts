@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { MarkerStatus } from '../../src/contracts/store.ts'
 import { countsAsAttempt, decideOutcome } from '../../src/engine/decide-outcome.ts'
 import type { Fact, Failure, Outcome } from '../../src/engine/outcome.ts'
-import { ignore, park, reject, retryAfter } from '../../src/engine/verdicts.ts'
+import { ignore, park, reject, retryAfter, Verdict } from '../../src/engine/verdicts.ts'
 import type { ProblemKind } from '../../src/message/received.ts'
 
 const policy = { attemptsMax: 3, delayMs: 100, delayMaxMs: 1_000, exhausted: 'set aside' } as const
@@ -111,6 +111,21 @@ const rows: readonly Row[] = [
     delayMs: 70,
   },
   {
+    when: 'an effect knows its fact under another id',
+    fact: verdict(Verdict.duplicate('r', 'duplicate_fact')),
+    outcome: 'duplicate',
+    status: 'duplicate',
+    code: 'duplicate_fact',
+  },
+  {
+    when: 'an effect waits for something that never comes',
+    fact: verdict(Verdict.retryAfter(70, 'r', 'missing_aggregate')),
+    attempts: 3,
+    outcome: 'parked',
+    status: 'parked',
+    code: 'missing_aggregate',
+  },
+  {
     when: 'the handler wants it later once too often',
     fact: verdict(retryAfter(70)),
     attempts: 3,
@@ -202,6 +217,7 @@ describe('the one decision for a delivery', () => {
     const counting = rows.filter(({ fact }) => countsAsAttempt(fact)).map(({ when }) => when)
     assert.deepEqual(counting, [
       'the handler wants it later',
+      'an effect waits for something that never comes',
       'the handler wants it later once too often',
       ...['transient', 'overload', 'rate limited', 'unclassified'].flatMap(kind => [
         `${kind}, attempts left`,

@@ -29,12 +29,12 @@ async function copyOf(record: HeldRecord): Promise<{ key: unknown; headers: Reco
   let copy: unknown[] = []
   const client = {
     query: async (sql: string, values: unknown[]) => {
-      if (sql.includes('onceward.outbox')) copy = values
+      if (sql.includes('onceward.outbox')) copy = values.map(column => (column as unknown[])[0])
       return { rows: [{ id: '5', seen: 1 }] }
     },
   } as unknown as SqlClient
   await holdMessages(client, enrolment, [{ id: 'm-1', digest: Buffer.alloc(1), held: record } as Conclusion])
-  return { key: copy[3], headers: JSON.parse(String(copy[4])) }
+  return { key: copy[4], headers: JSON.parse(String(copy[5])) }
 }
 
 describe('the copy of a dead letter', () => {

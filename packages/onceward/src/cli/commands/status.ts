@@ -19,13 +19,26 @@ export function statusCommand(): Command {
             section(
               'consumers',
               table(
-                ['name', 'generation', 'owner', 'risk', 'open runs', 'parked', 'dead', 'quarantined'],
+                [
+                  'name',
+                  'generation',
+                  'owner',
+                  'risk',
+                  'open runs',
+                  'pending',
+                  'oldest, s',
+                  'parked',
+                  'dead',
+                  'quarantined',
+                ],
                 status.consumers.map(c => [
                   c.name,
                   c.generation,
                   c.owner,
                   c.risk,
                   c.openRuns,
+                  c.pending,
+                  c.oldestPendingSeconds,
                   c.parked,
                   c.dead,
                   c.quarantined,

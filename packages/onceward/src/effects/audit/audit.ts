@@ -106,7 +106,7 @@ function insertFor<M>({ table, columns }: AuditDeclaration<M>, shape: TableShape
   const names = Object.keys(columns)
   return `insert into ${quoted(table)} (event_id, digest, consumer, message_id${names.map(name => `, ${quoted(name)}`).join('')})
     select event_id, decode(digest, 'hex'), ${consumerName}, message_id${names
-      .map((name, n) => `, value_${n}::${shape.columns.get(name)!.type}`)
+      .map((name, n) => `, value_${n}::${shape.columns.get(name)!.castTo}`)
       .join('')}
     from unnest($1::text[], $2::text[], $3::text[]${names.map((_, n) => `, $${4 + n}::text[]`).join('')})
       as entry (event_id, digest, message_id${names.map((_, n) => `, value_${n}`).join('')})

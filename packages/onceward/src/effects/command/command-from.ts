@@ -7,11 +7,13 @@ export interface Command<P> {
   /** A UUID that depends on nothing but consumer, type and cause. Use it as message id, idempotency key or primary key. */
   readonly id: string
   readonly type: string
-  readonly payload: P
+  readonly body: P
   /** The chain of work this belongs to: the event's, or the event itself where it begins one. */
   readonly correlationId: string
   /** The event that caused it. */
   readonly causationId: string
+  /** The same for those who read headers only: `causation-id`. */
+  readonly headers: Readonly<Record<string, string>>
 }
 
 export interface CommandOptions<P> {
@@ -19,7 +21,7 @@ export interface CommandOptions<P> {
   readonly consumer: string
   /** The command's name, as `CreateSupervisorAlert`. */
   readonly type: string
-  readonly payload: P
+  readonly body: P
   /**
    * The business cause, where several events stand for one: `['case-escalation', caseId, version]`. Default the event's id, else the
    * message's.
@@ -29,11 +31,11 @@ export interface CommandOptions<P> {
 
 /**
  * Event to command. "Do something" becomes "see to it that this exists once for this cause": a redelivery, a replay and a second event for
- * the same cause all lead to the same command id. Pure.
+ * the same cause all lead to the same command id. Pure; what it makes is what `effects.publish` takes.
  */
 export function commandFrom<P>(
   event: Pick<Envelope, 'id' | 'eventId' | 'correlationId'>,
-  { consumer, type, payload, cause }: CommandOptions<P>,
+  { consumer, type, body, cause }: CommandOptions<P>,
 ): Command<P> {
   const causationId = event.eventId ?? event.id
   const parts = cause?.map(String) ?? [causationId]
@@ -48,9 +50,10 @@ export function commandFrom<P>(
   return {
     id: uuidOf(JSON.stringify([consumer, type, ...parts])),
     type,
-    payload,
+    body,
     correlationId: event.correlationId ?? causationId,
     causationId,
+    headers: { 'causation-id': causationId },
   }
 }
 

@@ -3,17 +3,26 @@ import { rerunBatch } from '../declared/rerun.ts'
 import type { Fact } from './read-fact.ts'
 import type { Statements } from './statements.ts'
 
-/** Facts as the parallel arrays that the statements take. */
+/** Facts as the parallel arrays that the statements take; null for a column nobody has: it is filled up with nulls. */
 export function arraysOf<M>(facts: readonly Fact<M>[], withEvidence: boolean): unknown[] {
   const columns = facts[0]?.values.length ?? 0
   return [
     facts.map(fact => fact.eventId),
     facts.map(fact => fact.key),
-    facts.map(fact => fact.windowMs),
-    facts.map(fact => fact.atMs),
-    withEvidence ? facts.map(fact => fact.item.envelope.id) : facts.map(() => null),
-    ...Array.from({ length: columns }, (_, n) => facts.map(fact => fact.values[n])),
+    numbers(facts, fact => fact.windowMs),
+    numbers(facts, fact => fact.atMs),
+    withEvidence ? facts.map(fact => fact.item.envelope.id) : null,
+    ...Array.from({ length: columns }, (_, n) => numbers(facts, fact => fact.values[n]!)),
   ]
+}
+
+/** As the text of an array: numbers need no quoting, and the driver's own conversion takes two to six times as long. */
+function numbers<M>(
+  facts: readonly Fact<M>[],
+  read: (fact: Fact<M>) => string | number | null,
+): string | null {
+  const values = facts.map(read)
+  return values[0] === null ? null : `{${values.join()}}`
 }
 
 /**

@@ -59,35 +59,38 @@ async function addInTime<M>(
   withEvidence: boolean,
   refuse: (fact: Fact<M>, refusal: RefusalName, reason: string) => void,
 ): Promise<ReadonlySet<Fact<M>>> {
-  const ids = new Set<string>()
-  const firsts = plain.filter(fact => {
-    if (late.has(fact) || ids.has(fact.eventId)) return false
-    ids.add(fact.eventId)
-    return true
-  })
-  const admitted = await admit(tx, firsts, sql, balances, refuse)
+  const inTime = late.size === 0 ? plain : plain.filter(fact => !late.has(fact))
+  const admitted = balances.guarded ? await admit(tx, inTime, sql, balances, refuse) : firstsOf(inTime)
   const added = await addFacts(tx, admitted, sql, withEvidence)
   if (added !== 'all' && balances.guarded) await rerunBatch(tx, 'another transaction booked the same entry')
   return new Set(added === 'all' ? admitted : admitted.filter(fact => added.has(fact.eventId)))
 }
 
-/** Ledger with a floor: entries are booked in order on the locked balances; those that are there already book nothing. */
+function firstsOf<M>(facts: readonly Fact<M>[]): readonly Fact<M>[] {
+  const ids = new Set<string>()
+  return facts.filter(({ eventId }) => !ids.has(eventId) && ids.add(eventId))
+}
+
+/**
+ * Ledger with a floor: entries are booked in order on the locked balances. One that is there already, or was booked before in this batch, books
+ * nothing; a repeat of one that was refused is asked anew.
+ */
 async function admit<M>(
   tx: SqlTransaction,
-  firsts: readonly Fact<M>[],
+  entries: readonly Fact<M>[],
   sql: Statements,
   balances: Balances,
   refuse: (fact: Fact<M>, refusal: RefusalName, reason: string) => void,
 ): Promise<readonly Fact<M>[]> {
-  if (!balances.guarded) return firsts
   await balances.lock(
     tx,
-    firsts.map(fact => fact.key),
+    entries.map(fact => fact.key),
   )
-  const known = await compareFacts(tx, firsts, sql)
-  return firsts.filter(fact => {
-    if (known.has(fact)) return false
-    if (balances.book([{ key: fact.key, values: decimals(fact.values) }])) return true
+  const known = await compareFacts(tx, entries, sql)
+  const booked = new Set<string>()
+  return entries.filter(fact => {
+    if (known.has(fact) || booked.has(fact.eventId)) return false
+    if (balances.book([{ key: fact.key, values: decimals(fact.values) }])) return booked.add(fact.eventId)
     refuse(fact, 'negative', `${fact.eventId} would leave the balance of ${fact.key} below zero`)
     return false
   })

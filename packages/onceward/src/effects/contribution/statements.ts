@@ -1,7 +1,8 @@
-import { consumerName } from '../declared/consumer-name.ts'
 import { quoted } from '../declared/names.ts'
 import type { TableShape } from '../declared/tables.ts'
+import { correctionStatements } from './correction-statements.ts'
 import type { ContributionDeclaration } from './declaration.ts'
+import { givenFacts, givenNames, type Pieces, piecesOf, sameAs, summarise } from './statement-pieces.ts'
 
 export interface Statements {
   /** Adds facts and their sums; answers with how many were new, and which where some were not. */
@@ -23,129 +24,47 @@ export interface Statements {
 }
 
 /**
- * All statements of a declaration, with the types its tables really have. Parameters of `add`, `compare` and `correct` are arrays in the
- * order event, key, window, time, message, then the values, then what is corrected and whether it is withdrawn.
+ * All statements of a declaration, with the types its tables really have. Facts are given as arrays in the order event, key, window, time,
+ * message, then the values; corrections also say what they correct and whether they withdraw it.
  */
 export function statementsFor<M>(declared: ContributionDeclaration<M>, shape: TableShape): Statements {
-  const facts = quoted(declared.facts)
-  const windowed = declared.window !== 'none'
-  const timed = declared.at !== undefined
-  const corrects = declared.corrects !== undefined
-  const values = Object.keys(declared.values ?? {})
-  const typeOf = (column: string) => shape.columns.get(column)!.type
-  const evidence = ['consumer', 'message_id'].filter(column => shape.columns.has(column))
-
-  const time = (value: string) => `timestamptz 'epoch' + ${value} * interval '1 millisecond'`
-  const group = ['key', ...(windowed ? ['window_start'] : [])].join(', ')
-  const columns = [
-    'event_id',
-    'sign',
-    'key',
-    ...(windowed ? ['window_start'] : []),
-    ...(timed ? ['occurred_at'] : []),
-    ...values.map(quoted),
-  ]
-  const ofGiven = [
-    'given.event_id',
-    '1',
-    'given.key',
-    ...(windowed ? [time('given.window_ms')] : []),
-    ...(timed ? [time('given.at_ms')] : []),
-    ...values.map((_, n) => `given.value_${n}`),
-  ]
-  const evidenceOfGiven = evidence.map(column => (column === 'consumer' ? consumerName : 'given.message_id'))
-  const given = (first: number) =>
-    `unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::bigint[], $${first + 3}::bigint[], $${first + 4}::text[]${values
-      .map((column, n) => `, $${first + 5 + n}::${bare(typeOf(column))}[]`)
-      .join('')}`
-  const givenNames = `event_id, key, window_ms, at_ms, message_id${values.map((_, n) => `, value_${n}`).join('')}`
-  const insert = `insert into ${facts} (${[...columns, ...evidence].join(', ')})`
-
-  const kept = (table: string) => [
-    'count',
-    ...values.map(quoted),
-    ...(table && windowed ? ['latest_at'] : []),
-  ]
-  const sums = [
-    'sum(sign)',
-    ...values.map(column => `sum(${quoted(column)})`),
-    ...(windowed ? ['max(occurred_at)'] : []),
-  ]
-  const summarise = (
-    from: string,
-  ) => `insert into ${quoted(declared.summary)} as held (${group}, ${kept('held').join(', ')})
-      select ${group}, ${sums.join(', ')} from ${from} group by ${group} order by ${group}
-      on conflict (${group}) do update set ${kept('')
-        .map(column => `${column} = held.${column} + excluded.${column}`)
-        .concat(windowed ? ['latest_at = greatest(held.latest_at, excluded.latest_at)'] : [])
-        .join(', ')}`
-  const returned = ['event_id', 'sign', group, ...(timed ? ['occurred_at'] : []), ...values.map(quoted)].join(
-    ', ',
-  )
-  const recount = `select ${group}, sum(sign) as count${values
-    .map(column => `, sum(${quoted(column)}) as ${quoted(column)}`)
-    .join('')}${windowed ? ', max(occurred_at) as latest_at' : ''} from ${facts} group by ${group}`
-
+  const pieces = piecesOf(declared, shape)
+  const { facts, summary, group, kept, values, windowed } = pieces
   return {
-    add: `with fresh as (
-        ${insert} select ${[...ofGiven, ...evidenceOfGiven].join(', ')} from ${given(2)}) as given (${givenNames})
-        on conflict (event_id, sign) do nothing returning ${returned}
-      ), summed as (${summarise('fresh')})
-      select count(*)::integer as count, case when count(*) < $1 then array_agg(event_id) end as ids from fresh`,
-    compare: `select given.n::integer as n, ${same(windowed, values)} as same
-      from ${given(1)}) with ordinality as given (${givenNames}, n)
-      join ${facts} as fact on fact.event_id = given.event_id and fact.sign = 1`,
+    add: addStatement(pieces),
+    compare: `select given.n::integer as n, coalesce(bool_or(fact.sign = 1 and ${sameAs('fact', pieces)}), false) as same
+      from ${givenFacts(1, pieces)}) with ordinality as given (${givenNames(pieces)}, n)
+      join ${facts} as fact on fact.event_id = given.event_id group by given.n`,
     newest: `select asked.key, (extract(epoch from newest.latest_at) * 1000)::double precision as ms
       from unnest($1::text[]) as asked (key), lateral (
-        select latest_at from ${quoted(declared.summary)} as held where held.key = asked.key order by window_start desc limit 1
+        select latest_at from ${summary} as held where held.key = asked.key order by window_start desc limit 1
       ) as newest`,
-    lockBalances: `select key${values.map(column => `, ${quoted(column)}::text as ${quoted(column)}`).join('')}
-      from ${quoted(declared.summary)} where key = any($1::text[]) order by key for no key update`,
-    readCorrections: corrects
-      ? `select given.n::integer as n, target.event_id is not null as found, target.key as target_key,
-        array[${values.map(column => `target.${quoted(column)}::text`).join(', ')}]::text[] as target_values,
-        taken.event_id as taken_by, mine.reverses as reversed, own.event_id is not null as placed, ${same(windowed, values, 'own')} as same
-      from ${given(1)}, $${6 + values.length}::text[], $${7 + values.length}::boolean[])
-        with ordinality as given (${givenNames}, corrects, withdraws, n)
-      left join ${facts} as target on target.event_id = given.corrects and target.sign = 1
-      left join ${facts} as taken on taken.reverses = given.corrects
-      left join ${facts} as mine on mine.event_id = given.event_id and mine.sign = -1
-      left join ${facts} as own on own.event_id = given.event_id and own.sign = 1`
-      : '',
-    correct: corrects
-      ? `with given as (select * from ${given(1)}, $${6 + values.length}::text[], $${7 + values.length}::boolean[])
-          as given (${givenNames}, corrects, withdraws)
-      ), reversed as (
-        insert into ${facts} (${[...columns, 'reverses', ...evidence].join(', ')})
-        select given.event_id, -1, fact.key${windowed ? ', fact.window_start' : ''}${timed ? ', fact.occurred_at' : ''}${values
-          .map(column => `, -fact.${quoted(column)}`)
-          .join('')}, fact.event_id${evidenceOfGiven.map(value => `, ${value}`).join('')}
-        from given join ${facts} as fact on fact.event_id = given.corrects and fact.sign = 1
-        on conflict do nothing returning ${returned}
-      ), placed as (
-        ${insert} select ${[...ofGiven, ...evidenceOfGiven].join(', ')} from given where not given.withdraws
-        on conflict do nothing returning ${returned}
-      ), fresh as (select * from reversed union all select * from placed), summed as (${summarise('fresh')})
-      select count(*)::integer as count from fresh`
-      : '',
-    drift: summary => `select ${group}, to_jsonb(held) as held, to_jsonb(counted) as counted
-      from ${quoted(summary)} as held full join (${recount}) as counted using (${group})
-      where (${kept('held').map(column => `held.${column}`)}) is distinct from (${kept('held').map(column => `counted.${column}`)})
+    lockBalances: `select key${values.map(column => `, ${column}::text as ${column}`).join('')}
+      from ${summary} where key = any($1::text[]) order by key for no key update`,
+    ...(pieces.corrects ? correctionStatements(pieces) : { readCorrections: '', correct: '' }),
+    drift: table => `select ${group}, to_jsonb(held) as held, to_jsonb(counted) as counted
+      from ${quoted(table)} as held full join (${recount(pieces, windowed)}) as counted using (${group})
+      where (${kept.map(column => `held.${column}`)}) is distinct from (${kept.map(column => `counted.${column}`)})
       order by ${group}`,
-    rebuild: into => `insert into ${quoted(into)} (${group}, ${kept('held').join(', ')})
-      select ${group}, ${kept('held').join(', ')} from (${recount}) as counted order by ${group}`,
+    rebuild: table => `insert into ${quoted(table)} (${group}, ${kept.join(', ')})
+      select ${group}, ${kept.join(', ')} from (${recount(pieces, windowed)}) as counted order by ${group}`,
   }
 }
 
-/** Precision out: a value that its column cannot hold must fail, not be rounded on the way in. */
-const bare = (type: string) => type.replace(/\(.*\)$/, '')
+/** An event that only withdrew another has a reversal and no fact; where there may be such, its id is used up too. */
+function addStatement(pieces: Pieces): string {
+  const { facts, columns, given, evidence, evidenceGiven, returned, corrects } = pieces
+  const unused = `where not exists (select from ${facts} as fact where fact.event_id = given.event_id and fact.sign = -1)`
+  return `with fresh as (
+      insert into ${facts} (${[...columns, ...evidence].join(', ')})
+      select ${[...given, ...evidenceGiven].join(', ')} from ${givenFacts(2, pieces)}) as given (${givenNames(pieces)})
+      ${corrects ? unused : ''}
+      on conflict (event_id, sign) do nothing returning ${returned}
+    ), summed as (${summarise('fresh', pieces)})
+    select count(*)::integer as count, case when count(*) < $1 then array_agg(event_id) end as ids from fresh`
+}
 
-function same(windowed: boolean, values: readonly string[], fact = 'fact'): string {
-  return [
-    `${fact}.key = given.key`,
-    ...(windowed
-      ? [`${fact}.window_start = timestamptz 'epoch' + given.window_ms * interval '1 millisecond'`]
-      : []),
-    ...values.map((column, n) => `${fact}.${quoted(column)} = given.value_${n}`),
-  ].join(' and ')
+function recount({ facts, group, values }: Pieces, windowed: boolean): string {
+  const sums = values.map(column => `, sum(${column}) as ${column}`).join('')
+  return `select ${group}, sum(sign) as count${sums}${windowed ? ', max(occurred_at) as latest_at' : ''} from ${facts} group by ${group}`
 }

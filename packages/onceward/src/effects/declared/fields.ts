@@ -43,7 +43,7 @@ const keyBytesMax = 1_000
 export function keyField(value: unknown, field: string): string {
   const text = textOf(value, field)
   if (text === null || text === '') throw unreadable(field, 'it is missing')
-  if (text.length > keyBytesMax || Buffer.byteLength(text) > keyBytesMax)
+  if (text.length * 3 > keyBytesMax && Buffer.byteLength(text) > keyBytesMax)
     throw unreadable(field, `more than ${keyBytesMax} bytes`)
   return text
 }
@@ -51,14 +51,13 @@ export function keyField(value: unknown, field: string): string {
 /** A value as PostgreSQL reads it. Text that the database would refuse or silently change is refused here. */
 export function textOf(value: unknown, field: string): string | null {
   if (value === undefined || value === null) return null
-  const text = plainText(value)
+  const text = typeof value === 'string' ? value : plainText(value)
   if (!text.isWellFormed()) throw unreadable(field, 'it is not well-formed Unicode')
   if (text.includes('\0')) throw unreadable(field, 'it contains a NUL character')
   return text
 }
 
 function plainText(value: unknown): string {
-  if (typeof value === 'string') return value
   if (value instanceof Date) return value.toISOString()
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
   if (typeof value === 'object') return JSON.stringify(value)

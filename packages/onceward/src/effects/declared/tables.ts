@@ -6,6 +6,8 @@ type Query = SqlTransaction['query']
 
 interface Column {
   readonly type: string
+  /** The type without its length or precision: a cast to those would cut or round in silence, where an assignment fails. */
+  readonly castTo: string
   readonly notNull: boolean
   /** PostgreSQL fills it in when nobody does. */
   readonly filled: boolean
@@ -64,8 +66,14 @@ export async function verifyTables(
 }
 
 async function readShape(query: Query, table: string): Promise<TableShape> {
-  const columns = await query<{ name: string; type: string; not_null: boolean; filled: boolean }>(
-    `select attname as name, format_type(atttypid, atttypmod) as type, attnotnull as not_null,
+  const columns = await query<{
+    name: string
+    type: string
+    cast_to: string
+    not_null: boolean
+    filled: boolean
+  }>(
+    `select attname as name, format_type(atttypid, atttypmod) as type, format_type(atttypid, -1) as cast_to, attnotnull as not_null,
        atthasdef or attidentity <> '' or not attnotnull as filled
      from pg_attribute where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
     [table],
@@ -78,7 +86,10 @@ async function readShape(query: Query, table: string): Promise<TableShape> {
   )
   return {
     columns: new Map(
-      columns.rows.map(({ name, type, not_null: notNull, filled }) => [name, { type, notNull, filled }]),
+      columns.rows.map(({ name, type, cast_to: castTo, not_null: notNull, filled }) => [
+        name,
+        { type, castTo, notNull, filled },
+      ]),
     ),
     unique: new Set(keys.rows.map(row => row.key)),
   }

@@ -25,8 +25,8 @@ const claimLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent
  *                           ├── may have happened, and the key's life, a replayed error or policy manual forbids a repeat ──▶ reconciling
  *                           └── refused, attempts used up ──▶ failed; unknown for people if it may have happened
  *
- * One claim is outstanding whenever a target has a free slot and something may be due. A slot is held from the claim until the
- * result is durable, so a database that is away stops the intake. Dying anywhere loses nothing: the lease runs out and the row is
+ * One claim is outstanding whenever a target has a free slot and something may be due. A slot is held from the claim to the answer;
+ * results that wait for the database are bounded too, so one that is away stops the intake. Dying anywhere loses nothing: the lease runs out and the row is
  * taken up again by its target's policy, with the same key and bytes.
  */
 export class Dispatcher {
@@ -130,7 +130,8 @@ export class Dispatcher {
     gate.enter()
     this.#inFlight++
     try {
-      const attempted = await attempt(gate)
+      const attempted = await attempt(gate).finally(() => gate.answered())
+      if (this.#moreDue) this.#loop.pump()
       if (!this.#loop.signal.aborted) await this.#record(effect, gate.target, attempted)
     } catch (error) {
       if (!this.#loop.signal.aborted) this.#loop.halt(error)

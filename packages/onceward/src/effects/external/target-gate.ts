@@ -3,13 +3,18 @@ import type { FreeTarget } from './ledger/claim-effects.ts'
 import { TargetBreaker } from './target-breaker.ts'
 import type { Target } from './targets/target.ts'
 
+/** Results that wait for the database, with the calls under way, in multiples of the concurrency: one that is away stops the intake. */
+const unrecordedMax = 2
+
 /** Keeps calls to one target within its concurrency and rate, and away from it while it fails or asks for a pause. */
 export class TargetGate {
   readonly target: Target
   readonly #breaker: TargetBreaker | null
   /** What may leave at once: a tenth of a second's worth. */
   readonly #burstMax: number
-  #inside = 0
+  /** Claimed and not yet answered; claimed and not yet recorded. */
+  #calling = 0
+  #held = 0
   #closedUntilMs = 0
   #allowance: number
   #countedAtMs = 0
@@ -22,12 +27,18 @@ export class TargetGate {
   }
 
   enter(): void {
-    this.#inside++
+    this.#calling++
+    this.#held++
     this.#allowance--
   }
 
+  /** The call is over, its result not durable yet: another may be made meanwhile. */
+  answered(): void {
+    this.#calling--
+  }
+
   leave(): void {
-    this.#inside--
+    this.#held--
   }
 
   /** Stays away for as long as the answer asks, within the target's longest delay; says how long, and whether the breaker opened. */
@@ -43,13 +54,15 @@ export class TargetGate {
     const { target } = this
     this.#count(nowMs)
     if (nowMs < this.#closedUntilMs) return { target, slots: 0 }
-    const room = Math.min(target.concurrencyMax, this.#breaker?.allowed(nowMs) ?? target.concurrencyMax)
-    return { target, slots: Math.max(0, Math.min(room - this.#inside, Math.floor(this.#allowance))) }
+    const calls = Math.min(target.concurrencyMax, this.#breaker?.allowed(nowMs) ?? target.concurrencyMax)
+    const results = unrecordedMax * target.concurrencyMax - this.#held
+    const slots = Math.min(calls - this.#calling, results, Math.floor(this.#allowance))
+    return { target, slots: Math.max(0, slots) }
   }
 
   /** How long until the rate alone lets another call pass; null when it is not what holds them back. */
   rateWaitMs(): number | null {
-    if (this.#allowance >= 1 || this.#inside >= this.target.concurrencyMax) return null
+    if (this.#allowance >= 1 || this.#calling >= this.target.concurrencyMax) return null
     return Math.ceil(((1 - this.#allowance) * 1_000) / this.target.ratePerSecondMax)
   }
 

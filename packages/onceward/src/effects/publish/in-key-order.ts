@@ -8,14 +8,16 @@ export interface PlainPublisher {
 
 /**
  * Sends the first message of each key, waits for the answers, then the second of those that were confirmed, and so on. Sent together, one
- * that is returned or refused would be overtaken by the next of its key: a queue that is full takes messages again when one was read.
+ * that is returned or refused would be overtaken by the next of its key: a queue that is full takes messages again when one was read. When
+ * few have a next one they are left for another call, to wait for their confirms together with others.
  */
 export function inKeyOrder(publisher: PlainPublisher): Publisher {
   return {
     async publish(messages, still) {
       const answers = new Array<PublishAnswer>(messages.length).fill('behind')
       let lines = linesOf(messages)
-      for (let place = 0; lines.length > 0 && still(); place++) {
+      const fewest = lines.length / 4
+      for (let place = 0; lines.length > 0 && lines.length >= fewest && still(); place++) {
         const indexes = lines.map(line => line[place]!)
         const answered = await publisher.publish(indexes.map(index => messages[index]!))
         indexes.forEach((index, at) => {

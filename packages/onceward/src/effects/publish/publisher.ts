@@ -30,5 +30,5 @@ export interface Publisher {
 
 /** What has one place in the order: a key at a queue. Null without a key. */
 export function lineOf({ exchange, queue, key }: Pick<OutgoingMessage, 'exchange' | 'queue' | 'key'>) {
-  return key === null ? null : JSON.stringify([exchange, queue, key])
+  return key === null ? null : `${exchange?.length},${queue.length},${exchange}${queue}${key}`
 }

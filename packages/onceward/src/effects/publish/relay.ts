@@ -1,13 +1,15 @@
-import { errorCode, errorText } from '../../errors.ts'
 import { isPassing } from '../store-away.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
 import { BrokerPause } from './broker-pause.ts'
 import { BucketLeases } from './bucket-leases.ts'
+import { moveRows } from './move-rows.ts'
 import { OutboxWatch } from './outbox-watch.ts'
 import { type Published, publishRows } from './publish-rows.ts'
+import type { Publisher } from './publisher.ts'
 import type { RelayOptions, RelayTally } from './relay-options.ts'
-import { moveRows, noteFailures, removeRows } from './remove-rows.ts'
-import { RoundPlan } from './round-plan.ts'
+import { removeRows } from './remove-rows.ts'
+import { reportFailures } from './report-failures.ts'
+import { type Asked, RoundPlan } from './round-plan.ts'
 import { type OutboxRow, takeRows } from './take-rows.ts'
 import { WaitingLines } from './waiting-lines.ts'
 
@@ -122,21 +124,36 @@ export class Relay {
     }
     const asked = this.#pause.on ? null : this.#plan.next(this.#leases.buckets)
     if (asked === null) return null
-    const leftAlone = this.#waiting.leftAlone()
-    const bodies = this.#options.publisher !== 'same database'
-    const rows = await takeRows(pool, { broker, ...asked, leftAlone, bodies })
-    if (rows.length > 0) {
-      this.#options.world.reach('relay.claimed')
-      void this.#round(rows)
-    }
-    return { found: rows.length > 0, more: this.#plan.more(asked, rows) }
+    const { publisher } = this.#options
+    return publisher === 'same database' ? this.#move(asked) : this.#take(asked, publisher)
   }
 
-  async #round(rows: readonly OutboxRow[]): Promise<void> {
-    const end = this.#plan.begin(rows)
+  async #move(asked: Asked): Promise<Found> {
+    const { pool, broker, world } = this.#options
+    const moved = await moveRows(pool, broker, asked)
+    const count = moved.reduce((sum, { rows }) => sum + rows, 0)
+    if (count > 0) world.reach('relay.moved')
+    this.#count(count)
+    return { found: count > 0, more: this.#plan.more(asked, moved) }
+  }
+
+  async #take(asked: Asked, publisher: Publisher): Promise<Found> {
+    const { pool, broker, world } = this.#options
+    const leftAlone = this.#waiting.leftAlone()
+    const rows = await takeRows(pool, { broker, ...asked, leftAlone })
+    const byBucket = Map.groupBy(rows, ({ bucket }) => bucket)
+    const found = [...byBucket].map(([bucket, some]) => ({ bucket, rows: some.length }))
+    if (rows.length > 0) {
+      world.reach('relay.claimed')
+      void this.#round(rows, this.#plan.begin([...byBucket.keys()]), publisher)
+    }
+    return { found: rows.length > 0, more: this.#plan.more(asked, found) }
+  }
+
+  async #round(rows: readonly OutboxRow[], end: () => void, publisher: Publisher): Promise<void> {
     let gone = 0
     try {
-      gone = await this.#carry(rows)
+      gone = await this.#carry(rows, publisher)
     } catch (error) {
       if (!this.#loop.signal.aborted && !isPassing(error)) this.#loop.halt(error)
     }
@@ -146,14 +163,9 @@ export class Relay {
   }
 
   /** Answers with how many rows are gone from the outbox. */
-  async #carry(rows: readonly OutboxRow[]): Promise<number> {
-    const { pool, broker, publisher, world, publishTimeoutMs = 15_000 } = this.#options
+  async #carry(rows: readonly OutboxRow[], publisher: Publisher): Promise<number> {
+    const { world, publishTimeoutMs = 15_000 } = this.#options
     if (!this.#leases.live || this.#loop.signal.aborted) return 0
-    if (publisher === 'same database') {
-      const moved = await moveRows(pool, broker, rows)
-      world.reach('relay.moved')
-      return this.#settle(moved)
-    }
     const published = await publishRows(publisher, rows, {
       timers: world.timers,
       timeoutMs: publishTimeoutMs,
@@ -179,22 +191,15 @@ export class Relay {
   async #settle({ confirmed, failed }: Published): Promise<number> {
     for (const row of confirmed) this.#waiting.remove(row)
     for (const { row, error } of failed) this.#waiting.add(row, error)
-    this.#published += confirmed.length
-    this.#options.world.metrics.published(this.#options.broker, confirmed.length)
-    if (failed.length > 0) await this.#report(failed)
+    this.#count(confirmed.length)
+    this.#failures += failed.length
+    if (failed.length > 0) await reportFailures(this.#options, failed)
     return confirmed.length
   }
 
-  async #report(failed: Published['failed']): Promise<void> {
-    const { pool, broker, world } = this.#options
-    this.#failures += failed.length
-    for (const { error } of failed) world.metrics.publishFailed(broker, errorCode(error))
-    for (const [queue, [first]] of Map.groupBy(failed, ({ row }) => row.message.queue)) {
-      const { messageId } = first!.row.message
-      const error = errorText(first!.error)
-      world.log.warn('not published, the row stays and its key waits', { broker, queue, messageId, error })
-    }
-    await noteFailures(pool, broker, failed)
+  #count(gone: number): void {
+    this.#published += gone
+    if (gone > 0) this.#options.world.metrics.published(this.#options.broker, gone)
   }
 }
 

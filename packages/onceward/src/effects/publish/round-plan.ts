@@ -1,5 +1,3 @@
-import type { OutboxRow, RowPlace } from './take-rows.ts'
-
 /** What a look asks for. */
 export interface Asked {
   readonly buckets: readonly number[]
@@ -54,19 +52,16 @@ export class RoundPlan {
   }
 
   /** Whether there may be more to take at once. */
-  more(asked: Asked, rows: readonly OutboxRow[]): boolean {
-    const counts = new Map<number, number>()
-    for (const { bucket } of rows) counts.set(bucket, (counts.get(bucket) ?? 0) + 1)
-    this.#filled = Math.max(1, counts.size)
-    const cut = [...counts.values()].some(count => count >= asked.perBucketMax)
-    this.#loaded = cut || rows.length >= asked.max
-    this.#turn = ((rows.at(-1)?.bucket ?? asked.buckets.at(-1)!) + 1) % 32
+  more(asked: Asked, found: readonly { readonly bucket: number; readonly rows: number }[]): boolean {
+    const total = found.reduce((sum, { rows }) => sum + rows, 0)
+    this.#filled = Math.max(1, found.length)
+    this.#loaded = total >= asked.max || found.some(({ rows }) => rows >= asked.perBucketMax)
+    this.#turn = ((found.at(-1)?.bucket ?? asked.buckets.at(-1)!) + 1) % 32
     return this.#loaded || !asked.all
   }
 
   /** The result ends the round. */
-  begin(rows: readonly RowPlace[]): () => void {
-    const buckets = new Set(rows.map(({ bucket }) => bucket))
+  begin(buckets: readonly number[]): () => void {
     for (const bucket of buckets) this.#busy.add(bucket)
     this.#rounds++
     return () => {

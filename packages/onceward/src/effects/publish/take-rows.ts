@@ -20,8 +20,6 @@ export interface Wanted {
   readonly perBucketMax: number
   readonly max: number
   readonly leftAlone: LeftAlone | null
-  /** False where rows are moved inside the database. */
-  readonly bodies: boolean
 }
 
 /** Bodies up to this size come with their rows; larger ones are read afterwards, as many as fit. */
@@ -34,10 +32,12 @@ const bytesMax = 8 * 1024 * 1024
  * behind a cursor, so a row that commits late is found like any other. The join runs bucket by bucket and stops at the limit, so what it
  * answers of a bucket is the front of it.
  */
-const take = (bodies: boolean, filter: string) => `
+const take = (filter: string) => `
   select taken.* from unnest($2::smallint[]) as mine (bucket) cross join lateral (
-    select id, bucket, exchange, queue, message_id, key, headers::text as headers, properties::text as properties,
-      octet_length(body) as bytes, ${bodies ? `case when octet_length(body) <= ${inlineBytesMax} then body end` : 'null::bytea'} as body
+    select id, bucket, exchange, queue, message_id, key,
+      nullif(headers::text, '{}') as headers, nullif(properties::text, '{}') as properties,
+      case when octet_length(body) > ${inlineBytesMax} then octet_length(body) end as large,
+      case when octet_length(body) <= ${inlineBytesMax} then body end as body
     from onceward.outbox where broker = $1 and bucket = mine.bucket ${filter}
     order by id limit $3
   ) as taken limit $4`
@@ -52,7 +52,7 @@ const readBodies = `
 
 /** The front rows of the buckets, as many as fit into memory, in order within each bucket. */
 export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<readonly OutboxRow[]> {
-  const { broker, buckets, perBucketMax, max, leftAlone, bodies } = wanted
+  const { broker, buckets, perBucketMax, max, leftAlone } = wanted
   const values: unknown[] = [broker, buckets, perBucketMax, max]
   if (leftAlone !== null) {
     const { queues, ids, keys } = leftAlone
@@ -62,8 +62,7 @@ export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<readonly 
       keys.map(({ key }) => key),
     )
   }
-  const { rows } = await pool.query(take(bodies, leftAlone === null ? '' : notLeftAlone), values)
-  if (!bodies) return rows.map(row => toRow(row, empty))
+  const { rows } = await pool.query(take(leftAlone === null ? '' : notLeftAlone), values)
   const fit = fitting(rows)
   const large = fit.filter(row => row.body === null)
   if (large.length === 0) return fit.map(row => toRow(row, row.body))
@@ -79,15 +78,13 @@ export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<readonly 
   })
 }
 
-const empty = Buffer.alloc(0)
-
 // biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above
 type TakenRow = any
 
 function fitting(rows: readonly TakenRow[]): readonly TakenRow[] {
   let bytes = 0
   const tooMany = rows.findIndex((row, index) => {
-    bytes += row.bytes
+    bytes += row.large ?? row.body.length
     return index > 0 && bytes > bytesMax
   })
   return tooMany === -1 ? rows : rows.slice(0, tooMany)
@@ -95,8 +92,8 @@ function fitting(rows: readonly TakenRow[]): readonly TakenRow[] {
 
 function toRow(row: TakenRow, body: Buffer): OutboxRow {
   const { id, bucket, exchange, queue, key } = row
-  const headers = row.headers === '{}' ? {} : fromStoredJson(row.headers)
-  const properties = row.properties === '{}' ? {} : fromStoredJson(row.properties)
+  const headers = row.headers === null ? {} : fromStoredJson(row.headers)
+  const properties = row.properties === null ? {} : fromStoredJson(row.properties)
   return {
     id,
     bucket,

@@ -49,10 +49,23 @@ async function lockAggregates<M>(
     byKey.set(key, aggregate)
     aggregates.set(asked, aggregate)
   }
-  for (const key of asked) {
-    if (!aggregates.has(key)) aggregates.set(key, { key, found: null, standing: null, set: [], moved: false })
+  const missing = asked.filter(key => !aggregates.has(key))
+  for (const [spelt, key] of await spellKeys(tx, missing, sql)) {
+    const aggregate = byKey.get(key) ?? { key, found: null, standing: null, set: [], moved: false }
+    byKey.set(key, aggregate)
+    aggregates.set(spelt, aggregate)
   }
   return aggregates
+}
+
+async function spellKeys(
+  tx: SqlTransaction,
+  keys: readonly string[],
+  sql: Statements,
+): Promise<readonly (readonly [string, string])[]> {
+  if (keys.length === 0 || sql.spell === null) return keys.map(key => [key, key])
+  const { rows } = await tx.query<{ asked: string; key: string }>(sql.spell, [keys])
+  return rows.map(row => [row.asked, row.key])
 }
 
 async function readFacts<M>(

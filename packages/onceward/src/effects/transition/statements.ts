@@ -5,6 +5,8 @@ import type { TransitionDeclaration } from './declaration.ts'
 
 export interface Statements {
   readonly lock: string
+  /** How the database writes keys that have no row yet; null where it writes them as they are given. */
+  readonly spell: string | null
   readonly readFacts: string
   readonly update: string
   readonly create: string
@@ -15,7 +17,7 @@ export interface Statements {
 export function statementsFor<M>(declared: TransitionDeclaration<M>, shape: TableShape): Statements {
   const { aggregate, facts } = declared
   const table = quoted(aggregate.table)
-  const typed = (column: string, value: string) => `${value}::${shape.columns.get(column)!.type}`
+  const typed = (column: string, value: string) => `${value}::${shape.columns.get(column)!.castTo}`
   const [key, state] = [quoted(aggregate.key), quoted(aggregate.state)]
   const version = aggregate.version === undefined ? null : quoted(aggregate.version)
   const set = Object.keys(declared.set ?? {})
@@ -39,6 +41,9 @@ export function statementsFor<M>(declared: TransitionDeclaration<M>, shape: Tabl
     lock: `select asked.key as asked, held.${key}::text as key, held.${state}::text as state, ${versionOf('held')} as version
       from unnest($1::text[]) as asked (key) join ${table} as held on held.${key} = ${typed(aggregate.key, 'asked.key')}
       order by held.${key} for no key update of held`,
+    spell: /^(text|character varying)$/.test(shape.columns.get(aggregate.key)!.castTo)
+      ? null
+      : `select asked.key as asked, (${typed(aggregate.key, 'asked.key')})::text as key from unnest($1::text[]) as asked (key)`,
     readFacts: `select transition_id, aggregate_id, from_state, to_state, ${version === null ? 'null' : 'version::text'} as version
       from ${quoted(facts)} where transition_id = any($1::text[])`,
     update: `update ${table} as held set ${changed.join(', ')}

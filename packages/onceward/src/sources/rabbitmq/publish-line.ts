@@ -20,6 +20,8 @@ export type PublishResult = 'confirmed' | OncewardError
 /** One connection with one confirm channel, from opening to its end. */
 export interface PublishLine {
   readonly ended: Promise<string>
+  /** The socket is behind. */
+  readonly full: boolean
   /** Resolves when the socket takes more, or the line has ended. */
   room(): Promise<void>
   /** Resolves with the broker's answer; as unconfirmed when the line ends first. Never rejects. */
@@ -66,6 +68,10 @@ class ConfirmLine implements PublishLine {
 
   get ended(): Promise<string> {
     return this.#ended.promise
+  }
+
+  get full(): boolean {
+    return this.#full !== null
   }
 
   room(): Promise<void> {
@@ -158,7 +164,7 @@ function keyOf(
   { exchange, routingKey }: { exchange: string; routingKey: string },
   messageId: string,
 ): string {
-  return JSON.stringify([exchange, routingKey, messageId])
+  return `${exchange.length},${routingKey.length},${exchange}${routingKey}${messageId}`
 }
 
 function toOptions({ messageId, headers, properties = {} }: OutgoingMessage): Options.Publish {

@@ -1,8 +1,10 @@
 import type { WorkClaim, WorkQueue } from '../../contracts/held-work.ts'
 import type { SqlClient, SqlResult } from './pool.ts'
-import { alongIndex, claimWork } from './sql/claim-work.ts'
-import { oneByOne } from './sql/finish-work.ts'
+import { claimWork, settings } from './sql/claim-work.ts'
 import { intArray } from './sql/int-array.ts'
+
+/** Rows are looked up one by one: a join would rather read all held work there is. */
+const byRow = { ...settings, enable_hashjoin: 'off', enable_mergejoin: 'off' }
 
 const mine = 'unnest($1::bigint[], $2::integer[]) as mine (id, epoch)'
 
@@ -13,7 +15,7 @@ const extend = `
   extended as (
     update onceward.held h set lease_until = clock_timestamp() + $3::float8 * interval '1 millisecond'
     from still where h.id = still.id)
-  select mine.id::text as row, exists (select from onceward.held h where h.id = mine.id) as taken from ${mine}
+  select mine.id::text as row, mine.epoch, exists (select from onceward.held h where h.id = mine.id) as taken from ${mine}
   where not exists (select from onceward.held h where h.id = mine.id and h.epoch = mine.epoch)`
 
 const giveBack = `
@@ -35,11 +37,11 @@ export function workQueue(client: SqlClient, short: ShortTransaction): WorkQueue
   return {
     claim: (enrolment, request) => claimWork(short, enrolment, request),
     async extend(claims, leaseMs) {
-      const { rows } = await short({ ...alongIndex, ...oneByOne }, extend, [...columns(claims), leaseMs])
+      const { rows } = await short(byRow, extend, [...columns(claims), leaseMs])
       return rows
     },
     async giveBack(claims) {
-      await short({ ...alongIndex, ...oneByOne }, giveBack, columns(claims))
+      await short(byRow, giveBack, columns(claims))
     },
     async oldestSeconds({ consumerId }) {
       const { rows } = await client.query(oldest, [consumerId])

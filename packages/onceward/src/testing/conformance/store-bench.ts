@@ -6,6 +6,7 @@ import type {
   Enrolment,
   HeldRecord,
   Intent,
+  Outgoing,
   Store,
   StoreSession,
 } from '../../contracts/store.ts'
@@ -85,6 +86,12 @@ export function intentOf(key: string, content = key, messageId = `m-${key}`): In
   const body = Buffer.from(content)
   return { messageId, target: 'gateway', key, body, contentType: 'text/plain', digest: digest(content) }
 }
+
+export function outgoingOf(messageId: string, key: string | null = 'k'): Outgoing {
+  const body = Buffer.from([0, 255])
+  return { ...nowhere, messageId, key, headers: '{"n":1}', properties: '{}', body }
+}
+const nowhere = { broker: 'kafka', exchange: null, queue: 'conformance' }
 
 export function conclusionOf(
   id: string | null,

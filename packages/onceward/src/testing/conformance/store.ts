@@ -6,6 +6,7 @@ import { storeCheckpointCases } from './store-checkpoint-cases.ts'
 import { storeClaimCases } from './store-claim-cases.ts'
 import { storeConcludeCases } from './store-conclude-cases.ts'
 import { storeIntentCases } from './store-intent-cases.ts'
+import { storeOutboxCases } from './store-outbox-cases.ts'
 import { storeTransactionCases } from './store-transaction-cases.ts'
 
 /** A store with a portable effect, and readers that see only what is committed. */
@@ -23,6 +24,8 @@ export interface StoreUnderTest<Tx> {
   held(consumer: string): Promise<readonly HeldRow[]>
   attempts(consumer: string, id: string): Promise<number>
   intents(consumer: string): Promise<readonly IntentRow[]>
+  /** Message ids that wait to be published to a queue or topic, in order. */
+  outbox(queue: string): Promise<readonly string[]>
   /** Logs: where this consumer reads on in a partition. */
   position(consumer: string, partition: string, generation?: number): Promise<Position | null>
   gaps(consumer: string): Promise<readonly GapRow[]>
@@ -77,6 +80,7 @@ export function storeConformance<Tx>(name: string, factory: StoreFactory<Tx>): v
       ...storeClaimCases,
       ...storeConcludeCases,
       ...storeIntentCases,
+      ...storeOutboxCases,
       ...storeTransactionCases,
       ...storeCheckpointCases,
     ],

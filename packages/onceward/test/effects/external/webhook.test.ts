@@ -89,8 +89,8 @@ describe('a signed webhook', await skipWithout('postgres'), () => {
       verify({ headers: { ...headers, 'webhook-signature': undefined } }),
       verify({ secrets: { old: 'another secret of some length' } }),
       verify({ secrets: {} }),
-      verify({ nowMs: Date.now() + 301_000 }),
-      verify({ nowMs: Date.now() - 301_000 }),
+      verify({ nowMs: Date.now() + 400_000 }),
+      verify({ nowMs: Date.now() - 400_000 }),
     ]
     assert.deepEqual(
       refused.map(({ ok }) => ok),

@@ -27,7 +27,8 @@ export interface FreeTarget {
 /**
  * A lease in one statement, by the database's clock alone. Rows another dispatcher is claiming are skipped, so two
  * never wait for each other. The clock is read in a subselect: compared directly, a volatile function keeps the
- * planner from ending the index scan at the first row that is not due.
+ * planner from ending the index scan at the first row that is not due. The ids are given as an array as well: joined alone, the planner
+ * expects a tenth of all rows to be due and reads the whole table (about 20 ms instead of 2.5 for 100 of 20,000 rows).
  */
 const claim = `
   with free (target, slots, attempts_max, lease_ms) as (
@@ -47,7 +48,7 @@ const claim = `
   set state = 'in flight', epoch = epoch + 1, attempts = attempts + case when exhausted then 0 else 1 end,
     due_at = clock_timestamp() + lease_ms * interval '1 millisecond', last_attempt_at = clock_timestamp(),
     doubt_since = case when doubtful then coalesce(doubt_since, created_at) else clock_timestamp() end
-  from due where ledger.id = due.id
+  from due where ledger.id = any(array(select id from due)) and ledger.id = due.id
   returning ledger.id, epoch, target, effect_key, attempts, attempts_forgiven, exhausted, doubtful,
     extract(epoch from clock_timestamp() - doubt_since)::float8 * 1000 as doubt_ms,
     extract(epoch from last_attempt_at)::float8 * 1000 as claimed_at_ms, response_status, response_digest, created_at, request_digest, content_type, body`

@@ -27,7 +27,7 @@ const record = `
     response_excerpt = result.excerpt
   from unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::int[], $6::bytea[], $7::text[], $8::int[], $9::text[])
     as result (id, epoch, state, delay_ms, status, digest, note, attempts, excerpt)
-  where ledger.id = result.id and ledger.epoch = result.epoch
+  where ledger.id = any($1::bigint[]) and ledger.id = result.id and ledger.epoch = result.epoch
   returning ledger.id, ledger.epoch`
 
 /** Answers for each whether the row was still ours. */

@@ -6,7 +6,7 @@ import type { ShortTransaction } from '../work-queue.ts'
  * A claim lost in a crash of the server is work taken twice, of which one is finished: no need to wait for the disk. The planner settings
  * keep the walk along the index of due work, whatever the statistics of a busy minute say.
  */
-export const alongIndex = {
+export const settings = {
   synchronous_commit: 'off',
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
@@ -90,8 +90,8 @@ export async function claimWork(
   const values = [consumerId, countMax, leaseMs, runId, from.due, from.id]
   const seenMax = 2 * countMax + 100
   const { rows } = ordered
-    ? await short(alongIndex, orderedClaim, [...values, seenMax])
-    : await short(alongIndex, claim, values)
+    ? await short(settings, orderedClaim, [...values, seenMax])
+    : await short(settings, claim, values)
   const taken = rows.filter(row => row.row !== null).sort((a, b) => Number(a.row) - Number(b.row))
   const stuck = taken.length === 0 && rows[0]?.seen === seenMax
   const next = stuck

@@ -1,0 +1,59 @@
+import { defineConsumer, type Mail, notification, type SqlTransaction } from 'onceward'
+import { postgresQueue } from 'onceward/postgres'
+import { OrderShipped } from './messages.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+const templateVersion = 1
+
+/** One mail to the customer and one signed call to the warehouse for each shipment, however often and by however many messages it is told. */
+export function notifications(settings: Settings) {
+  return defineConsumer<OrderShipped, SqlTransaction>({
+    name: 'shipment_notifications',
+    owner: 'customer-care',
+    risk: 'notification',
+    source: postgresQueue(settings.queue),
+    message: OrderShipped,
+    identity: { id: m => m.messageId },
+    effect: {
+      external: {
+        mail: {
+          kind: 'email',
+          host: settings.mailHost,
+          port: settings.mailPort,
+          // A server on this machine; a real one gets tls: 'starttls' and credentials from the environment.
+          tls: 'none',
+          allowPrivate: true,
+          from: 'parcels@shop.example',
+          // SMTP knows no keys: a mail that may have been sent is not sent again, people see it as unknown.
+          policy: 'at most once',
+          timeoutMs: 5_000,
+          retryDelayMs: 200,
+        },
+        warehouse: {
+          kind: 'webhook',
+          url: settings.webhookUrl,
+          allowPrivate: true,
+          secrets: { '2026-07': { env: 'WEBHOOK_SECRET' }, '2026-01': { env: 'WEBHOOK_SECRET_BEFORE' } },
+          timeoutMs: 5_000,
+          retryDelayMs: 200,
+        },
+      },
+    },
+    handle({ message, effects }) {
+      const { orderId, parcel, customer } = message
+      const mail: Mail = {
+        to: customer.email,
+        subject: `Your order ${orderId} is on its way`,
+        text: `Dear ${customer.name},\n\nparcel ${parcel} left our house today.\n`,
+      }
+      const told = { notificationId: `shipped-${orderId}`, templateVersion }
+      effects.external('mail', { ...notification({ ...told, recipient: customer.email }), body: mail })
+      effects.external('warehouse', {
+        ...notification({ ...told, recipient: 'warehouse' }),
+        body: { orderId, parcel },
+      })
+    },
+  })
+}
+
+export default notifications(readSettings())

@@ -1,0 +1,14 @@
+import { runConsumer } from 'onceward'
+import type { Settings } from '../settings.ts'
+import { statementRendering } from '../statement-rendering.ts'
+
+/** What the test tells this process through its environment. */
+export interface Orders {
+  readonly settings: Settings
+  readonly databaseUrl: string
+}
+
+const { settings, databaseUrl } = JSON.parse(process.env.STATEMENT_ORDERS!) as Orders
+process.on('disconnect', () => process.exit(0))
+const running = await runConsumer(statementRendering(settings), { databaseUrl })
+await running.finished

@@ -1,0 +1,139 @@
+import { userInfo } from 'node:os'
+import { Command, Option } from 'commander'
+import { OncewardError } from '../../errors.ts'
+import { type HeldDetails, type HeldWork, listHeld, releaseHeld, showHeld } from '../../observe/inbox.ts'
+import { createPool } from '../../postgres.ts'
+import { openDatabase } from '../database.ts'
+import { consoleLog, print, table } from '../output.ts'
+
+interface Flags {
+  json?: boolean
+}
+
+/** What is held: stored, waiting, parked, dead or quarantined. */
+export function inboxCommand(): Command {
+  return new Command('inbox')
+    .description('work kept in the database: list it, look at one, make one due now')
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(releaseCommand())
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('held work, oldest first')
+    .option('--consumer <name>', 'only of this consumer')
+    .addOption(
+      new Option('--state <state>', 'only in this state').choices([
+        'stored',
+        'waiting',
+        'parked',
+        'dead',
+        'quarantined',
+      ]),
+    )
+    .option('--limit <count>', 'how many at most', '50')
+    .option('--json', 'print one JSON object')
+    .action(async (flags: Flags & { consumer?: string; state?: string; limit: string }) => {
+      const countMax = wholeNumber(flags.limit, '--limit')
+      await withPool(flags.json === true, async pool => {
+        const work = await listHeld(pool, { consumer: flags.consumer, state: flags.state, countMax })
+        print(flags.json === true, { ok: true, work }, () => workTable(work))
+      })
+    })
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('one held message with its bytes, its attempts and what people did to it')
+    .argument('<id>', 'its number, from "onceward inbox list"')
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, flags: Flags) => {
+      wholeNumber(id, 'the number')
+      await withPool(flags.json === true, async pool => {
+        const work = await showHeld(pool, id)
+        print(flags.json === true, { ok: true, work }, () => details(work))
+      })
+    })
+}
+
+function releaseCommand(): Command {
+  return new Command('release')
+    .description(
+      'end its claim, wait or delay, or try it again if it is parked, with all of its key behind it',
+    )
+    .argument('<id>', 'its number, from "onceward inbox list"')
+    .requiredOption('--consumer <name>', "the consumer's name, typed again")
+    .requiredOption('--because <reason>', 'why; it is recorded')
+    .option('--by <person>', 'who releases it', userInfo().username)
+    .option('--json', 'print one JSON object')
+    .action(async (id: string, flags: Flags & { consumer: string; because: string; by: string }) => {
+      wholeNumber(id, 'the number')
+      await withPool(flags.json === true, async pool => {
+        const { released, from } = await releaseHeld(pool, { ...flags, id })
+        print(
+          flags.json === true,
+          { ok: true, released, from },
+          () => `${released} released from ${from}: a worker takes it up now.`,
+        )
+      })
+    })
+}
+
+function workTable(work: readonly HeldWork[]): string {
+  if (work.length === 0) return 'Nothing is held.'
+  return table(
+    ['id', 'consumer', 'state', 'next', 'message', 'key', 'age, s', 'claims', 'attempts', 'code', 'reason'],
+    work.map(w => [
+      w.id,
+      w.consumer,
+      w.state,
+      w.next,
+      w.messageId,
+      w.key,
+      w.ageSeconds.toFixed(1),
+      w.claims,
+      w.attempts,
+      w.code,
+      w.reason.slice(0, 60),
+    ]),
+  )
+}
+
+function details({ history, actions, body, headers, properties, ...facts }: HeldDetails): string {
+  return [
+    table(['fact', 'value'], Object.entries(facts)),
+    `\nheaders\n  ${JSON.stringify(headers)}\nproperties\n  ${JSON.stringify(properties)}`,
+    `body\n${table([''], [[body]])}`,
+    `\nattempts\n${table(
+      ['number', 'at', 'class', 'code', 'error'],
+      history.map(h => [h.number, h.at.toISOString(), h.failureClass, h.code, h.error]),
+    )}`,
+    `\nactions\n${table(
+      ['at', 'by', 'did', 'because'],
+      actions.map(a => [a.at.toISOString(), a.by, a.did, a.because]),
+    )}`,
+  ].join('\n')
+}
+
+function wholeNumber(text: string, what: string): number {
+  if (/^[1-9]\d{0,17}$/.test(text)) return Number(text)
+  throw new OncewardError(
+    'usage',
+    `"${text}" is no whole number for ${what}. Nothing was changed; see "onceward inbox list".`,
+  )
+}
+
+async function withPool(
+  json: boolean,
+  work: (pool: ReturnType<typeof createPool>) => Promise<void>,
+): Promise<void> {
+  const database = await openDatabase(consoleLog(json))
+  const pool = createPool(database.url, { max: 1 })
+  try {
+    await work(pool)
+  } finally {
+    await pool.end()
+    await database.close()
+  }
+}

@@ -1,0 +1,47 @@
+import { errorCode } from '../../errors.ts'
+import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { Asked } from './round-plan.ts'
+
+/**
+ * From the front of the buckets into queues of the same database, in one statement: exactly once, and no body leaves the server. Rows that
+ * another moves at the same time are waited for and then not there. The left join makes a queue that does not exist an error.
+ */
+const move = `
+  with front as materialized (
+    select taken.ctid from unnest($2::smallint[]) as mine (bucket) cross join lateral (
+      select ctid from onceward.outbox where broker = $1 and bucket = mine.bucket order by id limit $3
+    ) as taken limit $4
+  ), gone as (
+    delete from onceward.outbox where ctid = any (array(select ctid from front))
+    returning id, bucket, queue, message_id, key, headers, properties, body
+  ), put as (
+    insert into onceward.queue_message (queue_id, message_id, key, headers, properties, body)
+    select queue.id, message_id, gone.key, headers, properties, body
+    from gone left join onceward.queue on queue.name = gone.queue order by gone.id
+  )
+  select bucket, count(*)::int as rows from gone group by bucket`
+
+const createMissingQueues = `
+  insert into onceward.queue (name)
+  select distinct queue from onceward.outbox
+  where broker = $1 and bucket = any ($2::smallint[])
+    and not exists (select from onceward.queue where queue.name = outbox.queue)
+  on conflict do nothing`
+
+const notNull = '23502'
+
+/** Answers with how many rows of which bucket are in their queues now. */
+export async function moveRows(
+  pool: SqlPool,
+  broker: string,
+  { buckets, perBucketMax, max }: Asked,
+): Promise<readonly { readonly bucket: number; readonly rows: number }[]> {
+  const values = [broker, buckets, perBucketMax, max]
+  try {
+    return (await pool.query(move, values)).rows
+  } catch (error) {
+    if (errorCode(error) !== notNull) throw error
+    await pool.query(createMissingQueues, [broker, buckets])
+    return (await pool.query(move, values)).rows
+  }
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Delivery } from '../../src/contracts/source.ts'
+import { ClaimedWork } from '../../src/inbox/claimed-work.ts'
+
+const claim = (epoch: number) => ({ row: '7', epoch })
+const delivery = (epoch: number) => ({ held: claim(epoch) }) as unknown as Delivery
+
+describe('the claims of a worker', () => {
+  it('the end of a claim does not end the next one of the same row', () => {
+    const work = new ClaimedWork()
+    work.add([claim(1)])
+    work.add([claim(2)])
+    work.forget([claim(1)])
+    assert.equal(work.has(claim(2)), true)
+    work.lose([claim(1)])
+    assert.deepEqual([work.has(claim(1)), work.has(claim(2))], [false, true])
+  })
+
+  it('a row that is gone is lost at the second look, one that another has at the first', () => {
+    const work = new ClaimedWork()
+    work.add([claim(1)])
+    assert.equal(work.notOurs([{ ...claim(1), taken: false }]), 0)
+    assert.equal(work.notOurs([{ ...claim(1), taken: false }]), 1)
+    work.add([claim(2)])
+    assert.equal(work.notOurs([{ ...claim(1), taken: true }]), 0)
+    assert.equal(work.notOurs([{ ...claim(2), taken: true }]), 1)
+  })
+
+  it('tells who watches a lost claim, once, and not who watches another of the row', () => {
+    const work = new ClaimedWork()
+    const told: string[] = []
+    work.add([claim(2)])
+    work.watch([delivery(1)], () => told.push('first'))
+    work.watch([delivery(2)], () => told.push('second'))
+    const end = work.watch([delivery(2)], () => told.push('ended'))
+    end()
+    work.lose([claim(2)])
+    work.lose([claim(2)])
+    assert.deepEqual(told, ['second'])
+  })
+})
