@@ -14,7 +14,8 @@ import { measureRounds } from './rounds.ts'
 
 const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
   postgres: () => true,
-  rabbitmq: parts => parts.some(part => ['rabbitmq', 'stream', 'effects', 'latency', 'memory'].includes(part)),
+  rabbitmq: parts =>
+    parts.some(part => ['rabbitmq', 'stream', 'effects', 'latency', 'memory'].includes(part)),
   kafka: parts => parts.some(part => ['kafka', 'effects', 'rebalance'].includes(part)),
 }
 

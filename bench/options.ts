@@ -1,6 +1,16 @@
 import { parseArgs } from 'node:util'
 
-const parts = ['rabbitmq', 'postgres', 'kafka', 'stream', 'effects', 'history', 'rebalance', 'latency', 'memory'] as const
+const parts = [
+  'rabbitmq',
+  'postgres',
+  'kafka',
+  'stream',
+  'effects',
+  'history',
+  'rebalance',
+  'latency',
+  'memory',
+] as const
 export type Part = (typeof parts)[number]
 
 export interface Options {

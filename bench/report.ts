@@ -1,7 +1,7 @@
 import type { Broker, Role } from './contenders/contenders.ts'
-import { median } from './median.ts'
 import type { Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
+import { median } from './median.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
 import type { Rebalance } from './rebalance/rebalance.ts'
@@ -103,7 +103,16 @@ export function jsonLine(results: Results): string {
   }))
   const { effects, history, latency, memory, rebalance } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
-  return JSON.stringify({ rows, ratios: ratiosOf(results.measured), targets, effects, history, latency, memory, rebalance })
+  return JSON.stringify({
+    rows,
+    ratios: ratiosOf(results.measured),
+    targets,
+    effects,
+    history,
+    latency,
+    memory,
+    rebalance,
+  })
 }
 
 function round(value: number): number {

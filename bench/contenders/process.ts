@@ -1,6 +1,6 @@
+import { effectContenders } from '../effects/contests.ts'
 import type { Place } from '../place.ts'
 import type { Consume, Task } from './contender.ts'
-import { effectContenders } from '../effects/contests.ts'
 import { contenders } from './contenders.ts'
 
 // One contender in a process of its own: told where it is, then given one task per round.

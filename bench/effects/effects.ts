@@ -49,7 +49,8 @@ export async function measureEffects(
       if (ratio !== null) aims.push({ ...aim, ratio })
     }
   }
-  const relays = plan.roles === null || plan.roles.includes('relay') ? await measureRelays(place, plan, say) : []
+  const relays =
+    plan.roles === null || plan.roles.includes('relay') ? await measureRelays(place, plan, say) : []
   for (const { broker, hand, ours } of relays)
     aims.push({ of: `relay to ${broker}`, to: 'by hand', atLeast: 0.9, ratio: median(ours) / median(hand) })
   return { rates, relays, aims }
@@ -78,7 +79,9 @@ async function measureContest(
         const { seconds, cpuSeconds } = await measureOne(place, contest, name, process, load)
         if (round > 0) rates.push(count / seconds)
         const micros = ((cpuSeconds * 1e6) / count).toFixed(1)
-        say(`round ${round || 'warm-up'}  ${name}, ${ids} ids  ${Math.round(count / seconds)}/s  ${micros} us`)
+        say(
+          `round ${round || 'warm-up'}  ${name}, ${ids} ids  ${Math.round(count / seconds)}/s  ${micros} us`,
+        )
       }
     }
   } finally {

@@ -4,7 +4,13 @@ import { createQueue } from 'onceward/postgres'
 import type { PreparedPlace } from '../../place.ts'
 import { handToKafka, handToPostgres, handToRabbit } from './hand-relay.ts'
 import { oncewardRelay } from './onceward-relay.ts'
-import { fillOutbox, handOutbox, type RelayBroker, type RelayContender, type RelayPlace } from './relay-contender.ts'
+import {
+  fillOutbox,
+  handOutbox,
+  type RelayBroker,
+  type RelayContender,
+  type RelayPlace,
+} from './relay-contender.ts'
 
 /** Messages per second from a filled outbox to a broker that confirmed them. */
 export interface RelayRates {
