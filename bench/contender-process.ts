@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Task } from './contenders/contender.ts'
-import type { Contender } from './contenders/contenders.ts'
 import { type Place, placeText } from './place.ts'
 
 const entry = fileURLToPath(new URL('./contenders/process.ts', import.meta.url))
@@ -20,7 +19,7 @@ export class ContenderProcess {
   readonly #child: ChildProcess
   readonly #name: string
 
-  constructor({ name }: Contender, place: Place, profileFolder: string | null) {
+  constructor({ name }: { readonly name: string }, place: Place, profileFolder: string | null) {
     this.#name = name
     const profiling = profileFolder === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
     this.#child = fork(entry, [name, placeText(place)], {

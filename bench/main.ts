@@ -1,5 +1,7 @@
 import { type ServiceName, serviceNames } from '../scripts/services/services.ts'
 import { contenders } from './contenders/contenders.ts'
+import { measureEffects } from './effects/effects.ts'
+import { measureHistory } from './effects/history.ts'
 import { measureLatency } from './observed/latency.ts'
 import { measureMemory } from './observed/memory.ts'
 import { type Options, type Part, readOptions } from './options.ts'
@@ -12,8 +14,9 @@ import { measureRounds } from './rounds.ts'
 
 const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
   postgres: () => true,
-  rabbitmq: parts => parts.some(part => ['rabbitmq', 'stream', 'latency', 'memory'].includes(part)),
-  kafka: parts => parts.some(part => ['kafka', 'rebalance'].includes(part)),
+  rabbitmq: parts =>
+    parts.some(part => ['rabbitmq', 'stream', 'effects', 'latency', 'memory'].includes(part)),
+  kafka: parts => parts.some(part => ['kafka', 'effects', 'rebalance'].includes(part)),
 }
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
@@ -25,6 +28,8 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
   )
   return {
     measured: taking.length === 0 ? [] : await measureRounds(place, taking, options, say),
+    effects: parts.includes('effects') ? await measureEffects(place, options, say) : null,
+    history: parts.includes('history') ? await measureHistory(place, options, say) : null,
     latency: parts.includes('latency') ? await measureLatency(place, options.latencySeconds) : null,
     memory: parts.includes('memory') ? await measureMemory(place, options.memoryCount) : null,
     rebalance: parts.includes('rebalance')

@@ -1,6 +1,16 @@
 import { parseArgs } from 'node:util'
 
-const parts = ['rabbitmq', 'postgres', 'kafka', 'stream', 'rebalance', 'latency', 'memory'] as const
+const parts = [
+  'rabbitmq',
+  'postgres',
+  'kafka',
+  'stream',
+  'effects',
+  'history',
+  'rebalance',
+  'latency',
+  'memory',
+] as const
 export type Part = (typeof parts)[number]
 
 export interface Options {
@@ -13,13 +23,15 @@ export interface Options {
   readonly count: number
   readonly logCount: number
   readonly slowCount: number
+  readonly effectCount: number
+  readonly historyRows: number
   readonly latencySeconds: number
   readonly memoryCount: number
   readonly rebalanceCount: number
 }
 
 export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder]
-  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000
+  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History only when named
   --roles    only these contenders, such as 'hand batch,batch form'
   --json     ends with one line {"rows": [...], "ratios": {...}}
   --quick    two rounds with fewer messages: for a look, not for a claim
@@ -38,7 +50,7 @@ export function readOptions(args: readonly string[]): Options {
       profile: { type: 'string' },
     },
   })
-  const chosen = (values.only?.split(',') ?? parts) as readonly Part[]
+  const chosen = (values.only?.split(',') ?? parts.filter(part => part !== 'history')) as readonly Part[]
   const unknown = chosen.filter(part => !parts.includes(part))
   if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.\n${usage}`)
   const rounds = Number(values.rounds ?? (values.quick ? 2 : 5))
@@ -54,6 +66,8 @@ export function readOptions(args: readonly string[]): Options {
     count: values.quick ? 20_000 : 60_000,
     logCount: values.quick ? 40_000 : 240_000,
     slowCount: values.quick ? 3_000 : 10_000,
+    effectCount: values.quick ? 10_000 : 40_000,
+    historyRows: values.quick ? 500_000 : 10_000_000,
     latencySeconds: values.quick ? 4 : 10,
     memoryCount: values.quick ? 100_000 : alone ? 1_000_000 : 300_000,
     rebalanceCount: values.quick ? 400_000 : 800_000,

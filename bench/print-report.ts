@@ -1,3 +1,4 @@
+import type { Effects } from './effects/effects.ts'
 import { median } from './median.ts'
 import { type Results, targetsOf } from './report.ts'
 import type { Measured } from './rounds.ts'
@@ -7,11 +8,19 @@ const hundredths = (value: number | null) => (value === null ? '–' : value.toF
 
 /** The report for people: rates, ratios of the Onceward rows, targets. */
 export function reportLines(results: Results): string[] {
-  const { measured, latency, memory, rebalance } = results
+  const { measured, effects, history, latency, memory, rebalance } = results
   const lines: string[] = []
   for (const ids of ['ordered', 'random'] as const) {
     const rows = measured.filter(one => one.ids === ids)
     if (rows.length > 0) lines.push('', `${ids} ids, messages per second`, ...rateLines(rows))
+  }
+  if (effects !== null) lines.push('', 'effects, messages per second', ...effectLines(effects))
+  for (const { rows, ids, empty, full } of history ?? []) {
+    lines.push(
+      '',
+      `${whole(rows)} completed rows in inbox and ledger, ${ids} ids, messages per second`,
+      `  none before ${whole(median(empty))}  all before ${whole(median(full))}  ${(median(full) / median(empty)).toFixed(2)}`,
+    )
   }
   if (latency !== null) {
     lines.push('', 'one message at a time, 50 per second')
@@ -41,6 +50,18 @@ export function reportLines(results: Results): string[] {
     )
   }
   return lines
+}
+
+function effectLines({ rates, relays }: Effects): string[] {
+  const line = (name: string, all: readonly number[]) =>
+    `  ${name.padEnd(40)}${whole(median(all)).padStart(9)}${`${whole(Math.min(...all))} – ${whole(Math.max(...all))}`.padStart(20)}`
+  return [
+    ...rates.map(({ name, ids, rates }) => line(`${name}, ${ids} ids`, rates)),
+    ...relays.flatMap(({ broker, hand, ours }) => [
+      line(`relay to ${broker} by hand`, hand),
+      line(`relay to ${broker}`, ours),
+    ]),
+  ]
 }
 
 const columns = [

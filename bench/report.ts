@@ -1,4 +1,6 @@
 import type { Broker, Role } from './contenders/contenders.ts'
+import type { Effects } from './effects/effects.ts'
+import { type History, slowdown } from './effects/history.ts'
 import { median } from './median.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
@@ -7,6 +9,8 @@ import type { Measured } from './rounds.ts'
 
 export interface Results {
   readonly measured: readonly Measured[]
+  readonly effects: Effects | null
+  readonly history: readonly History[] | null
   readonly latency: Latency | null
   readonly memory: Memory | null
   readonly rebalance: Rebalance | null
@@ -59,7 +63,7 @@ export function ratiosOf(measured: readonly Measured[]): Ratios | null {
   }
 }
 
-export function targetsOf({ measured, latency, memory }: Results): readonly Target[] {
+export function targetsOf({ measured, effects, history, latency, memory }: Results): readonly Target[] {
   const targets: Target[] = []
   const atLeast = (broker: Broker, role: Role, to: Role, bound: number) => {
     const value = ratioOf(measured, broker, role, to)
@@ -78,6 +82,13 @@ export function targetsOf({ measured, latency, memory }: Results): readonly Targ
   atLeast('kafka', '64 uneven form', 'batch form', 0.9)
   atLeast('stream', 'batch form', 'hand batch', 0.9)
   atLeast('stream', 'checkpoint form', 'hand checkpoint', 0.9)
+  for (const { of, to, atLeast: bound, ratio: value } of effects?.aims ?? [])
+    targets.push({ name: `${of} / ${to}`, value, bound: `≥ ${bound}`, reached: value >= bound })
+  const past = history?.find(({ ids }) => ids === 'ordered')
+  if (past !== undefined) {
+    const value = slowdown(past)
+    targets.push({ name: 'rate with history / without', value, bound: '≥ 0.85', reached: value >= 0.85 })
+  }
   if (latency !== null) atMost('latency p50 at 50/s, in commits', latency.p50 / latency.commitP50, 2)
   if (memory !== null)
     atMost('memory, last third / first third', memory.lastThirdMib / memory.firstThirdMib, 1.1)
@@ -90,9 +101,18 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { latency, memory, rebalance } = results
+  const { effects, history, latency, memory, rebalance } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
-  return JSON.stringify({ rows, ratios: ratiosOf(results.measured), targets, latency, memory, rebalance })
+  return JSON.stringify({
+    rows,
+    ratios: ratiosOf(results.measured),
+    targets,
+    effects,
+    history,
+    latency,
+    memory,
+    rebalance,
+  })
 }
 
 function round(value: number): number {

@@ -44,6 +44,16 @@ export {
   verifyWebhook,
   type WebhookToVerify,
 } from './effects/external/webhook/verify-webhook.ts'
+export type {
+  Gap,
+  GapAction,
+  GapPolicy,
+  ProjectedFact,
+  ProjectedKey,
+  ProjectionOptions,
+  Repair,
+} from './effects/projection/declaration.ts'
+export { projection } from './effects/projection/projection.ts'
 export type { AggregateTable, TransitionDeclaration } from './effects/transition/declaration.ts'
 export type { DeclaredMove, StateMachine } from './effects/transition/state-machine.ts'
 export { transition } from './effects/transition/transition.ts'

@@ -236,7 +236,8 @@ const publicNames: Record<string, string> = {
     AggregateTable audit AuditDeclaration Command CommandOptions commandFrom contribution ContributionDeclaration ContributionEffect
     ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration
     CallOutcome CustomTarget EmailTarget HttpTarget InlineAnswer Mail notification NotificationIdentity QueryAnswer RepeatPolicy Secret TargetContext
-    TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify`,
+    TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify
+    Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher

@@ -31,8 +31,9 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   /**
    * What remembers that a message was applied. Default `marker`: a row per message. `checkpoint`, logs only: nothing but the position,
    * written with the effect; it protects against redelivery, not against a producer that sent twice or an operator who rewinds.
+   * `version`, projections only: the version in the projection's own row.
    */
-  dedup?: 'marker' | 'checkpoint'
+  dedup?: Dedup
   /** When the source is told. Default after the effect is committed. */
   settle?: SettleSection
   effect?: EffectSection<M>
@@ -54,6 +55,7 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   handleBatch?: BatchHandler<M, Tx>
 }
 
+export type Dedup = 'marker' | 'checkpoint' | 'version'
 export type Risk = 'money' | 'regulatory' | 'notification' | 'projection' | 'telemetry' | 'low value'
 
 /** Made by `queue(...)` of a source's subpath; plain data. */

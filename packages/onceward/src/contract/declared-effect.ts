@@ -1,4 +1,6 @@
+import type { Surroundings } from '../surroundings.ts'
 import type { BatchContext, BatchHandler, ConsumerContract, SqlTransaction } from './contract.ts'
+import type { Consumer } from './define-consumer.ts'
 
 /**
  * An effect that is declared instead of written: made by `projection(...)` and its like, given as `effect.apply` in place of a handler.
@@ -7,18 +9,30 @@ import type { BatchContext, BatchHandler, ConsumerContract, SqlTransaction } fro
 export interface DeclaredEffect<M = unknown> {
   readonly kind: string
 
-  /** It may answer `Verdict.wait`: workers then run beside the consumer and take up what has waited. */
+  /** The words it may say of a message, counted in the metrics. */
+  readonly codes?: readonly string[]
+
+  /** Its own rows recognise what was applied, so that `dedup: 'version'` needs no markers. */
+  readonly remembers?: boolean
+
+  /** It may answer `Verdict.wait`, or stop a key that people release: workers then run beside the consumer and take that up. */
   readonly mayWait?: boolean
 
   /** Called by `defineConsumer`, before anything is started. Places are relative to the effect: `gap.deadlineMs`. */
   problems(contract: ConsumerContract<M>): readonly { readonly place: string; readonly text: string }[]
 
   /** Called once per start: compares the declaration with the database. Throws one error that names the field and the fix. */
-  verify(query: SqlTransaction['query']): Promise<void>
+  verify(query: SqlTransaction['query'], start: EffectStart<M>): Promise<void>
 
   /** What `onceward contract --mermaid` draws, for effects that have a picture. Pure. */
   mermaid?(): string
 
   /** Called like `handleBatch`, with its guarantees. */
   apply(context: BatchContext<M, SqlTransaction>): ReturnType<BatchHandler<M, SqlTransaction>>
+}
+
+/** What an effect is told at the start: who uses it, and the world it may ask for timers. */
+export interface EffectStart<M = unknown> {
+  readonly consumer: Pick<Consumer<M>, 'name' | 'order' | 'dedup'>
+  readonly world: Surroundings
 }

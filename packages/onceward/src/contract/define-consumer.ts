@@ -6,6 +6,7 @@ import type {
   BatchContext,
   BatchSection,
   ConsumerContract,
+  Dedup,
   FailureSection,
   IdentitySection,
   InboxSection,
@@ -20,7 +21,7 @@ export interface Consumer<M = unknown, Tx = unknown>
   extends Omit<ConsumerContract<M, Tx>, 'message' | 'failure' | 'batch' | 'inbox' | 'identity' | 'settle'> {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
-  readonly dedup: 'marker' | 'checkpoint'
+  readonly dedup: Dedup
   readonly settle: Required<SettleSection>
   readonly handlerVersion: string
   readonly message: {

@@ -20,10 +20,10 @@ export function inboxProblems(contract: ConsumerContract, wrong: Report): void {
       'order',
       "'partition' cannot be kept by workers, which know keys only: use 'key' with inbox.mode 'stored'",
     )
-  if (contract.dedup === 'checkpoint')
+  if (contract.dedup !== undefined && contract.dedup !== 'marker')
     wrong(
       'dedup',
-      "must be 'marker' with inbox.mode 'stored': a position cannot tell what is stored from what is done",
+      "must be 'marker' with inbox.mode 'stored': only a marker can tell what is stored from what is done",
     )
   if (contract.settle?.when === 'before effect')
     wrong(

@@ -8,8 +8,9 @@ export function settleProblems(contract: ConsumerContract, wrong: Report): void 
   unknownKeys(settle, 'settle', 'settle.', wrong)
   if (settle.when !== undefined)
     oneOf(settle.when, ['after effect', 'with effect', 'before effect'], 'settle.when', wrong)
-  if (contract.dedup !== undefined) oneOf(contract.dedup, ['marker', 'checkpoint'], 'dedup', wrong)
+  if (contract.dedup !== undefined) oneOf(contract.dedup, ['marker', 'checkpoint', 'version'], 'dedup', wrong)
   if (contract.dedup === 'checkpoint') checkpointProblems(contract, settle.when, wrong)
+  if (contract.dedup === 'version') versionProblems(contract, settle.when, wrong)
   if (settle.when === 'before effect') atMostOnceProblems(contract, settle.lossAcceptable, wrong)
   else if (settle.lossAcceptable !== undefined)
     wrong(
@@ -25,6 +26,15 @@ function checkpointProblems(contract: ConsumerContract, when: string | undefined
     wrong('settle.when', "must be 'with effect' under dedup 'checkpoint': the position is the only memory")
   if (contract.identity?.businessKey !== undefined)
     wrong('identity.businessKey', "needs dedup 'marker': a position cannot remember business keys")
+}
+
+function versionProblems(contract: ConsumerContract, when: string | undefined, wrong: Report): void {
+  if (contract.effect?.apply?.remembers !== true)
+    wrong('dedup', "'version' needs an effect whose rows carry a version: effect.apply: projection({ … })")
+  if (contract.identity?.businessKey !== undefined)
+    wrong('identity.businessKey', "needs dedup 'marker': a version remembers its key, no other")
+  if (when === 'before effect')
+    wrong('settle.when', "'before effect' has nothing to recognise again: leave dedup 'version' out")
 }
 
 function atMostOnceProblems(contract: ConsumerContract, reason: unknown, wrong: Report): void {

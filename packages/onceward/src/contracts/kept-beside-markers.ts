@@ -5,6 +5,6 @@ import type { ConsumerFacts } from './store.ts'
 export function keptBesideMarkers({ name, generation }: ConsumerFacts): OncewardError {
   return new OncewardError(
     'configuration',
-    `Consumer ${name} (generation ${generation}) has read with markers so far. Its position may lag what was applied, and with dedup 'checkpoint' nothing would recognise the difference. Nothing was started. Keep dedup 'marker', or begin a new generation at a position you choose.`,
+    `Consumer ${name} (generation ${generation}) has read without dedup 'checkpoint' so far. Its position may lag what was applied, and with dedup 'checkpoint' nothing would recognise the difference. Nothing was started. Keep its dedup, or begin a new generation at a position you choose.`,
   )
 }

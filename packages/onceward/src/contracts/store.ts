@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../contract/contract.ts'
+import type { Dedup, SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkClaim, WorkQueue } from './held-work.ts'
 import type { Loss, Ownership, Position, Progress } from './source.ts'
@@ -121,7 +121,7 @@ export interface ConsumerFacts {
   readonly handlerVersion: string
   readonly instance: string
   /** What remembers. `checkpoint` is refused where positions were kept beside markers: such a position may lag effects nobody would recognise. */
-  readonly dedup: 'marker' | 'checkpoint'
+  readonly dedup: Dedup
   /** Longest a handler may hold its transaction: the store lets the server end what is idle or running past it. */
   readonly handlerTimeoutMs: number
   /** Where the contract's dead letters go on the broker; null when they stay in the store only. */

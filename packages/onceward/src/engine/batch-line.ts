@@ -42,7 +42,10 @@ export class BatchLine<M, Tx> {
     const { consumer, positions, stage, world, tally } = options
     this.#options = options
     this.#when = consumer.settle.when === 'before effect' ? 'first' : positions ? 'log' : 'queue'
-    this.#settling = new Settling(consumer.name, world, tally, stage === 'work')
+    this.#settling = new Settling(consumer.name, world, tally, {
+      retriesDurable: stage === 'work',
+      codes: consumer.effect?.apply?.codes ?? [],
+    })
   }
 
   /** Nothing is on its way. */

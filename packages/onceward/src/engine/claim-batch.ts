@@ -29,6 +29,7 @@ export async function claimBatch<M, Tx>(
 ): Promise<Claims<M>> {
   if (spine.stage === 'work') return takeUpWork(batch, session, spine)
   if (spine.consumer.dedup === 'checkpoint') return claimByPosition(batch, session, spine)
+  if (spine.consumer.dedup === 'version') return claimNothing(batch, session, spine)
   const facts = new Map<Received<M>, Fact>()
   const repeats = new Map<Received<M>, Received<M>>()
   const firstById = new Map<string, Received<M>>()
@@ -69,6 +70,22 @@ async function claimByPosition<M, Tx>(
     else facts.set(received, unreadableFact(received, spine))
   }
   return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing }
+}
+
+/** No marker is written: the effect's own version tells what is new, message by message. */
+async function claimNothing<M, Tx>(
+  batch: readonly Received<M>[],
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Claims<M>> {
+  const facts = new Map<Received<M>, Fact>()
+  const readable: ReadableMessage<M>[] = []
+  for (const received of batch) {
+    if (received.readable) readable.push(received)
+    else facts.set(received, unreadableFact(received, spine))
+  }
+  const fresh = await passUnblocked(readable, facts, session, spine)
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing: null }
 }
 
 /**

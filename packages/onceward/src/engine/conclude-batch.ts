@@ -142,7 +142,11 @@ function leaderState(
   order: 'none' | 'key' | 'partition',
 ): 'retry' | 'parked' | 'gone' {
   if (leader?.outcome === 'retry') return 'retry'
-  return leader?.outcome === 'parked' && order === 'key' ? 'parked' : 'gone'
+  return order === 'key' && leader !== undefined && blocksKey(leader) ? 'parked' : 'gone'
+}
+
+function blocksKey({ outcome, blocksKey }: Decision): boolean {
+  return outcome === 'parked' || blocksKey
 }
 
 /** A repeat inside the batch depends on the first: it is a duplicate only of something that will be durable. */
@@ -213,7 +217,7 @@ function heldRecord<M, Tx>(
     error: decision.error,
     orderKey:
       waits?.key ??
-      (status === 'parked' && spine.consumer.order === 'key' ? (envelope?.orderKey ?? null) : null),
+      (blocksKey(decision) && spine.consumer.order === 'key' ? (envelope?.orderKey ?? null) : null),
     version: waits?.version ?? null,
     dueInMs: waits?.withinMs ?? null,
     attempts: decision.attempts,

@@ -154,7 +154,7 @@ export class ConsumerProcess<M, Tx> {
 
   async #open(enrolment: Enrolment): Promise<Subscription> {
     const { consumer, source, store, world } = this.#options
-    await consumer.effect?.apply?.verify(store.query!)
+    await consumer.effect?.apply?.verify(store.query!, { consumer, world })
     return source.open({
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,

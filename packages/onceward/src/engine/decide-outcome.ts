@@ -77,15 +77,22 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
   const said = { failureClass: 'verdict', code: verdict.code, error: null, attempts: attempt.attempts }
   switch (verdict.kind) {
     case 'ignore':
-      return { ...decision('ignored', verdict.reason), status: 'ignored' }
-    case 'stale':
-      return { ...decision('stale', verdict.reason), code: verdict.code, status: 'stale' }
+      return { ...decision('ignored', verdict.reason), code: verdict.code, status: 'ignored' }
+    case 'applied':
+      return { ...decision('applied', verdict.reason), code: verdict.code }
     case 'duplicate':
       return { ...decision('duplicate', verdict.reason), code: verdict.code, status: 'duplicate' }
+    case 'stale':
+      return { ...decision('stale', verdict.reason), code: verdict.code, status: 'stale' }
     case 'wait':
       return { ...decision('waiting', verdict.reason), ...said, status: 'waiting', waits: verdict.waits }
     case 'quarantine':
-      return { ...decision('quarantined', verdict.reason), ...said, status: 'quarantined' }
+      return {
+        ...decision('quarantined', verdict.reason),
+        ...said,
+        status: 'quarantined',
+        blocksKey: verdict.blocksKey,
+      }
     case 'park':
       return { ...decision('parked', verdict.reason), ...said, status: 'parked' }
     case 'reject':
@@ -163,5 +170,6 @@ function decision(outcome: Outcome, reason: string): Decision {
     retryDelayMs: 0,
     attempts: 0,
     waits: null,
+    blocksKey: false,
   }
 }

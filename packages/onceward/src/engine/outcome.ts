@@ -52,10 +52,12 @@ export interface Decision {
   readonly attempts: number
   /** Only with `waiting`. */
   readonly waits: Waits | null
+  /** Later messages of its key wait behind it. */
+  readonly blocksKey: boolean
 }
 
 /** The message is done, or kept where its turn will come without holding others up. */
-const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'stale', 'duplicate', 'wait'])
+const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'applied', 'duplicate', 'stale', 'wait'])
 
 /** Where order counts, what comes after such a message in its lane must wait. */
 export function stopsLane(fact: Fact): boolean {

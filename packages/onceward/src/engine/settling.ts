@@ -20,21 +20,29 @@ export interface Settlement {
   end(): void
 }
 
+export interface SettlingOptions {
+  /** What is to be tried again was put off in the store, and is not held here. */
+  readonly retriesDurable: boolean
+  /** What a declared effect may say of a message; others are not counted by their code. */
+  readonly codes: readonly string[]
+}
+
 /** Tells the source what is durable, counts it, and knows which batches are under way. */
 export class Settling {
   readonly #consumer: string
   readonly #world: Surroundings
   readonly #tally: Tally
-  readonly #retriesDurable: boolean
+  readonly #options: SettlingOptions
+  readonly #codes: ReadonlySet<string>
   readonly #underWay = new Map<readonly Received[], Promise<void>>()
   #last: Promise<void> = Promise.resolve()
 
-  /** `retriesDurable`: what is to be tried again was put off in the store, and is not held here. */
-  constructor(consumer: string, world: Surroundings, tally: Tally, retriesDurable: boolean) {
+  constructor(consumer: string, world: Surroundings, tally: Tally, options: SettlingOptions) {
     this.#consumer = consumer
     this.#world = world
     this.#tally = tally
-    this.#retriesDurable = retriesDurable
+    this.#options = options
+    this.#codes = new Set(options.codes)
   }
 
   get idle(): boolean {
@@ -88,16 +96,20 @@ export class Settling {
   #count(decided: readonly Decided[]): Delivery[] {
     const durable: Delivery[] = []
     const counts = new Map<string, number>()
+    const results = new Map<string, number>()
     let applied = 0
     let conflicts = 0
     for (const { received, decision } of decided) {
-      if (decision.outcome !== 'retry' || this.#retriesDurable) durable.push(received.delivery)
+      if (decision.outcome !== 'retry' || this.#options.retriesDurable) durable.push(received.delivery)
       if (decision.outcome === 'applied') applied++
       else counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
       if (decision.code === 'conflict') conflicts++
+      if (decision.code !== '' && this.#codes.has(decision.code))
+        results.set(decision.code, (results.get(decision.code) ?? 0) + 1)
     }
     if (applied > 0) counts.set('applied', applied)
     for (const [outcome, count] of counts) this.#world.metrics.decided(this.#consumer, outcome, count)
+    for (const [code, count] of results) this.#world.metrics.results(this.#consumer, code, count)
     if (conflicts > 0) this.#world.metrics.conflicts(this.#consumer, conflicts)
     this.#tally.decided(counts, conflicts)
     return durable

@@ -20,6 +20,7 @@ export interface Waits {
  * | `retryAfter`   | tried again after the delay, counted as an attempt           |
  * | `park`         | set aside durably; under key order later ones wait behind it |
  * | `ignore`       | valid, no effect required: marked and settled                |
+ * | `applied`      | applied, with something to be said about it                  |
  * | `reject`       | dead-lettered: never tried again by itself                   |
  * | `stale`        | older than what is known already: marked so and settled      |
  * | `duplicate`    | its fact is known under another message id: marked, settled   |
@@ -28,23 +29,35 @@ export interface Waits {
  */
 export class Verdict {
   readonly [brand] = true
-  readonly kind: 'retry' | 'park' | 'ignore' | 'reject' | 'stale' | 'duplicate' | 'quarantine' | 'wait'
+  readonly kind:
+    | 'retry'
+    | 'park'
+    | 'ignore'
+    | 'applied'
+    | 'duplicate'
+    | 'reject'
+    | 'stale'
+    | 'quarantine'
+    | 'wait'
   readonly reason: string
   readonly delayMs: number | null
   /** A word for machines, as `illegal_transition`; the kind where nothing better is known. */
   readonly code: string
   readonly waits: Waits | null
+  /** Under key order, later messages of its key are parked behind it until a person releases the key. */
+  readonly blocksKey: boolean
 
   private constructor(
     kind: Verdict['kind'],
     reason: string,
-    { delayMs = null, code = kind, waits = null }: Partial<Pick<Verdict, 'delayMs' | 'code' | 'waits'>> = {},
+    { delayMs = null, code = kind, waits = null, blocksKey = kind === 'park' }: Partial<Verdict> = {},
   ) {
     this.kind = kind
     this.reason = reason
     this.delayMs = delayMs
     this.code = code
     this.waits = waits
+    this.blocksKey = blocksKey
     Object.freeze(this)
   }
 
@@ -62,6 +75,9 @@ export class Verdict {
   static ignore(reason: string, code = 'ignore'): Verdict {
     return new Verdict('ignore', reason, { code })
   }
+  static applied(reason: string, code = 'applied'): Verdict {
+    return new Verdict('applied', reason, { code })
+  }
   static reject(reason: string, code = 'reject'): Verdict {
     return new Verdict('reject', reason, { code })
   }
@@ -71,8 +87,8 @@ export class Verdict {
   static duplicate(reason: string, code = 'duplicate'): Verdict {
     return new Verdict('duplicate', reason, { code })
   }
-  static quarantine(reason: string, code = 'quarantine'): Verdict {
-    return new Verdict('quarantine', reason, { code })
+  static quarantine(reason: string, code = 'quarantine', { blocksKey = false } = {}): Verdict {
+    return new Verdict('quarantine', reason, { code, blocksKey })
   }
   static wait(reason: string, waits: Waits): Verdict {
     return new Verdict('wait', reason, { waits })

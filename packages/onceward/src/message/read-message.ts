@@ -31,7 +31,7 @@ export function createMessageReader<M, Tx>(
   const laneOf = (delivery: Delivery) => (consumer.order === 'partition' ? delivery.partition : null)
 
   // Without markers nobody keeps the digest of what is applied, and it is two fifths of the reading.
-  const digestsLate = consumer.dedup === 'checkpoint'
+  const digestsLate = consumer.dedup !== 'marker'
 
   const digestNow = ({ body, headers }: Delivery) => digestOf(body, headers, digestHeaders)
   const later: Later<M> = { envelope: read => envelopeOf(identities, read), digest: digestNow }

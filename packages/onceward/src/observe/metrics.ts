@@ -11,6 +11,8 @@ export interface Metrics {
   delivered(consumer: string, count: number, redelivered: number): void
   decided(consumer: string, outcome: string, count: number): void
   conflicts(consumer: string, count: number): void
+  /** What a declared effect said of messages, by the words it has declared. */
+  results(consumer: string, code: string, count: number): void
   inboxInsertSeconds(consumer: string, seconds: number): void
   applySeconds(consumer: string, seconds: number): void
   settleMissed(consumer: string, count: number): void
@@ -48,6 +50,7 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
   const processed = count('consumer.processed', 'Messages whose effect was applied for the first time')
   const duplicates = count('consumer.duplicates', 'Duplicates skipped safely')
   const outcomes = count('consumer.outcomes', 'Deliveries by outcome')
+  const effectResults = count('consumer.effect.results', 'Messages by what the declared effect said of them')
   const duplicateConflicts = count('consumer.duplicate_conflicts', 'Same identity, other content')
   const insertLatency = seconds('consumer.inbox.insert.latency', 'Time to claim a batch in the inbox')
   const applyLatency = seconds('consumer.business.apply.latency', 'Time the handlers of a batch took')
@@ -93,6 +96,7 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
       if (outcome === 'applied') processed.add(n, { consumer })
       if (outcome === 'duplicate' || outcome === 'already held') duplicates.add(n, { consumer })
     },
+    results: (consumer, code, n) => effectResults.add(n, { consumer, code }),
     conflicts: (consumer, n) => duplicateConflicts.add(n, { consumer }),
     inboxInsertSeconds: (consumer, s) => insertLatency.record(s, { consumer }),
     applySeconds: (consumer, s) => applyLatency.record(s, { consumer }),

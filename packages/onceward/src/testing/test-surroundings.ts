@@ -117,6 +117,7 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     },
     decided: (_consumer, outcome, n) => add(`decided ${outcome}`, n),
     conflicts: (_consumer, n) => add('conflicts', n),
+    results: (_consumer, code, n) => add(`result ${code}`, n),
     inboxInsertSeconds: () => add('inboxInsertSeconds', 1),
     applySeconds: () => add('applySeconds', 1),
     settleMissed: (_consumer, n) => add('settleMissed', n),

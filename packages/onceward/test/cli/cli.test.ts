@@ -192,6 +192,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
   })
 
   test('relay carries the outbox of producers without a consumer; status shows it and what does not leave', async () => {
+    await migrate(pool)
     await publishInTransaction(pool, { broker: 'postgres', queue: 'cli_out' }, [{ id: 'm1', body: 1 }])
     await publishInTransaction(pool, { broker: 'kafka', topic: 'cli_topic' }, [{ id: 'm2', body: 2 }])
     await pool.query(

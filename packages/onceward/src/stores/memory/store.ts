@@ -1,3 +1,4 @@
+import type { Dedup } from '../../contract/contract.ts'
 import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
 import type { Loss, Ownership, Position, Progress } from '../../contracts/source.ts'
 import type {
@@ -43,7 +44,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly capabilities = { durable: false, shared: false, sql: false, concurrent: true }
   #state: State = emptyState()
   #consumers = 0
-  readonly #dedup = new Map<string, 'marker' | 'checkpoint'>()
+  readonly #dedup = new Map<string, Dedup>()
   #tail: Promise<unknown> = Promise.resolve()
 
   async enroll(facts: Enrolment['facts']): Promise<Enrolment> {
@@ -51,7 +52,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
     const begun = [...this.#state.checkpoints].some(
       ([key, { stored }]) => key.startsWith(`${scope}\0`) && stored !== null,
     )
-    if (begun && facts.dedup === 'checkpoint' && this.#dedup.get(scope) === 'marker')
+    if (begun && facts.dedup === 'checkpoint' && this.#dedup.get(scope) !== 'checkpoint')
       throw keptBesideMarkers(facts)
     this.#dedup.set(scope, facts.dedup)
     this.#consumers++
@@ -236,7 +237,8 @@ class MemorySession implements StoreSession<MemoryTransaction> {
       key,
       earlier ? { ...earlier, seen: earlier.seen + 1 } : { ...held, id, digest, seen: 1 },
     )
-    if (held.orderKey !== null && held.state === 'parked') this.#state.blocked.add(this.#key(held.orderKey))
+    if (held.orderKey !== null && (held.state === 'parked' || held.state === 'quarantined'))
+      this.#state.blocked.add(this.#key(held.orderKey))
   }
 
   #key(name: string): string {

@@ -36,7 +36,7 @@ async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolmen
   const consumer = await client.query(
     `insert into onceward.consumer as c (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
      on conflict (name, generation) do update set owner = excluded.owner, risk = excluded.risk,
-       dedup = case when excluded.dedup = 'checkpoint' and c.dedup = 'marker' and exists (
+       dedup = case when excluded.dedup = 'checkpoint' and c.dedup <> 'checkpoint' and exists (
          select from onceward.checkpoint where consumer_id = c.id and next is not null
        ) then c.dedup else excluded.dedup end
      returning id, dedup`,

@@ -130,6 +130,7 @@ const noMetrics: Metrics = {
   delivered() {},
   decided() {},
   conflicts() {},
+  results() {},
   inboxInsertSeconds() {},
   applySeconds() {},
   settleMissed() {},

@@ -80,6 +80,26 @@ create table onceward.gap (
 create unique index gap_once on onceward.gap (consumer_id, partition, from_incarnation, from_next)
   where resumed_at is null;
 
+-- What a declared effect said of messages that were not simply applied: stale, a gap, a delete. One row per word.
+create table onceward.note (
+  consumer_id integer not null,
+  message_id  text collate "C" not null,
+  code        text not null,
+  detail      text not null,
+  at          timestamptz not null default now(),
+  primary key (consumer_id, message_id, code)
+);
+
+-- Keys of a projection that are to be rebuilt from their source: facts beyond found were not applied. Done when the row is at wanted.
+create table onceward.rebuild_key (
+  consumer_id integer not null,
+  key         text collate "C" not null,
+  found       bigint,
+  wanted      bigint not null,
+  since       timestamptz not null default clock_timestamp(),
+  primary key (consumer_id, key)
+);
+
 create table onceward.attempt (
   consumer_id   integer not null,
   message_id    text collate "C" not null,

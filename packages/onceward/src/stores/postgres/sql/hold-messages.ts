@@ -34,7 +34,7 @@ export async function holdMessages(
       held.was === null
         ? await client.query(inserts.anew, values)
         : await client.query(inserts.placed, [...values, held.was.row, held.was.epoch])
-    if (held.orderKey !== null && held.state === 'parked')
+    if (held.orderKey !== null && (held.state === 'parked' || held.state === 'quarantined'))
       await client.query(block, [enrolment.consumerId, held.orderKey])
     const to = enrolment.facts.deadLetterTo
     if (to === null || !(held.state === 'dead' || held.state === 'quarantined') || rows[0].seen > 1) continue

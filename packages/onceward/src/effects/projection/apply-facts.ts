@@ -1,0 +1,178 @@
+import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/contract.ts'
+import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
+import { invariant } from '../../errors.ts'
+import { lockWaitingKeys, releaseWaiting } from '../../inbox/release-waiting.ts'
+import type { Plan, Target } from './plan.ts'
+import type { KeyFacts } from './read-facts.ts'
+import { type Note, noteOf, recordNotes } from './record-notes.ts'
+import { type OpenKey, walkWithGaps } from './resolve-gaps.ts'
+import { runHandlers } from './run-handlers.ts'
+import { lookUpByKey } from './table-statements.ts'
+import { isPlainRun, type Step, walkKey } from './walk-key.ts'
+import { type Move, readStandings, writeMoves } from './write-rows.ts'
+
+export type Context<M> = BatchContext<M, SqlTransaction>
+export type Verdicts<M> = Map<BatchItem<M>, AnyVerdict>
+
+/** A key whose version moved, and the facts that did it. */
+export interface Moved<M> {
+  readonly key: KeyFacts<M>
+  readonly steps: readonly Step<M>[]
+}
+
+/** A key whose row appears while it is read would be read again; more often than this something else is wrong. */
+const roundsMax = 10
+
+/**
+ * Applies a batch. First one statement that moves every key whose row stands right before its facts: most batches end there. What it left
+ * alone is read, locked, and walked through fact by fact.
+ */
+export async function applyFacts<M>(plan: Plan<M>, context: Context<M>): Promise<Verdicts<M>> {
+  const target = context.mode === 'rebuild' ? plan.rebuild : plan.live
+  const verdicts: Verdicts<M> = new Map()
+  const keys = target.reader.readAll(context.batch, verdicts)
+  if (keys.length === 0) return verdicts
+  const looksUp = context.tx.query(lookUpByKey, ['off'])
+  const moved: Moved<M>[] = []
+  const open = await movePlainKeys(plan, target, keys, context, moved)
+  await walkKeys(plan, target, open, context, moved, verdicts)
+  await looksUp
+  await say(plan, moved, verdicts, context)
+  await release(plan, moved, context)
+  if (plan.handle !== null) await runHandlers(plan.handle, target, moved, context)
+  return verdicts
+}
+
+/** Answers with the keys that are still open. */
+async function movePlainKeys<M>(
+  plan: Plan<M>,
+  target: Target<M>,
+  keys: readonly KeyFacts<M>[],
+  context: Context<M>,
+  moved: Moved<M>[],
+): Promise<readonly KeyFacts<M>[]> {
+  const moves: Move<M>[] = []
+  const upserts = plan.gap.policy === 'skips allowed'
+  // A handler is to get exactly the facts that are newer than the row: more than one have to be compared with it.
+  const mayFold = !(upserts && plan.handle !== null)
+  for (const key of keys) {
+    if (!isPlainRun(key.facts, upserts) || (key.facts.length > 1 && !mayFold)) continue
+    const first = key.facts[0]!.version
+    const found = upserts || first === plan.firstVersion ? null : first - 1n
+    moves.push({ key, found, fact: key.facts.at(-1)! })
+  }
+  if (moves.length === 0) return keys
+  if (plan.gap.policy === 'wait')
+    await lockWaitingKeys(
+      context.tx,
+      moves.filter(({ found }) => found === null).map(({ key }) => key.name),
+    )
+  const left = await writeMoves(target, moves, context.tx, {
+    plainOnly: true,
+    locks: plan.contended,
+    upserts,
+  })
+  const open = new Set(left.map(move => move.key))
+  const isFollowed = plan.handle !== null || plan.gap.policy === 'wait'
+  for (const { key, found } of moves) {
+    if (
+      open.has(key) ||
+      !(isFollowed || key.facts.some(({ deletes, corrects }) => deletes || corrects !== null))
+    )
+      continue
+    const standing = found === null ? null : { version: found, deleted: false, digest: null }
+    moved.push({ key, steps: walkKey(standing, key.facts, plan.firstVersion, 'skips allowed').steps })
+  }
+  if (left.length === 0 && moves.length === keys.length) return []
+  const tried = new Set(moves.map(move => move.key))
+  return keys.filter(key => !tried.has(key) || open.has(key))
+}
+
+async function walkKeys<M>(
+  plan: Plan<M>,
+  target: Target<M>,
+  keys: readonly KeyFacts<M>[],
+  context: Context<M>,
+  moved: Moved<M>[],
+  verdicts: Verdicts<M>,
+): Promise<void> {
+  let open = keys
+  for (let round = 0; open.length > 0; round++) {
+    invariant(round < roundsMax, 'a row that was read under lock is written')
+    const openKeys = await readOpenKeys(plan, target, open, context)
+    const walks = await walkWithGaps(plan, target, openKeys, context)
+    const moves: Move<M>[] = []
+    for (const { key, standing, walk } of walks) {
+      for (const [{ item }, verdict] of walk.verdicts) if (item !== null) verdicts.set(item, verdict)
+      const last = walk.steps.at(-1)
+      if (last !== undefined) moves.push({ key, found: standing?.version ?? null, fact: last.fact })
+    }
+    const left =
+      moves.length === 0
+        ? []
+        : await writeMoves(target, moves, context.tx, { plainOnly: false, locks: false, upserts: false })
+    // Its row was added by somebody else between the reading and the writing: what was said of it counts no more.
+    const again = new Set(left.map(move => move.key))
+    for (const { key, walk } of walks) {
+      if (!again.has(key) && walk.steps.length > 0) moved.push({ key, steps: walk.steps })
+    }
+    open = open.filter(key => again.has(key))
+  }
+}
+
+/**
+ * A fact may only be told to wait under a lock that whoever moves the key needs as well: else the one misses the other. The row is that lock;
+ * where there is none yet, the key's name is, and the row is looked for again behind it.
+ */
+async function readOpenKeys<M>(
+  plan: Plan<M>,
+  target: Target<M>,
+  keys: readonly KeyFacts<M>[],
+  { tx }: Context<M>,
+): Promise<readonly OpenKey<M>[]> {
+  const standings = new Map(await readStandings(target, keys, tx))
+  const missing = keys.filter(key => !standings.has(key))
+  if (plan.gap.policy === 'wait' && missing.length > 0) {
+    await lockWaitingKeys(
+      tx,
+      missing.map(key => key.name),
+    )
+    for (const [key, standing] of await readStandings(target, missing, tx)) standings.set(key, standing)
+  }
+  return keys.map(key => ({ key, standing: standings.get(key) ?? null }))
+}
+
+/** What waited for the versions that are there now may be taken up. */
+async function release<M>(plan: Plan<M>, moved: readonly Moved<M>[], { tx }: Context<M>): Promise<void> {
+  if (plan.gap.policy !== 'wait') return
+  await releaseWaiting(
+    tx,
+    moved.map(({ key, steps }) => ({ key: key.name, version: steps.at(-1)!.fact.version + 1n })),
+  )
+}
+
+/** What has its end here; the rest is recorded where it is held. */
+const ended: ReadonlySet<AnyVerdict['kind']> = new Set(['applied', 'duplicate', 'ignore', 'stale'])
+
+/** What is not plain gets its verdict and its note. */
+async function say<M>(
+  plan: Plan<M>,
+  moved: readonly Moved<M>[],
+  verdicts: Verdicts<M>,
+  { tx }: Context<M>,
+): Promise<void> {
+  const notes: Note[] = []
+  for (const [item, { code, kind, reason }] of verdicts) {
+    const redelivered = plan.remembers && (kind === 'stale' || kind === 'duplicate')
+    if (ended.has(kind) && !redelivered) notes.push({ messageId: item.envelope.id, code, detail: reason })
+  }
+  for (const { steps } of moved) {
+    for (const { fact, codes, from } of steps) {
+      if (fact.item === null || codes.length === 0) continue
+      const reason = `from version ${from ?? 'none'} to ${fact.version}`
+      verdicts.set(fact.item, Verdict.applied(reason, codes[0]))
+      for (const code of codes) notes.push(noteOf(fact, code, reason))
+    }
+  }
+  if (notes.length > 0) await recordNotes(tx, notes)
+}

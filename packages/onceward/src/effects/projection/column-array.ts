@@ -1,0 +1,35 @@
+import type { Column } from './describe-table.ts'
+
+/** The values of one column for a whole batch, as a parameter for `unnest`. */
+export function columnArray({ sent }: Column, values: readonly unknown[]): unknown {
+  switch (sent) {
+    case 'as json':
+      return values.map(value => (value == null ? null : JSON.stringify(value)))
+    case 'as array literal':
+      return values.map(value => (Array.isArray(value) ? arrayLiteral(value) : value))
+    case 'as is':
+      return values.every(isBare)
+        ? bareLiteral(values)
+        : values.map(value => (value instanceof Date ? value.toISOString() : value))
+  }
+}
+
+/** Numbers and booleans need no quotes: one text for all of them spares the client a call each. */
+export function bareLiteral(values: readonly unknown[]): string {
+  return `{${values.map(value => (value == null ? 'null' : String(value))).join(',')}}`
+}
+
+function isBare(value: unknown): boolean {
+  return value == null || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint'
+}
+
+/** Inside an array column the elements are texts to PostgreSQL's own reader: each is quoted. */
+function arrayLiteral(elements: readonly unknown[]): string {
+  const quote = (element: unknown) => {
+    if (element == null) return 'null'
+    if (Array.isArray(element)) return arrayLiteral(element)
+    const text = element instanceof Date ? element.toISOString() : String(element)
+    return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+  }
+  return `{${elements.map(quote).join(',')}}`
+}

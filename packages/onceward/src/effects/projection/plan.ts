@@ -1,0 +1,82 @@
+import type { EffectStart } from '../../contract/declared-effect.ts'
+import type { Timers } from '../../surroundings.ts'
+import type { GapAction, ProjectionHandler, ProjectionOptions, Repair } from './declaration.ts'
+import { describeTable, type Table } from './describe-table.ts'
+import { createFactReader, type FactReader } from './read-facts.ts'
+import { type Statements, tableStatements } from './table-statements.ts'
+
+/** A projection that has seen its tables. */
+export interface Plan<M = unknown> {
+  readonly live: Target<M>
+  readonly rebuild: Target<M>
+  readonly firstVersion: bigint
+  readonly gap: GapPlan<M>
+  readonly handle: ProjectionHandler<M> | null
+  readonly timers: Timers
+  /** Several batches may write the same key at once. */
+  readonly contended: boolean
+  /** Redeliveries come this far, and would be noted each time. */
+  readonly remembers: boolean
+}
+
+export interface Target<M> {
+  readonly table: Table
+  readonly statements: Statements
+  readonly reader: FactReader<M>
+}
+
+export type GapPlan<M> =
+  | { readonly policy: 'skips allowed' }
+  | { readonly policy: 'rebuild' }
+  | { readonly policy: 'act'; readonly action: GapAction; readonly repair: RepairPlan<M> | null }
+  | {
+      readonly policy: 'wait'
+      readonly deadlineMs: number
+      readonly atDeadline: GapAction
+      readonly keyMax: number
+      readonly totalMax: number
+      readonly whenFull: GapAction
+      readonly repair: RepairPlan<M> | null
+    }
+
+export type RepairPlan<M> = Required<Repair<M>>
+
+export async function makePlan<M>(
+  options: ProjectionOptions<M>,
+  query: Parameters<typeof describeTable>[0],
+  { consumer, world }: EffectStart<M>,
+): Promise<Plan<M>> {
+  const target = async (place: 'table' | 'rebuildTable'): Promise<Target<M>> => {
+    const table = await describeTable(query, options, place, consumer.name)
+    return { table, statements: tableStatements(table), reader: createFactReader(options, table) }
+  }
+  const live = await target('table')
+  return {
+    live,
+    rebuild: options.rebuildTable === undefined ? live : await target('rebuildTable'),
+    firstVersion: BigInt(options.firstVersion ?? 1),
+    gap: gapPlan(options),
+    handle: options.handle ?? null,
+    timers: world.timers,
+    contended: consumer.order === 'none',
+    remembers: consumer.dedup === 'version',
+  }
+}
+
+function gapPlan<M>({ gap }: ProjectionOptions<M>): GapPlan<M> {
+  switch (gap) {
+    case 'skips allowed':
+    case 'rebuild':
+      return { policy: gap }
+    case 'accept latest':
+      return { policy: 'act', action: 'accept', repair: null }
+    case 'fail fast':
+      return { policy: 'act', action: 'halt key', repair: null }
+  }
+  if (gap.policy === 'repair') return { policy: 'act', action: 'repair', repair: repairPlan(gap) }
+  return { ...gap, repair: gap.repair === undefined ? null : repairPlan(gap.repair) }
+}
+
+function repairPlan<M>({ fetch, timeoutMs = 2_000, retryMs = 1_000 }: Repair<M>): RepairPlan<M> {
+  return { fetch, timeoutMs, retryMs }
+}

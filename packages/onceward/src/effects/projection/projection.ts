@@ -1,0 +1,30 @@
+import type { DeclaredEffect } from '../../contract/declared-effect.ts'
+import { invariant } from '../../errors.ts'
+import { applyFacts } from './apply-facts.ts'
+import { type GapPolicy, type ProjectionOptions, resultCodes } from './declaration.ts'
+import { makePlan, type Plan } from './plan.ts'
+import { projectionProblems } from './projection-problems.ts'
+
+/** A projection, to be given as `effect.apply`. See `docs/effects.md`. */
+export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> {
+  let plan: Plan<M> | null = null
+  return {
+    kind: 'projection',
+    codes: resultCodes,
+    remembers: true,
+    mayWait: leavesWork(options?.gap),
+    problems: contract => projectionProblems(options, contract),
+    async verify(query, start) {
+      plan = await makePlan(options, query, start)
+    },
+    async apply(context) {
+      invariant(plan !== null, 'a projection is compared with its table before it is applied')
+      return applyFacts(plan, context)
+    },
+  }
+}
+
+/** Facts that wait, and those parked behind one that stopped its key, are taken up by workers. */
+function leavesWork<M>(gap: GapPolicy<M> | undefined): boolean {
+  return gap === 'fail fast' || (typeof gap === 'object' && gap.policy === 'wait')
+}

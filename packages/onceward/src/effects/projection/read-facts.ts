@@ -1,0 +1,148 @@
+import type { BatchItem } from '../../contract/contract.ts'
+import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
+import { anyText, errorText } from '../../errors.ts'
+import { businessDigestOf } from '../../message/digest.ts'
+import type { ProjectionOptions, ReadFrom } from './declaration.ts'
+import type { Column, Table } from './describe-table.ts'
+
+/** One message as the projection sees it. */
+export interface Fact<M = unknown> {
+  /** Null for a fact that a repair brought. */
+  readonly item: BatchItem<M> | null
+  readonly message: M
+  readonly version: bigint
+  /** In the order of the table's value columns. */
+  readonly values: readonly unknown[]
+  readonly deletes: boolean
+  /** What it corrects; null when nothing. */
+  readonly corrects: string | null
+  readonly digest: Buffer | null
+}
+
+/** The facts of one key in a batch. */
+export interface KeyFacts<M = unknown> {
+  /** Also the name under which its messages wait. */
+  readonly name: string
+  readonly parts: readonly string[]
+  /** By version; of one version in order of arrival. */
+  readonly facts: Fact<M>[]
+}
+
+export interface FactReader<M> {
+  /** Facts by key, keys in the order of locking; what cannot be read gets its verdict. */
+  readAll(batch: readonly BatchItem<M>[], verdicts: Map<BatchItem<M>, AnyVerdict>): KeyFacts<M>[]
+  /** A message that a repair brought. Throws where it cannot be read, or is about another key. */
+  readAnswer(message: M, key: KeyFacts<M>): Fact<M>
+}
+
+const bigintMax = 2n ** 63n - 1n
+
+export function createFactReader<M>(options: ProjectionOptions<M>, table: Table): FactReader<M> {
+  const keyReaders = Object.values(options.key).map(readerOf)
+  const readVersion = readerOf(Object.values(options.version)[0]!)
+  const valueReaders = Object.values(options.columns ?? {}).map(readerOf)
+  const { delete: deletion, corrects } = options
+
+  const readFact = (item: BatchItem<M> | null, message: M): Fact<M> => {
+    const version = versionOf(readVersion(message))
+    const values = valueReaders.map(read => read(message))
+    const deletes = deletion?.when(message) === true
+    const corrected = corrects?.(message)
+    return {
+      item,
+      message,
+      version,
+      values,
+      deletes,
+      corrects: corrected == null ? null : anyText(corrected).slice(0, 100),
+      digest: table.digest === null ? null : businessDigestOf([deletes, ...values]),
+    }
+  }
+  const readKey = (message: M) => keyReaders.map((read, index) => keyPart(table.keys[index]!, read(message)))
+
+  return {
+    readAll(batch, verdicts) {
+      const byName = new Map<string, KeyFacts<M>>()
+      for (const item of batch) {
+        try {
+          const parts = readKey(item.message)
+          const fact = readFact(item, item.message)
+          const name = nameOf(parts)
+          const key = byName.get(name)
+          if (key === undefined) byName.set(name, { name, parts, facts: [fact] })
+          else insertInOrder(key.facts, fact)
+        } catch (error) {
+          verdicts.set(item, unreadable(error))
+        }
+      }
+      return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+    },
+    readAnswer(message, key) {
+      const name = nameOf(readKey(message))
+      if (name !== key.name) throw new TypeError(`the source of truth answered about ${name}`)
+      return readFact(null, message)
+    },
+  }
+}
+
+class Malformed extends Error {
+  readonly code: 'key_malformed' | 'version_malformed'
+  constructor(code: Malformed['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+function unreadable(error: unknown): AnyVerdict {
+  if (error instanceof Malformed) return Verdict.quarantine(error.message, error.code)
+  return Verdict.quarantine(`a declared function failed: ${errorText(error, 500)}`, 'column_unreadable')
+}
+
+function readerOf<M>(from: ReadFrom<M>): (message: M) => unknown {
+  if (typeof from === 'function') return from
+  return message => (message as Record<string, unknown>)[from]
+}
+
+/** The parts of a key as PostgreSQL would spell them, so that one row never has two names here. */
+function keyPart({ name, type }: Column, value: unknown): string {
+  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
+  const malformed = (what: string) => new Malformed('key_malformed', `key column ${name}: ${what}`)
+  if (typeof text !== 'string' || text === '') throw malformed('the message carries no value for it')
+  if (type === 'uuid') {
+    if (!/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text)) throw malformed('is no uuid')
+    return text.toLowerCase()
+  }
+  if (type === 'text' || type === 'character varying') {
+    if ((text.length > 250 && Buffer.byteLength(text) > 1_000) || text.includes('\0') || !text.isWellFormed())
+      throw malformed('is longer than 1,000 bytes or no well-formed text')
+    return text
+  }
+  if (!/^-?(0|[1-9]\d{0,18})$/.test(text) || text === '-0') throw malformed('is no whole number')
+  return text
+}
+
+function versionOf(value: unknown): bigint {
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
+  if (typeof value === 'string' && /^\d{1,19}$/.test(value)) return bounded(BigInt(value))
+  if (typeof value === 'bigint') return bounded(value)
+  throw new Malformed(
+    'version_malformed',
+    `the version is ${anyText(value).slice(0, 50)}, expected a whole number`,
+  )
+}
+
+function bounded(version: bigint): bigint {
+  if (version <= bigintMax && version >= 0n) return version
+  throw new Malformed('version_malformed', `the version ${version} is beyond what a bigint column holds`)
+}
+
+function nameOf(parts: readonly string[]): string {
+  return parts.length === 1 ? parts[0]! : JSON.stringify(parts)
+}
+
+/** Nearly always at the end: facts of a key mostly arrive in order. */
+function insertInOrder<M>(facts: Fact<M>[], fact: Fact<M>): void {
+  let place = facts.length
+  while (place > 0 && facts[place - 1]!.version > fact.version) place--
+  facts.splice(place, 0, fact)
+}

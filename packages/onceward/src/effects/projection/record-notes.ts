@@ -1,0 +1,30 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
+import type { ResultCode } from './declaration.ts'
+import type { Fact } from './read-facts.ts'
+
+/** What is remembered of a message that did not simply move its row one version on. */
+export interface Note {
+  readonly messageId: string
+  readonly code: string
+  readonly detail: string
+}
+
+const insertNotes = `
+  insert into onceward.note (consumer_id, message_id, code, detail)
+  select run.consumer_id, note.*
+  from unnest($1::text[], $2::text[], $3::text[]) as note (message_id, code, detail),
+    onceward.run where run.id = current_setting('onceward.run')::integer
+  on conflict do nothing`
+
+export function noteOf<M>({ item, corrects }: Fact<M>, code: ResultCode, reason: string): Note {
+  const detail = code === 'correction' ? `corrects ${corrects}` : reason
+  return { messageId: item!.envelope.id, code, detail }
+}
+
+export async function recordNotes(tx: SqlTransaction, notes: readonly Note[]): Promise<void> {
+  await tx.query(insertNotes, [
+    notes.map(note => note.messageId),
+    notes.map(note => note.code),
+    notes.map(note => note.detail.toWellFormed().replaceAll('\0', '\\0')),
+  ])
+}

@@ -1,0 +1,32 @@
+import type { Context, Moved } from './apply-facts.ts'
+import type { ProjectionHandler } from './declaration.ts'
+import type { Table } from './describe-table.ts'
+import type { Target } from './plan.ts'
+import type { KeyFacts } from './read-facts.ts'
+import { lookUpByKey } from './table-statements.ts'
+
+/** The user's statements are planned as ever. All keys at once: their statements leave without waiting for each other. */
+export async function runHandlers<M>(
+  handle: ProjectionHandler<M>,
+  { table }: Target<M>,
+  moved: readonly Moved<M>[],
+  { tx, signal, log }: Context<M>,
+): Promise<void> {
+  await tx.query(lookUpByKey, ['on'])
+  const calls = moved.map(async ({ key, steps }) => {
+    const facts = steps.map(({ fact: { version, message, item, deletes } }) => ({
+      version,
+      message,
+      item,
+      deletes,
+    }))
+    await handle({ key: namedParts(table, key), facts, tx, signal, log })
+  })
+  const results = await Promise.allSettled(calls)
+  const failed = results.find(result => result.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+}
+
+export function namedParts<M>({ keys }: Table, { parts }: KeyFacts<M>): Record<string, string> {
+  return Object.fromEntries(keys.map(({ plainName }, index) => [plainName, parts[index]!]))
+}
