@@ -105,7 +105,8 @@ export interface Release {
 
 /**
  * Makes work due now. A claim is ended, and its worker fenced; a wait or a delay is cut short; what is parked is tried once
- * more, together with everything of its key, in order. Records who and why in the same transaction.
+ * more, together with everything of its key, in order. Quarantined work stays, and only its key is freed. Records who and why in the
+ * same transaction.
  */
 export async function releaseHeld(
   pool: SqlPool,
@@ -123,18 +124,21 @@ export async function releaseHeld(
     const [found] = rows
     if (found === undefined) throw nothingLike(id)
     if (found.name !== consumer) throw refused(`Number ${id} is not of consumer "${consumer}".`)
-    if (found.state === 'dead' || found.state === 'quarantined')
+    const blocks = found.state === 'quarantined' && found.key !== null
+    if (found.state === 'dead' || (found.state === 'quarantined' && !blocks))
       throw refused(`Number ${id} is ${found.state}: it is not safe to try it again by itself.`)
     if (!found.worked)
       throw refused(
         `Consumer "${consumer}" has no workers that could take it up (inbox.mode is not 'stored').`,
       )
-    const ids = found.state === 'parked' ? await unpark(client, id, found) : await makeDue(client, id)
+    const freed =
+      found.state === 'parked' || blocks ? await unpark(client, id, found) : await makeDue(client, id)
+    const ids = blocks ? [id, ...freed] : freed
     await client.query(
       `insert into onceward.held_action (held_id, by, because, did) select unnest($1::bigint[]), $2, $3, 'released from ' || $4`,
       [ids, by, because, found.state],
     )
-    return { released: ids.length, from: found.state }
+    return { released: freed.length, from: found.state }
   })
 }
 

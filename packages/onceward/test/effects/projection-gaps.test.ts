@@ -206,6 +206,43 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
     })
   })
 
+  describe('that fail fast, in stored mode', () => {
+    it('stop the key for what was stored before as well, and a person frees it by the one that stopped it', async t => {
+      const table = await scene.table('stopped_stored')
+      const name = 'stopped_stored'
+      const changes = {
+        source: postgresQueue(name, { keyOrder: true }),
+        order: 'key' as const,
+        inbox: { mode: 'stored' as const },
+        batch: { sizeMax: 1 },
+      }
+      const one = await scene.run(name, caseOptions(table, { gap: 'fail fast' }), changes, ['consumer'])
+      await scene.publish(name, fact('a', 1), fact('a', 3), fact('a', 2), fact('b', 1))
+      const depth = 'select count(*)::int as count from onceward.held where state = $1'
+      await until(
+        'all are stored',
+        async () => (await scene.pool.query(depth, ['stored'])).rows[0].count === 4,
+      )
+      await one.drain()
+      await running(t, name, caseOptions(table, { gap: 'fail fast' }), changes)
+      await until('it stopped', async () => (await scene.held(name)).includes('a-v3 quarantined gap'))
+      await scene.publish(name, fact('b', 2))
+      await rowsAre(table, 'a 1 s1 a-v1', 'b 2 s2 b-v2')
+      assert.deepEqual(await scene.held(name), ['a-v2 stored ', 'a-v3 quarantined gap'])
+      const { rows } = await scene.pool.query(`select id from onceward.held where message_id = 'a-v3'
+        and consumer_id = (select id from onceward.consumer where name = '${name}')`)
+      const { released } = await releaseHeld(scene.pool, {
+        id: rows[0].id,
+        consumer: name,
+        by: 'ann',
+        because: 'two is behind it',
+      })
+      assert.equal(released, 0)
+      await rowsAre(table, 'a 2 s2 a-v2', 'b 2 s2 b-v2')
+      await heldAre(name, 'a-v3 quarantined gap')
+    })
+  })
+
   describe('that fail fast, and a person', () => {
     for (const dedup of ['marker', 'version'] as const) {
       it(`closes the hole and releases the key under dedup '${dedup}': those behind go on, in order`, async t => {

@@ -2,6 +2,7 @@ import {
   type ConsumerContract,
   ConsumerProcess,
   defineConsumer,
+  type Part,
   type ProjectionOptions,
   projection,
   type Running,
@@ -138,14 +139,19 @@ export class ProjectionScene {
   }
 
   /** A consumer with its workers on a queue of its own name, until it is drained. */
-  async run(name: string, options: CaseOptions, changes: Partial<CaseContract> = {}): Promise<Running> {
+  async run(
+    name: string,
+    options: CaseOptions,
+    changes: Partial<CaseContract> = {},
+    parts?: readonly Part[],
+  ): Promise<Running> {
     await createQueue(this.pool, name)
     const consumer = this.contract(name, options, {
       source: postgresQueue(name),
       order: 'none',
       ...changes,
     })
-    return runConsumer(consumer, { databaseUrl: this.url })
+    return runConsumer(consumer, { databaseUrl: this.url, ...(parts && { parts }) })
   }
 
   async publish(name: string, ...facts: readonly CaseFact[]): Promise<void> {

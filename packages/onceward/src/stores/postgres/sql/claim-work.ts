@@ -35,7 +35,7 @@ ${take}`
 /**
  * Of the first due rows, those whose key has nobody unfinished before them, except in this very claim. `gap` is the first of each key that is
  * not free: leased, parked, put off. `rival` is one that somebody locks in this moment. Cut by id, so that of each key the earliest are taken.
- * What waits for a version has an order of its own.
+ * A blocked key has nobody's turn. What waits for a version has an order of its own.
  */
 const orderedClaim = `
 with ${clock},
@@ -55,6 +55,8 @@ wanted as materialized (
   select id, order_key, state from seen
   where free and not exists (
     select from gap where seen.state = 'stored' and gap.order_key = seen.order_key and gap.id < seen.id)
+    and not exists (
+    select from onceward.blocked_key b where seen.state = 'stored' and b.consumer_id = $1 and b.key = seen.order_key)
   order by id limit $2),
 locked as materialized (
   select id, ctid, lease_until from onceward.held

@@ -16,9 +16,13 @@ const stillMine = `
   from unnest($1::bigint[], $2::integer[]) as m (id, epoch)
   ${itsRow} where ${inOurs} and h.id is null`
 
-/** Only what is wrong comes back: a claim that is gone, or an earlier message of the key that is not done. */
+/**
+ * Only what is wrong comes back: a claim that is gone, an earlier message of the key that is not done, or a key that was blocked. That is
+ * locked, so that whoever frees the key waits for what is about to be parked.
+ */
 const inTurn = `
-  select m.id::text as row, h.id is null as lost, m.key, before.state::text as before
+  select m.id::text as row, h.id is null as lost, m.key,
+    case when blocked.key is not null then 'parked' else before.state::text end as before
   from unnest($1::bigint[], $2::integer[], $4::text[]) as m (id, epoch, key)
   ${itsRow}
   left join lateral (
@@ -26,7 +30,10 @@ const inTurn = `
     where e.consumer_id = $3 and e.order_key = m.key and e.order_key is not null and e.state in ('stored', 'parked') and e.id < m.id
     order by e.id limit 1
   ) before on true
-  where ${inOurs} and (h.id is null or before.state is not null)`
+  left join lateral (
+    select b.key from onceward.blocked_key b where b.consumer_id = $3 and b.key = m.key limit 1 for share
+  ) blocked on true
+  where ${inOurs} and (h.id is null or before.state is not null or blocked.key is not null)`
 
 /** Whether the claims of a batch are still ours, before anything is tried, and which keys have somebody before them. */
 export async function takeUpWork(
