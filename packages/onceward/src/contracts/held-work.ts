@@ -54,6 +54,9 @@ export interface HeldSession {
   /** Stores messages to be worked on later, in the order given, due at once. Their markers say `stored` already. */
   keep(messages: readonly KeptMessage[]): Promise<void>
 
+  /** Of these order keys, those with work that is stored and not done: whoever applies deliveries beside workers lets it go first. */
+  keysAtWork(keys: readonly string[]): Promise<ReadonlySet<string>>
+
   /**
    * The first statement of a worker's transaction. Rejects with `claim_lost` (details: `rows`) when any row is not ours any more. Of the keys
    * given, answers with those that have unfinished work before the row, and what it is.

@@ -155,11 +155,24 @@ async function passUnblocked<M, Tx>(
   spine: Spine<M, Tx>,
 ): Promise<readonly ReadableMessage<M>[]> {
   if (spine.consumer.order !== 'key' || fresh.length === 0) return fresh
-  const blocked = await session.blockedKeys([...new Set(fresh.map(received => received.orderKey!))])
-  if (blocked.size === 0) return fresh
+  const keys = [...new Set(fresh.map(received => received.orderKey!))]
+  const blocked = await session.blockedKeys(keys)
+  // Asked second: a key is freed in one step with what was parked under it becoming work.
+  const atWork = besideWorkers(spine) ? await session.held!.keysAtWork(keys) : none
+  if (blocked.size === 0 && atWork.size === 0) return fresh
   return fresh.filter(received => {
-    if (!blocked.has(received.orderKey!)) return true
-    facts.set(received, { kind: 'behind', leader: 'parked', delayMs: 0 })
+    const key = received.orderKey!
+    if (blocked.has(key)) facts.set(received, { kind: 'behind', leader: 'parked', delayMs: 0 })
+    else if (atWork.has(key)) facts.set(received, { kind: 'behind', leader: 'retry', delayMs: atWorkDelayMs })
+    else return true
     return false
   })
+}
+
+const none: ReadonlySet<string> = new Set()
+const atWorkDelayMs = 100
+
+/** Deliveries are applied here, and what was set aside and released by workers. */
+function besideWorkers<M, Tx>({ stage, consumer }: Spine<M, Tx>): boolean {
+  return stage === 'whole' && consumer.effect?.apply?.mayWait === true
 }

@@ -22,6 +22,7 @@ import { concludeMessages } from './sql/conclude-messages.ts'
 import { countAttempts } from './sql/count-attempts.ts'
 import { finishWork } from './sql/finish-work.ts'
 import { keepMessages } from './sql/keep-messages.ts'
+import { keysAtWork } from './sql/keys-at-work.ts'
 import { recordIntents } from './sql/record-intents.ts'
 import { takeUpWork } from './sql/take-up-work.ts'
 import { writeOutbox } from './sql/write-outbox.ts'
@@ -40,6 +41,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     this.#makeLoan = makeLoan
     this.held = {
       keep: messages => keepMessages(client, enrolment, messages),
+      keysAtWork: keys => keysAtWork(client, enrolment, keys),
       takeUp: work => takeUpWork(client, enrolment, work),
       finish: (done, again) => finishWork(client, enrolment, done, again),
     }
