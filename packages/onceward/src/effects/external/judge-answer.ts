@@ -30,8 +30,13 @@ export interface JudgeFacts {
   readonly before: { readonly status: number | null; readonly digest: Buffer | null }
 }
 
-/** Answers that say the request was turned away before anything was done. 409 only under a key: the first call with it is in progress. */
-const turnedAway = new Set([408, 425, 429, 501, 503, 505])
+/** Answers that say the request was turned away before anything was done. */
+const turnedAway = new Set([425, 429, 501, 505])
+/**
+ * Under a key the same, and 409: the first call with it is in progress. Without one they are believed only with a time to come back: proxies
+ * say 503 also when the connection behind them broke after the request was passed on.
+ */
+const perhapsTurnedAway = new Set([408, 503])
 
 /**
  * Pure. 2xx happened. Turned away (busy, limited, the same key in progress) did not, and is tried again. Other server errors may have
@@ -69,9 +74,10 @@ function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): Judgement
       ...said,
       idle: true,
     }
-  if (turnedAway.has(status) || (keyed && status === 409))
+  const believed = keyed || retryAfterMs !== null
+  if (turnedAway.has(status) || (perhapsTurnedAway.has(status) && believed) || (keyed && status === 409))
     return { ...judgement('retryable', `answered ${status}`), ...said }
-  if (status >= 500) {
+  if (status >= 500 || perhapsTurnedAway.has(status)) {
     const again = before.status === status && before.digest?.equals(digest) === true
     const note = again ? 'the same as before: no new evidence' : 'which does not say whether it took effect'
     return { ...judgement('unknown', `answered ${status}, ${note}`), ...said }

@@ -145,7 +145,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
   })
 
   it('at most once: whatever was answered is not asked again', async () => {
-    const { row, calls } = await rig.settle({ ...keyless, policy: 'at most once' }, { status: 503 })
+    const { row, calls } = await rig.settle({ ...keyless, policy: 'at most once' }, { status: 429 })
     assert.deepEqual([row.state, calls.length], ['failed', 1])
   })
 
@@ -180,7 +180,22 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     assert.deepEqual([unsure.row.state, unsure.calls.length], ['reconciling', 1])
     const refused = await rig.settle({ ...keyless, policy: 'manual' }, { status: 409 })
     assert.deepEqual([refused.row.state, refused.calls.length], ['failed', 1])
-    const busy = await rig.settle({ ...keyless, ...quick, policy: 'manual' }, { status: 503 })
+    const later = { status: 503, headers: { 'retry-after': '0' } }
+    const busy = await rig.settle({ ...keyless, ...quick, policy: 'manual' }, later)
     assert.deepEqual([busy.row.state, busy.calls.length], ['completed', 2])
+  })
+
+  for (const status of [408, 503]) {
+    it(`without a key a bare ${status} is no proof that nothing was done`, async () => {
+      const once = await rig.settle({ ...keyless, policy: 'at most once' }, { status })
+      assert.deepEqual([once.row.state, once.calls.length], ['unknown', 1])
+      const manual = await rig.settle({ ...keyless, policy: 'manual' }, { status })
+      assert.deepEqual([manual.row.state, manual.calls.length], ['reconciling', 1])
+    })
+  }
+
+  it('manual: turned away plainly, it is tried again', async () => {
+    const limited = await rig.settle({ ...keyless, ...quick, policy: 'manual' }, { status: 429 })
+    assert.deepEqual([limited.row.state, limited.calls.length], ['completed', 2])
   })
 })
