@@ -136,11 +136,13 @@ describe('projection', await skipWithout('postgres'), () => {
         fact('a', 1),
         { id: 'no version', caseId: 'a', version: 'second' },
         { id: 'huge', caseId: 'a', version: '99999999999999999999' },
+        { id: 'before the first', caseId: 'b', version: -1 },
       ],
     ])
     assert.deepEqual(await scene.rows(table), ['a 1 s1 a-v1'])
-    assert.equal(outcomes.quarantined, 2)
+    assert.equal(outcomes.quarantined, 3)
     assert.deepEqual(await scene.held('malformed'), [
+      'before the first quarantined version_malformed',
       'huge quarantined version_malformed',
       'no version quarantined version_malformed',
     ])

@@ -122,7 +122,7 @@ function keyPart({ name, type }: Column, value: unknown): string {
 }
 
 function versionOf(value: unknown): bigint {
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return bounded(BigInt(value))
   if (typeof value === 'string' && /^\d{1,19}$/.test(value)) return bounded(BigInt(value))
   if (typeof value === 'bigint') return bounded(value)
   throw new Malformed(
