@@ -4,6 +4,7 @@ import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { assertOwnWork } from './assert-own-work.ts'
 import { HeldSource } from './held-source.ts'
 
 export interface WorkerOptions<M, Tx> {
@@ -52,7 +53,10 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
   })
   return {
     process: worker,
-    start: () => worker.start(),
+    async start() {
+      await assertOwnWork(consumer, store, mode)
+      await worker.start()
+    },
     kick: () => source.kick(),
     drain: (deadlineMs?: number) => worker.drain(deadlineMs),
     leave: () => worker.leave(),
