@@ -27,15 +27,18 @@ export type Runner = {
   mainProcess(): ProcessIdentity | undefined
 }
 
-/** Our own loopback ports, so that a developer's usual servers are left alone. */
+/**
+ * Our own loopback ports, so that a developer's usual servers are left alone. Below 32768, where systems begin to give out ports to clients: a client
+ * that had one of ours kept its server from starting.
+ */
 export const ports = {
-  postgres: 55432,
-  amqp: 55672,
-  management: 55673,
-  erlangDistribution: 55674,
-  epmd: 55675,
-  stream: 55552,
-  kafka: 59092,
-  kafkaController: 59093,
-  pgbouncer: 56432,
+  postgres: 27432,
+  amqp: 27672,
+  management: 27673,
+  erlangDistribution: 27674,
+  epmd: 27675,
+  stream: 27552,
+  kafka: 29192,
+  kafkaController: 29193,
+  pgbouncer: 27433,
 } as const

@@ -2,7 +2,7 @@
 import { connect, type Message } from 'amqplib'
 import { createRabbitPublisher, createRabbitSource, queue } from '../../src/sources/rabbitmq/index.ts'
 
-const url = process.env.ONCEWARD_RABBITMQ_URL ?? 'amqp://guest:guest@127.0.0.1:55672'
+const url = process.env.ONCEWARD_RABBITMQ_URL ?? 'amqp://guest:guest@127.0.0.1:27672'
 const count = Number(process.argv[2] ?? 60_000)
 const name = `measure-${process.pid}`
 const declaration = queue(name, { url })
