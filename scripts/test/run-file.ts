@@ -39,7 +39,8 @@ export function killRunningFiles(): void {
 
 function spawnFile(file: string, { root, env }: RunOptions) {
   const flags = ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning']
-  const report = [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout']
+  // A client's socket that outlives its test keeps no file from ending: that processes end by themselves is tested with real ones.
+  const report = [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout', '--test-force-exit']
   return spawn(process.execPath, [...flags, ...report, file], {
     cwd: root,
     env,

@@ -39,8 +39,9 @@ export class ConnectionPools {
     securityOf(options)
   }
 
-  /** An open connection; the same one for the same purpose and address, until it breaks. */
-  connect(purpose: Purpose, { host, port }: Address): Promise<Connection> {
+  /** An open connection; the same one for the same purpose and address, until it breaks. None once closed: nobody would close it. */
+  async connect(purpose: Purpose, { host, port }: Address): Promise<Connection> {
+    if (this.#closed) throw new Error('closed')
     return this.#pool(purpose).get({ host, port })
   }
 
