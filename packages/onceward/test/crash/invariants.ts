@@ -13,7 +13,7 @@ export async function isDrained(pool: Pool, memory: Memory): Promise<boolean> {
   const { rows } = await pool.query(`
     select
       (select count(*) from effect)::int as applied,
-      (select count(*) from onceward.held)::int as held,
+      (select count(*) from onceward.held where state not in ('stored', 'waiting'))::int as held,
       (select count(*) from onceward.ledger where state <> 'completed')::int as owed,
       (select count(*) from onceward.outbox)::int as waiting`)
   const { applied, held, owed, waiting } = rows[0]
