@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OncewardError } from '../errors.ts'
+import { createPool } from '../postgres.ts'
 import type { Log } from '../surroundings.ts'
+import { consoleLog } from './output.ts'
 
 export interface Database {
   readonly url: string
@@ -26,6 +28,21 @@ export async function openDatabase(log: Log): Promise<Database> {
   const server = await startEmbeddedPostgres({ dataDir: join(process.cwd(), '.onceward', 'postgres') })
   log.info('embedded PostgreSQL', { port: server.port })
   return { url: server.url, embedded: true, close: () => server.stop() }
+}
+
+/** For commands that look at the database or change a row of it. */
+export async function withPool(
+  json: boolean,
+  work: (pool: ReturnType<typeof createPool>) => Promise<void>,
+): Promise<void> {
+  const database = await openDatabase(consoleLog(json))
+  const pool = createPool(database.url, { max: 1 })
+  try {
+    await work(pool)
+  } finally {
+    await pool.end()
+    await database.close()
+  }
 }
 
 function fromFile(path: string | undefined): string | undefined {

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { until } from 'onceward/testing'
 import { createDispatcher } from '../../src/effects/external/dispatcher.ts'
 import { reconcileEffect, retryEffect } from '../../src/observe/ledger-actions.ts'
 import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
 import { Gateway } from '../effects/gateway.ts'
-import { openScene, type Scene, until } from '../effects/scene.ts'
+import { openScene, type Scene } from '../effects/scene.ts'
 import { skipWithout } from '../services/services.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))

@@ -12,9 +12,10 @@ import {
 import { topic } from 'onceward/kafka'
 import { publishInTransaction, runRelay } from 'onceward/outbox'
 import { postgresQueue, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
 import { openKafka } from '../kafka/fixture.ts'
 import { kafkaBootstrap, rabbitmqUrl, skipWithout } from '../services/services.ts'
-import { openScene, type Scene, startChild, until } from './scene.ts'
+import { openScene, type Scene, startChild } from './scene.ts'
 
 interface Order {
   id: string

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import pg from 'pg'
 import { publishInTransaction } from '../../src/outbox.ts'
 import { skipWithout } from '../services/services.ts'
 import { assertFirstCopiesInOrder, type OutboxScene, openOutboxScene } from './outbox-scene.ts'
-import { until } from './scene.ts'
 
 /** FAILURES 25, 26 and 27, with transactions of a plain `pg` client. */
 describe('transactions that commit in another order than they began', await skipWithout('postgres'), () => {

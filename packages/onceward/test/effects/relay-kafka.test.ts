@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import { createKafkaPublisher } from '../../src/sources/kafka/kafka-publisher.ts'
 import { openKafka } from '../kafka/fixture.ts'
 import { startKafkaProxy } from '../kafka/kafka-proxy.ts'
 import { kafkaBootstrap, skipWithout } from '../services/services.ts'
 import { assertFirstCopiesInOrder, numbered, type OutboxScene, openOutboxScene } from './outbox-scene.ts'
-import { until } from './scene.ts'
 
 describe('relay to Kafka', await skipWithout('postgres', 'kafka'), () => {
   let scene: OutboxScene
@@ -64,7 +64,7 @@ describe('relay to Kafka', await skipWithout('postgres', 'kafka'), () => {
     assert.equal(relay.tally.failing, 1)
     assert.ok(!copies(await kafka.read(topic)).some(({ id }) => id === 'big-2'), 'the next waits behind it')
     await kafka.alterTopic(topic, { 'max.message.bytes': '1000000' })
-    await until('it leaves too', async () => (await left(topic)) === 0, 60_000)
+    await until('it leaves too', async () => (await left(topic)) === 0)
     await stop()
     const got = copies(await kafka.read(topic))
     assertFirstCopiesInOrder(got)
@@ -76,10 +76,10 @@ describe('relay to Kafka', await skipWithout('postgres', 'kafka'), () => {
     const topic = `later.${Date.now()}`
     await scene.put('kafka', topic, numbered(2, 3))
     const { relay, stop } = await started(kafka.bootstrap)
-    await until('it is reported', () => relay.tally.failures > 0, 60_000)
+    await until('it is reported', () => relay.tally.failures > 0)
     assert.equal(await left(topic), 6)
     await kafka.createTopic({ name: topic })
-    await until('they leave', async () => (await left(topic)) === 0, 60_000)
+    await until('they leave', async () => (await left(topic)) === 0)
     await stop()
     assertFirstCopiesInOrder(copies(await kafka.read(topic)))
   })
@@ -93,12 +93,12 @@ describe('relay to Kafka', await skipWithout('postgres', 'kafka'), () => {
     for (let at = 0; at < rows.length; at += 100) {
       const before = relay.tally.published
       await scene.put('kafka', topic, rows.slice(at, at + 100))
-      await until('some are out', () => relay.tally.published > before, 60_000)
+      await until('some are out', () => relay.tally.published > before)
       if (at % 200 === 0) proxy.deafen()
       proxy.cut()
       proxy.listen()
     }
-    await until('all are out', async () => (await left(topic)) === 0, 60_000)
+    await until('all are out', async () => (await left(topic)) === 0)
     await stop()
     const got = copies(await kafka.read(topic))
     assert.equal(new Set(got.map(({ id }) => id)).size, rows.length)

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import amqp, { type Channel, type ChannelModel } from 'amqplib'
+import { until } from 'onceward/testing'
 import { openRabbitPublisher } from '../../src/runtime/open-publisher.ts'
 import { startProxyFor } from '../proxy/tcp-proxy.ts'
 import { rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { assertFirstCopiesInOrder, numbered, type OutboxScene, openOutboxScene } from './outbox-scene.ts'
-import { until } from './scene.ts'
 
 describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
   let scene: OutboxScene
@@ -108,7 +108,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
         got.push(...(await takeAll(queue)))
         return new Set(got.map(({ id }) => id)).size === rows.length
       },
-      120_000,
+      { deadlineMs: 120_000 },
     )
     await stop()
     assertFirstCopiesInOrder(got)
@@ -127,7 +127,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
       cuts.push(proxy.connections)
       proxy.cut()
     }
-    await until('all are out', async () => (await left(queue)).length === 0, 60_000)
+    await until('all are out', async () => (await left(queue)).length === 0)
     await stop()
     await proxy.close()
     assert.ok(
@@ -153,7 +153,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
       return rows[0].n > 0
     })
     proxy.accept()
-    await until('all are out', async () => (await left(queue)).length === 0, 60_000)
+    await until('all are out', async () => (await left(queue)).length === 0)
     await stop()
     await proxy.close()
     assertFirstCopiesInOrder(await takeAll(queue))

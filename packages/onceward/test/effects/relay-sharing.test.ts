@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import { skipWithout } from '../services/services.ts'
 import { assertFirstCopiesInOrder, numbered, type OutboxScene, openOutboxScene } from './outbox-scene.ts'
-import { until } from './scene.ts'
 
 describe('several relays', await skipWithout('postgres'), () => {
   let scene: OutboxScene
@@ -20,8 +20,7 @@ describe('several relays', await skipWithout('postgres'), () => {
     )
     return Object.fromEntries(rows.map(({ instance, n }) => [instance, n]))
   }
-  const empty = (broker: string) =>
-    until('the outbox is empty', async () => (await scene.left(broker)) === 0, 60_000)
+  const empty = (broker: string) => until('the outbox is empty', async () => (await scene.left(broker)) === 0)
 
   it('share the buckets evenly, and share them again when one leaves', async () => {
     const broker = scene.nextBroker()

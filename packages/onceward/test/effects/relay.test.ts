@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import { skipWithout } from '../services/services.ts'
 import { type OutboxScene, openOutboxScene, scriptedPublisher, silentPublisher } from './outbox-scene.ts'
-import { interruptible, until } from './scene.ts'
+import { interruptible } from './scene.ts'
 
 describe('relay', await skipWithout('postgres'), () => {
   let scene: OutboxScene

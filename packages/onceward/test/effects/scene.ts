@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { until } from 'onceward/testing'
 import type { Enrolment } from '../../src/contracts/store.ts'
 import { bytesDigest } from '../../src/message/digest.ts'
 import { migrate } from '../../src/stores/postgres/migrate.ts'
@@ -74,19 +75,6 @@ export async function openScene() {
 }
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
-
-/** Asks until the answer is true; throws when it never is. */
-export async function until(
-  what: string,
-  ask: () => Promise<boolean> | boolean,
-  deadlineMs = 30_000,
-): Promise<void> {
-  const began = performance.now()
-  while (!(await ask())) {
-    if (performance.now() - began > deadlineMs) throw new Error(`never happened: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 15))
-  }
-}
 
 export interface Child {
   readonly process: ChildProcess

@@ -2,9 +2,8 @@ import { userInfo } from 'node:os'
 import { Command, Option } from 'commander'
 import { OncewardError } from '../../errors.ts'
 import { type HeldDetails, type HeldWork, listHeld, releaseHeld, showHeld } from '../../observe/inbox.ts'
-import { createPool } from '../../postgres.ts'
-import { openDatabase } from '../database.ts'
-import { consoleLog, print, safe, table } from '../output.ts'
+import { withPool } from '../database.ts'
+import { print, safe, table } from '../output.ts'
 
 interface Flags {
   json?: boolean
@@ -122,18 +121,4 @@ function wholeNumber(text: string, what: string): number {
     'usage',
     `"${text}" is no whole number for ${what}. Nothing was changed; see "onceward inbox list".`,
   )
-}
-
-async function withPool(
-  json: boolean,
-  work: (pool: ReturnType<typeof createPool>) => Promise<void>,
-): Promise<void> {
-  const database = await openDatabase(consoleLog(json))
-  const pool = createPool(database.url, { max: 1 })
-  try {
-    await work(pool)
-  } finally {
-    await pool.end()
-    await database.close()
-  }
 }

@@ -9,11 +9,9 @@ import {
   showLedger,
 } from '../../observe/ledger.ts'
 import { type LedgerOrder, reconcileEffect, retryEffect } from '../../observe/ledger-actions.ts'
-import { createPool } from '../../postgres.ts'
-import { openDatabase } from '../database.ts'
-import { consoleLog, print, safe, table } from '../output.ts'
+import { withPool } from '../database.ts'
+import { print, safe, table } from '../output.ts'
 
-type Pool = ReturnType<typeof createPool>
 type Flags = { json?: boolean }
 type ActFlags = Flags & Omit<LedgerOrder, 'id'>
 
@@ -40,7 +38,7 @@ function listCommand(): Command {
     .option('--limit <count>', 'at most so many', '50')
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { consumer?: string; target?: string; state?: string; limit: string }) =>
-      withPool(flags, async pool => {
+      withPool(flags.json === true, async pool => {
         const effects = await listLedger(pool, { ...flags, limit: Number(number(flags.limit, 'limit')) })
         print(flags.json === true, { ok: true, effects }, () => listing(effects))
       }),
@@ -53,7 +51,7 @@ function showCommand(): Command {
     .argument('<id>', 'number of the effect, from "onceward ledger list"')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags) =>
-      withPool(flags, async pool => report(flags, await showLedger(pool, number(id, 'id')))),
+      withPool(flags.json === true, async pool => report(flags, await showLedger(pool, number(id, 'id')))),
     )
 }
 
@@ -67,7 +65,7 @@ function reconcileCommand(): Command {
         .makeOptionMandatory(),
     )
   return acting(command).action((id: string, flags: ActFlags & { as: string }) =>
-    withPool(flags, async pool => {
+    withPool(flags.json === true, async pool => {
       const finding = flags.as === 'completed' ? 'completed' : 'not done'
       report(flags, await reconcileEffect(pool, { ...flags, id: number(id, 'id') }, finding))
     }),
@@ -79,7 +77,9 @@ function retryCommand(): Command {
     .description("make an effect due now, within its target's policy")
     .argument('<id>', 'number of the effect')
   return acting(command).action((id: string, flags: ActFlags) =>
-    withPool(flags, async pool => report(flags, await retryEffect(pool, { ...flags, id: number(id, 'id') }))),
+    withPool(flags.json === true, async pool =>
+      report(flags, await retryEffect(pool, { ...flags, id: number(id, 'id') })),
+    ),
   )
 }
 
@@ -130,15 +130,4 @@ function report(flags: Flags, effect: LedgerDetail): void {
 
 function text(value: unknown): string {
   return value instanceof Date ? value.toISOString() : String(value ?? '')
-}
-
-async function withPool(flags: Flags, work: (pool: Pool) => Promise<void>): Promise<void> {
-  const database = await openDatabase(consoleLog(flags.json === true))
-  const pool = createPool(database.url, { max: 1 })
-  try {
-    await work(pool)
-  } finally {
-    await pool.end()
-    await database.close()
-  }
 }

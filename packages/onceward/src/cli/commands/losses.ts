@@ -2,9 +2,8 @@ import { userInfo } from 'node:os'
 import { Command } from 'commander'
 import { OncewardError } from '../../errors.ts'
 import { acceptLoss, type DeclaredLoss, readLosses } from '../../observe/losses.ts'
-import { createPool } from '../../postgres.ts'
-import { openDatabase } from '../database.ts'
-import { consoleLog, print, table } from '../output.ts'
+import { withPool } from '../database.ts'
+import { print, table } from '../output.ts'
 
 interface Flags {
   json?: boolean
@@ -66,18 +65,4 @@ function lossTable(losses: readonly DeclaredLoss[]): string {
       l.reason,
     ]),
   )
-}
-
-async function withPool(
-  json: boolean,
-  work: (pool: ReturnType<typeof createPool>) => Promise<void>,
-): Promise<void> {
-  const database = await openDatabase(consoleLog(json))
-  const pool = createPool(database.url, { max: 1 })
-  try {
-    await work(pool)
-  } finally {
-    await pool.end()
-    await database.close()
-  }
 }

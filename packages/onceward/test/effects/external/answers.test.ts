@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import { bytesDigest } from '../../../src/message/digest.ts'
 import { skipWithout } from '../../services/services.ts'
-import { until } from '../scene.ts'
 import { impatient, openRig, type Rig } from './rig.ts'
 
 describe('what a dispatcher makes of an answer', await skipWithout('postgres'), () => {

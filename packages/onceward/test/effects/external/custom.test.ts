@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import type { CallOutcome, CustomTarget, TargetRequest } from '../../../src/contract/external-target.ts'
 import { bytesDigest } from '../../../src/message/digest.ts'
 import { skipWithout } from '../../services/services.ts'
-import { until } from '../scene.ts'
 import { openRig, type Rig } from './rig.ts'
 
 describe('a target with a call of its own', await skipWithout('postgres'), () => {

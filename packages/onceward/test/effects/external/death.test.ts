@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import { createDispatcher, type Dispatcher } from '../../../src/effects/external/dispatcher.ts'
 import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
 import { skipWithout } from '../../services/services.ts'
 import { Gateway } from '../gateway.ts'
-import { type Child, openScene, type Scene, startChild, until } from '../scene.ts'
+import { type Child, openScene, type Scene, startChild } from '../scene.ts'
 
 const patient = { timeoutMs: 15_000, leaseMs: 20_000 }
 const lease = { timeoutMs: 2_000, leaseMs: 3_000 }

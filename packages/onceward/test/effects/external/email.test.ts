@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import type { EmailTarget } from '../../../src/contract/external-target.ts'
 import { readMail } from '../../../src/effects/external/smtp/mail.ts'
 import { renderMail } from '../../../src/effects/external/smtp/render-mail.ts'
 import { sendMail } from '../../../src/effects/external/smtp/send-mail.ts'
 import { skipWithout } from '../../services/services.ts'
-import { until } from '../scene.ts'
 import { type MailMood, MailServer } from './mail-server.ts'
 import { openRig, type Rig } from './rig.ts'
 

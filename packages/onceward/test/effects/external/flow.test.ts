@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
 import type { Log, Timers } from '../../../src/surroundings.ts'
 import { skipWithout } from '../../services/services.ts'
-import { until } from '../scene.ts'
 import { openRig, quick, type Rig } from './rig.ts'
 
 describe('how many calls a dispatcher makes at once', await skipWithout('postgres'), () => {

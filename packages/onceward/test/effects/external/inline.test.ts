@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type ConsumerContract, defineConsumer, type Mode, runConsumer, type SqlTransaction } from 'onceward'
 import { createQueue, postgresQueue, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
 import { skipWithout } from '../../services/services.ts'
-import { until } from '../scene.ts'
 import { openRig, quick, type Rig } from './rig.ts'
 
 describe('a call in line', await skipWithout('postgres'), () => {

@@ -3,9 +3,10 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { until } from 'onceward/testing'
 import { reconcileEffect } from '../../../src/observe/ledger-actions.ts'
 import { skipWithout } from '../../services/services.ts'
-import { type Child, openScene, type Scene, startChild, until } from '../scene.ts'
+import { type Child, openScene, type Scene, startChild } from '../scene.ts'
 import type { Book } from './lying-gateway.ts'
 
 const consumerName = 'lied_to'
@@ -86,7 +87,7 @@ describe('a gateway that lies, dispatchers that die', await skipWithout('postgre
       victim.process.kill('SIGKILL')
     }
     const last = start()
-    await until('everything is settled', settled, 60_000)
+    await until('everything is settled', settled)
     last.process.kill('SIGKILL')
     assert.ok(killed >= 3 && frozen >= 1, `${killed} killed, ${frozen} frozen while calling`)
     await checkBook()

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import type { ExternalTarget } from '../../../src/contract/external-target.ts'
 import { createDispatcher } from '../../../src/effects/external/dispatcher.ts'
 import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
 import { skipWithout } from '../../services/services.ts'
-import { until } from '../scene.ts'
 import { openRig, quick, type Rig } from './rig.ts'
 
 describe('the life of a dispatcher', await skipWithout('postgres'), () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import type { HttpTarget, QueryAnswer } from '../../../src/contract/external-target.ts'
 import { skipWithout } from '../../services/services.ts'
-import { until } from '../scene.ts'
 import { openRig, quick, type Rig } from './rig.ts'
 
 const lost = 'charge, then reset' as const

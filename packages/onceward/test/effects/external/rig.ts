@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { until } from 'onceward/testing'
 import type { ExternalTarget, HttpTarget } from '../../../src/contract/external-target.ts'
 import {
   createDispatcher,
@@ -7,7 +8,7 @@ import {
 } from '../../../src/effects/external/dispatcher.ts'
 import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
 import { type Behaviour, Gateway } from '../gateway.ts'
-import { openScene, until } from '../scene.ts'
+import { openScene } from '../scene.ts'
 
 /** Calls that get an answer have ample time for it, even on a busy machine; only those that get none are cut short. */
 export const quick = { timeoutMs: 6_000, retryDelayMs: 1, retryDelayMaxMs: 20 }

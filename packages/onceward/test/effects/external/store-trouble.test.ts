@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import { createPool } from '../../../src/stores/postgres/pool.ts'
 import { startProxyFor } from '../../proxy/tcp-proxy.ts'
 import { skipWithout } from '../../services/services.ts'
-import { interruptible, until } from '../scene.ts'
+import { interruptible } from '../scene.ts'
 import { openRig, type Rig } from './rig.ts'
 
 describe('a dispatcher whose database is in trouble', await skipWithout('postgres'), () => {

@@ -3,9 +3,9 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import { verifyWebhook } from '../../../src/effects/external/webhook/verify-webhook.ts'
 import { skipWithout } from '../../services/services.ts'
-import { until } from '../scene.ts'
 import { openRig, type Rig } from './rig.ts'
 
 const secrets = {
