@@ -194,7 +194,9 @@ export class LogSubscription implements Subscription {
       owned.head++
       owned.bytes -= bytes + recordOverhead
       this.#room.took(progress, bytes)
-      into.push(new LogDelivery(record, progress, this.#driver.origin))
+      const delivery = new LogDelivery(record, progress, this.#driver.origin)
+      progress.hand(delivery)
+      into.push(delivery)
     }
     if (owned.head * 2 >= buffer.length) {
       // A log that is always ahead never empties its buffer: what was handed over must go all the same.

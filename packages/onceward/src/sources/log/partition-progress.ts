@@ -7,6 +7,7 @@ export interface Entry {
   next: string
   readonly bytes: number
   readonly timestampMs: number | null
+  /** Written by its progress alone. */
   settled: boolean
 }
 
@@ -62,12 +63,11 @@ export class PartitionProgress {
     return this.#entries[this.#head]?.timestampMs ?? null
   }
 
-  hand(next: string, bytes: number, timestampMs: number | null): Entry {
-    const entry = { progress: this, next, bytes, timestampMs, settled: false }
+  /** Called in the order of the log. */
+  hand(entry: Entry): void {
     this.#entries.push(entry)
     this.#unsettled++
-    this.#bytes += bytes
-    return entry
+    this.#bytes += entry.bytes
   }
 
   /** The log goes on at `next` and nothing in between is for us. Call only when all before it has been handed over. */
