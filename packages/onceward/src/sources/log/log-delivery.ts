@@ -9,6 +9,8 @@ export class LogDelivery implements Delivery, Entry {
   readonly progress: PartitionProgress
   readonly deliveryCount = 0
   settled = false
+  /** The last question about progress in which it counted as done. */
+  doneIn = 0
   readonly #record: LogRecord
 
   constructor(record: LogRecord, progress: PartitionProgress, origin: string) {
