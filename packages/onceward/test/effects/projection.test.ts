@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { skipWithout } from '../services/services.ts'
-import { type CaseOptions, caseOptions, fact, ProjectionScene } from './projection-scene.ts'
+import { type CaseOptions, caseOptions, fact, ProjectionScene, type Server } from './projection-scene.ts'
 
-describe('projection', await skipWithout('postgres'), () => {
+const needed = await skipWithout('postgres')
+for (const server of ['as it is', 'before 18'] as const)
+  describe(`projection, the server ${server}`, needed, () => testOn(server))
+
+function testOn(server: Server): void {
   let scene: ProjectionScene
   before(async () => {
-    scene = await ProjectionScene.open()
+    scene = await ProjectionScene.open(server)
   })
   after(() => scene.close())
 
@@ -172,4 +176,4 @@ describe('projection', await skipWithout('postgres'), () => {
       'no version quarantined version_malformed',
     ])
   })
-})
+}

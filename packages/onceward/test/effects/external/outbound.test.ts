@@ -166,9 +166,16 @@ describe('where calls may go', () => {
     })
 
     it('may say something before its answer, which is none', async () => {
-      const { send } = await openTo(() => `HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${ok}`)
+      const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
+      const { seen, send } = await openTo(request => (request === 1 ? `${hint}${ok}` : hint))
       const answer = await send({}, body, never)
       assert.equal(answer.kind === 'answered' && answer.status, 200)
+      const given = new AbortController()
+      const lost = send({}, body, { ...never, signal: given.signal })
+      await until('the second is there', () => seen.requests === 2)
+      await new Promise(setImmediate)
+      given.abort(new Error('too late'))
+      assert.equal((await lost).kind, 'lost')
     })
 
     it('gets no byte when the time is over before the connection stands', async () => {

@@ -65,6 +65,10 @@ export class HttpCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Controller, error: Error): void {
+    this.fail(error)
+  }
+
+  fail(error: Error): void {
     if (this.#head !== null) return this.#ended ? undefined : this.#answered('broken')
     this.#finish({ kind: this.#sending === null ? 'not reached' : 'lost', error: errorText(error, 500) })
   }

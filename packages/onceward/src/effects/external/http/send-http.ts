@@ -1,4 +1,4 @@
-import { Pool } from 'undici'
+import type { Pool } from 'undici'
 import type { Answer } from '../answer.ts'
 import type { SendContext } from '../targets/target.ts'
 import { guardedLookup, type Resolve } from './address-guard.ts'
@@ -32,8 +32,24 @@ export type SendHttp = (
  * call is the caller's.
  */
 export function openHttp(endpoint: HttpEndpoint): SendHttp {
-  const { url, method, replayedHeader, allowPrivate, resolve } = endpoint
-  const pool = new Pool(url.origin, {
+  const { url, method, replayedHeader } = endpoint
+  const pool = openPool(endpoint)
+  pool.catch(() => {})
+  const path = `${url.pathname}${url.search}`
+  return (headers, body, context) => {
+    const call = new HttpCall(replayedHeader, context)
+    pool.then(
+      open => open.dispatch({ method, path, headers, body }, call),
+      error => call.fail(error),
+    )
+    return call.answer
+  }
+}
+
+/** Loaded where there is a target to call: it takes as long to load as everything else together. */
+async function openPool(endpoint: HttpEndpoint): Promise<Pool> {
+  const { Pool } = await import('undici')
+  return new Pool(endpoint.url.origin, {
     connections: endpoint.connectionsMax,
     pipelining: endpoint.keepConnections ? 1 : 0,
     allowH2: false,
@@ -43,13 +59,7 @@ export function openHttp(endpoint: HttpEndpoint): SendHttp {
       timeout: endpoint.timeoutMs,
       rejectUnauthorized: true,
       minVersion: 'TLSv1.2',
-      ...(!allowPrivate && { lookup: guardedLookup(resolve) }),
+      ...(!endpoint.allowPrivate && { lookup: guardedLookup(endpoint.resolve) }),
     },
   })
-  const path = `${url.pathname}${url.search}`
-  return (headers, body, context) => {
-    const call = new HttpCall(replayedHeader, context)
-    pool.dispatch({ method, path, headers, body }, call)
-    return call.answer
-  }
 }
