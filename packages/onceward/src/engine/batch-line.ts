@@ -6,6 +6,7 @@ import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
+import type { HandOver } from './hand-over.ts'
 import type { Decided, Stage } from './process-batch.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import type { StoreWatch } from './store-watch.ts'
@@ -28,6 +29,7 @@ export interface BatchLineOptions<M, Tx> {
   /** False while draining: a store that is away is then not waited for. */
   readonly waits: () => boolean
   readonly callInline?: InlineCall
+  readonly handOver?: HandOver
 }
 
 /** Takes batches from their start to the telling of the source, several at once. */
@@ -85,7 +87,7 @@ export class BatchLine<M, Tx> {
   }
 
   #deskFor(settlement: Settlement): Desk<M, Tx> {
-    const { consumer, store, enrolment, subscription, mode, stage, world, watch, signal, waits } =
+    const { consumer, store, enrolment, subscription, mode, stage, world, watch, signal, waits, handOver } =
       this.#options
     return {
       watch,
@@ -120,7 +122,11 @@ export class BatchLine<M, Tx> {
           this.#when === 'log'
             ? { tries, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
             : null,
-        onCommitted: settlement.committed,
+        ...(handOver && { handOver }),
+        onCommitted: decided => {
+          handOver?.take(decided)
+          settlement.committed(decided)
+        },
       }),
     }
   }

@@ -11,6 +11,7 @@ import { BatchSize } from './batch-size.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { consumerFacts } from './consumer-facts.ts'
+import type { HandOver } from './hand-over.ts'
 import { HeldRetries } from './held-retries.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
@@ -33,6 +34,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly onCommitted?: () => void
   /** Makes the calls of `effects.call`; without it they are refused. */
   readonly callInline?: InlineCall
+  /** The worker beside a consumer that stores. */
+  readonly handOver?: HandOver
 }
 
 export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted'
@@ -125,6 +128,7 @@ export class ConsumerProcess<M, Tx> {
       signal: this.#leaving.signal,
       waits: () => this.#state === 'running',
       ...(this.#options.callInline && { callInline: this.#options.callInline }),
+      ...(this.#options.handOver && { handOver: this.#options.handOver }),
     })
     if (subscription.lag !== undefined) {
       this.#stopWatchingLag = world.metrics.watchLag(consumer.name, () => subscription.lag!())
