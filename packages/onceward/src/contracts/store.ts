@@ -93,8 +93,8 @@ export interface StoreSession<Tx> {
   /** Writes messages into the outbox, in this order; a relay publishes them after the commit. */
   publish(messages: readonly Outgoing[]): Promise<void>
 
-  /** Adds one failed attempt for each id, durably if the transaction commits; answers with the totals. */
-  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]>
+  /** Adds one failed attempt for each id, durably if the transaction commits; answers with the counts, these included. */
+  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]>
 
   /** Changes what the claims left: removes markers of messages to be retried, stores held work. */
   conclude(conclusions: readonly Conclusion[]): Promise<void>
@@ -216,6 +216,15 @@ export interface AttemptRecord {
   readonly failureClass: string
   readonly code: string
   readonly error: string
+  /** Where it was thrown; '' when nobody knows. */
+  readonly place: string
+}
+
+export interface AttemptCount {
+  readonly total: number
+  readonly byClass: Readonly<Record<string, number>>
+  /** Of the same class, code and place. */
+  readonly same: number
 }
 
 export interface Conclusion {
@@ -244,6 +253,7 @@ export interface HeldRecord {
   readonly failureClass: string
   readonly code: string
   readonly error: string | null
+  readonly place: string
   /** The order key: later messages of it wait behind this one while it is parked. Null when unordered. */
   readonly orderKey: string | null
   /** Its place among those that wait under the key; only with `waiting`. */

@@ -4,6 +4,7 @@ import type { Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
+import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
 import type { Decided, Stage } from './process-batch.ts'
@@ -25,6 +26,9 @@ export interface BatchLineOptions<M, Tx> {
   readonly watch: StoreWatch<Tx>
   readonly tally: Tally
   readonly signal: AbortSignal
+  readonly breaker: Breaker
+  /** Called after every commit with what it decided. */
+  readonly onCommitted: (decided: readonly Decided<M>[]) => void
   /** False while draining: a store that is away is then not waited for. */
   readonly waits: () => boolean
   readonly callInline?: InlineCall
@@ -85,7 +89,7 @@ export class BatchLine<M, Tx> {
   }
 
   #deskFor(settlement: Settlement): Desk<M, Tx> {
-    const { consumer, store, enrolment, subscription, mode, stage, world, watch, signal, waits } =
+    const { consumer, store, enrolment, subscription, mode, stage, world, watch, signal, waits, breaker } =
       this.#options
     return {
       watch,
@@ -120,7 +124,11 @@ export class BatchLine<M, Tx> {
           this.#when === 'log'
             ? { tries, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
             : null,
-        onCommitted: settlement.committed,
+        breaker,
+        onCommitted: decided => {
+          this.#options.onCommitted(decided)
+          settlement.committed(decided)
+        },
       }),
     }
   }

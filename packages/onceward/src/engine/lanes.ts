@@ -8,6 +8,9 @@ import type { Received } from '../message/received.ts'
  */
 export class Lanes {
   #unordered: Received[] = []
+  /** What has been in a batch before and came back. */
+  readonly #tried = new WeakSet<Received>()
+  #untried = 0
   readonly #lanes = new Map<string, Lane>()
   readonly #queued = new Set<Lane>()
 
@@ -25,7 +28,13 @@ export class Lanes {
     return size
   }
 
+  /** Of those, what was never in a batch. */
+  get untried(): number {
+    return this.#untried
+  }
+
   push(received: Received): void {
+    if (!this.#tried.has(received)) this.#untried++
     if (received.lane === null) this.#unordered.push(received)
     else this.#queueBehind(received.lane, received)
   }
@@ -40,6 +49,8 @@ export class Lanes {
       let taken = 0
       while (taken < from.length && fits(from[taken]!)) {
         const received = from[taken++]!
+        if (!this.#tried.has(received)) this.#untried--
+        this.#tried.add(received)
         batch.push(received)
         bytes += received.delivery.body.length
       }
@@ -57,7 +68,11 @@ export class Lanes {
 
   /** Drops what no batch has taken yet, as when its partition goes to another owner. */
   forget(goes: (received: Received) => boolean): void {
-    const stays = (received: Received) => !goes(received)
+    const stays = (received: Received) => {
+      if (!goes(received)) return true
+      if (!this.#tried.has(received)) this.#untried--
+      return false
+    }
     this.#unordered = this.#unordered.filter(stays)
     for (const lane of this.#lanes.values()) {
       lane.messages = lane.messages.filter(stays)

@@ -4,6 +4,7 @@ import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { applyEffects } from './apply-effects.ts'
+import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
@@ -43,6 +44,8 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly watchClaims: ((batch: readonly Received<M>[], onLost: (error: Error) => void) => () => void) | null
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall
+  /** Knows whether the downstream is away. */
+  readonly breaker: Breaker
   /** On logs whose position the store guards; null on queues. */
   readonly log: LogSide | null
   /** Called after every commit, before anything else can happen. */

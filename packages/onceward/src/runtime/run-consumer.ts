@@ -12,6 +12,7 @@ import type { Surroundings } from '../surroundings.ts'
 import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
 import { openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
+import { recordOutages } from './record-outage.ts'
 import { assertSameDatabase } from './same-database.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
@@ -94,7 +95,8 @@ export async function runConsumer<M>(
       for (const carrier of carriers) carrier.kick()
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
-    const around = { consumer, store, world, instance, mode, callInline, onCommitted: kickAll }
+    const onOutage = recordOutages(pool, world.log)
+    const around = { consumer, store, world, instance, mode, callInline, onCommitted: kickAll, onOutage }
     const worker = works && wanted.has('worker') ? createWorker(around) : null
     if (worker !== null) carriers.push(worker)
     if (wanted.has('consumer')) spine = new ConsumerProcess({ ...around, source: broker.source })

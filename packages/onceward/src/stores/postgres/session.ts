@@ -1,6 +1,7 @@
 import type { HeldSession } from '../../contracts/held-work.ts'
 import type { Position, Progress } from '../../contracts/source.ts'
 import type {
+  AttemptCount,
   AttemptRecord,
   BusinessAnswer,
   BusinessClaim,
@@ -78,7 +79,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return writeOutbox(this.#client, messages)
   }
 
-  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {
+  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {
     return countAttempts(this.#client, this.#enrolment, failures)
   }
 
