@@ -55,10 +55,10 @@ export interface HeldSession {
   keep(messages: readonly KeptMessage[]): Promise<void>
 
   /**
-   * Of these order keys, those with work that is stored and not done, or parked: whoever applies deliveries beside workers lets it go first.
-   * `blocked` as `blockedKeys` says it, in the same breath: a key is freed in one step with what was parked under it becoming work.
+   * Of these order keys, those with work that is stored and not done: whoever applies deliveries beside workers lets it go first. With how
+   * long it is until the last of it is due, as far as anybody knows; 0 when it is due now.
    */
-  keysAtWork(keys: readonly string[]): Promise<ReadonlyMap<string, KeyAtWork>>
+  keysAtWork(keys: readonly string[]): Promise<ReadonlyMap<string, number>>
 
   /**
    * The first statement of a worker's transaction. Rejects with `claim_lost` (details: `rows`) when any row is not ours any more. Of the keys
@@ -71,12 +71,6 @@ export interface HeldSession {
    * `claim_lost` (details: `rows`) when any is not ours any more, having written nothing that could commit.
    */
   finish(done: readonly WorkClaim[], again: readonly PutOffWork[]): Promise<void>
-}
-
-export interface KeyAtWork {
-  readonly blocked: boolean
-  /** Until the last of it is due, as far as anybody knows; 0 when it is due now. */
-  readonly dueInMs: number
 }
 
 export interface KeptMessage {

@@ -2,7 +2,7 @@ import type { BusinessClaim, Claim, StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../message/received.ts'
 import { takeUpWork } from './held-stages.ts'
 import { appliedByPosition, type Standing } from './log-fence.ts'
-import type { Fact, Leader } from './outcome.ts'
+import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
 /** What claiming told about a batch. */
@@ -157,43 +157,26 @@ async function passUnblocked<M, Tx>(
 ): Promise<readonly ReadableMessage<M>[]> {
   if (spine.consumer.order !== 'key' || fresh.length === 0) return fresh
   const keys = [...new Set(fresh.map(received => received.orderKey!))]
-  const leaderOf = await (besideWorkers(spine) ? atWork(keys, session, spine) : blocked(keys, session))
-  if (leaderOf === null) return fresh
+  const blocked = await session.blockedKeys(keys)
+  // Asked second: a key is freed in one step with what was parked under it becoming work.
+  const atWork = besideWorkers(spine) ? await session.held!.keysAtWork(keys) : none
+  if (blocked.size === 0 && atWork.size === 0) return fresh
   return fresh.filter(received => {
-    const leader = leaderOf(received.orderKey!)
-    if (leader === null) return true
-    facts.set(received, { kind: 'behind', ...leader })
+    const key = received.orderKey!
+    if (blocked.has(key)) facts.set(received, { kind: 'behind', leader: 'parked', delayMs: 0 })
+    else if (atWork.has(key)) facts.set(received, behindWork(atWork.get(key)!, spine))
+    else return true
     return false
   })
 }
 
-/** Who is before a message of this key; null for nobody. */
-type LeaderOf = (key: string) => { readonly leader: Leader; readonly delayMs: number } | null
-
-const parked = { leader: 'parked', delayMs: 0 } as const
-
-async function blocked<Tx>(keys: readonly string[], session: StoreSession<Tx>): Promise<LeaderOf | null> {
-  const found = await session.blockedKeys(keys)
-  return found.size === 0 ? null : key => (found.has(key) ? parked : null)
-}
+const none: ReadonlyMap<string, number> = new Map()
 
 /** Where failures are deferred, what comes after them is kept behind them; otherwise it is asked again a little later. */
-async function atWork<M, Tx>(
-  keys: readonly string[],
-  session: StoreSession<Tx>,
-  { consumer }: Spine<M, Tx>,
-): Promise<LeaderOf | null> {
-  const found = await session.held!.keysAtWork(keys)
-  if (found.size === 0) return null
-  const defers = consumer.failure.mode === 'defer'
-  return key => {
-    const work = found.get(key)
-    if (work === undefined) return null
-    if (work.blocked) return parked
-    return defers
-      ? { leader: 'deferred', delayMs: work.dueInMs }
-      : { leader: 'retry', delayMs: atWorkDelayMs }
-  }
+function behindWork<M, Tx>(dueInMs: number, { consumer }: Spine<M, Tx>): Fact {
+  return consumer.failure.mode === 'defer'
+    ? { kind: 'behind', leader: 'deferred', delayMs: dueInMs }
+    : { kind: 'behind', leader: 'retry', delayMs: atWorkDelayMs }
 }
 
 const atWorkDelayMs = 100
