@@ -14,14 +14,17 @@ export interface BreakerView {
 
 export type BreakerEvent = 'opened' | 'still away' | 'closed'
 
+/** Ids remembered at most; beyond, the oldest are forgotten. */
+const rememberedMax = 10_000
+
 /**
  * Tells an outage of the downstream from messages that are at fault, and pauses a consumer meanwhile:
  *
  *   closed ──failures in a row, of two messages at least──▶ open ──pause over──▶ probing, one message at a time ──one gets through──▶ closed
  *                                                            ▲                        └── it fails: twice the pause ──┘
  *
- * One message that fails for ever is no outage, however its error looks: that is for its attempts to end. While it is not closed such
- * failures count no attempt. What a probe leaves undecided, as a duplicate, is asked of the next one.
+ * One message that fails for ever is no outage, however its error looks: that is for its attempts to end. Nor are those that failed while
+ * others got through, when they come back together and fail again. While it is not closed such failures count no attempt.
  */
 export class Breaker {
   readonly #failure: Pick<FailureRules, 'rules' | 'breaker'>
@@ -29,9 +32,9 @@ export class Breaker {
   #state: BreakerView['state'] = 'closed'
   #failures = 0
   #code = ''
-  /** The only message that has failed so far; null when there is none, or more than one. */
-  #alone: string | null = null
-  #several = false
+  /** Those that have failed since something got through, and those that failed while others did. */
+  #run = new Set<string>()
+  readonly #atFault = new Set<string>()
   #openings = 0
   #untilMs = 0
 
@@ -55,64 +58,70 @@ export class Breaker {
     return this.#untilMs - this.#clock.nowMs()
   }
 
-  /** Before anything is counted: how long to wait if these facts mean that the downstream is away, else null. Changes nothing. */
-  outageMs(facts: ReadonlyMap<Received, Fact>): number | null {
-    if (this.#failure.breaker === null) return null
-    if (this.#state !== 'closed') return this.#state === 'open' ? Math.max(0, this.waitMs) : this.#pauseMs()
-    const ids = new Set<string | null>()
-    let failed = 0
+  /**
+   * Before anything is counted: how long to wait if these facts mean that the downstream is away, else null. Changes nothing.
+   * `firstTries`: false where only messages come that have failed before, whose failing again says nothing about others.
+   */
+  outageMs(facts: ReadonlyMap<Received, Fact>, firstTries: boolean): number | null {
+    const { breaker, rules } = this.#failure
+    if (breaker === null) return null
+    if (this.#state === 'open') return Math.max(0, this.waitMs)
+    if (this.#state === 'probing') return this.#pauseMs()
+    const failed: string[] = []
     let through = 0
     for (const [{ id }, fact] of facts) {
       if (fact.kind === 'handled' || (fact.kind === 'verdict' && fact.verdict.kind === 'applied')) through++
-      else if (fact.kind === 'failed' && this.#failure.rules[fact.failure.class].breaker) {
-        failed++
-        if (ids.size < 2) ids.add(id)
-      }
+      else if (fact.kind === 'failed' && rules[fact.failure.class].breaker) failed.push(id ?? '')
     }
-    if (this.#alone !== null) ids.add(this.#alone)
-    const enough = this.#before(failed, through) >= this.#failure.breaker.failuresMax
-    return enough && (this.#several || ids.size > 1) ? this.#pauseMs() : null
+    const told = firstTries ? failed.filter(id => !this.#atFault.has(id)) : []
+    const several = new Set([...this.#run, ...told]).size > 1
+    const trips = told.length > through && this.#failures + told.length >= breaker.failuresMax
+    return trips && several ? this.#pauseMs() : null
   }
 
   /** After a commit. */
-  learn(decided: readonly Decided[]): BreakerEvent | null {
-    if (this.#failure.breaker === null) return null
+  learn(decided: readonly Decided[], firstTries: boolean): BreakerEvent | null {
+    const { breaker, rules } = this.#failure
+    if (breaker === null) return null
+    const failed: string[] = []
     let through = 0
-    let failed = 0
     for (const { received, decision } of decided) {
       if (decision.outcome === 'applied') through++
-      else if (this.#failure.rules[decision.failureClass as PolicyClass]?.breaker) {
-        failed++
+      else if (rules[decision.failureClass as PolicyClass]?.breaker) {
+        failed.push(received.id ?? '')
         this.#code = decision.code
-        if (this.#alone === null && !this.#several) this.#alone = received.id
-        else if (this.#alone !== received.id) this.#several = true
       }
     }
-    if (failed === 0 && through === 0) return null
-    this.#failures = this.#before(failed, through)
-    if (this.#failures === 0) return this.#close()
-    const trips = this.#failures >= this.#failure.breaker.failuresMax && this.#several
-    if (this.#state === 'open' || (this.#state === 'closed' && !trips)) return null
-    const event = this.#state === 'closed' ? 'opened' : 'still away'
+    const told = firstTries ? failed.filter(id => !this.#atFault.has(id)) : []
+    if (through > 0 && through >= told.length) return this.#pass([...this.#run, ...failed])
+    if (this.#state === 'probing' && failed.length > 0) return this.#open('still away')
+    for (const id of told) this.#run.add(id)
+    this.#failures += told.length
+    const trips = told.length > 0 && this.#failures >= breaker.failuresMax && this.#run.size > 1
+    return this.#state === 'closed' && trips ? this.#open('opened') : null
+  }
+
+  #pass(atFault: readonly string[]): BreakerEvent | null {
+    const was = this.#state
+    this.#state = 'closed'
+    this.#failures = 0
+    this.#openings = 0
+    this.#run = new Set()
+    // What failed in an outage is not at fault.
+    if (was !== 'closed') return 'closed'
+    for (const id of atFault) this.#atFault.add(id)
+    for (const id of this.#atFault) {
+      if (this.#atFault.size <= rememberedMax) break
+      this.#atFault.delete(id)
+    }
+    return null
+  }
+
+  #open(event: BreakerEvent): BreakerEvent {
     this.#untilMs = this.#clock.nowMs() + this.#pauseMs()
     this.#state = 'open'
     this.#openings++
     return event
-  }
-
-  /** Failures in a row, a batch being one event: where at least as many got through as failed, the downstream is there. */
-  #before(failed: number, through: number): number {
-    if (failed === 0 && through === 0) return this.#failures
-    return failed > through ? this.#failures + failed : 0
-  }
-
-  #close(): BreakerEvent | null {
-    const was = this.#state
-    this.#state = 'closed'
-    this.#alone = null
-    this.#several = false
-    this.#openings = 0
-    return was === 'closed' ? null : 'closed'
   }
 
   #pauseMs(): number {

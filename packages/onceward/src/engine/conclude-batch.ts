@@ -21,7 +21,7 @@ import {
 } from './decide-outcome.ts'
 import { finishWork, storeKept } from './held-stages.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
-import type { Decided, Spine } from './process-batch.ts'
+import { type Decided, firstTries, type Spine } from './process-batch.ts'
 
 /** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
 export async function concludeBatch<M, Tx>(
@@ -59,7 +59,7 @@ async function decideEach<M, Tx>(
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
-  const outageMs = spine.breaker.outageMs(facts)
+  const outageMs = spine.breaker.outageMs(facts, firstTries(spine.consumer, spine.stage))
   const counted = await countAttempts(facts, outageMs, session, spine)
   const decisions = new Map<Received<M>, Decision>()
   const decide = (received: Received<M>, fact: Fact) => {

@@ -15,7 +15,7 @@ import { consumerFacts } from './consumer-facts.ts'
 import { HeldRetries } from './held-retries.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
-import type { Decided, Stage } from './process-batch.ts'
+import { type Decided, firstTries, type Stage } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
@@ -34,6 +34,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly onCommitted?: () => void
   /** Makes the calls of `effects.call`; without it they are refused. */
   readonly callInline?: InlineCall
+  /** Shared by those that call the same downstream; default one of its own. */
+  readonly breaker?: Breaker
   /** Called when the downstream is found to be away, and with null when it is back. */
   readonly onOutage?: (enrolment: Enrolment, outage: BreakerView | null) => void
 }
@@ -88,7 +90,7 @@ export class ConsumerProcess<M, Tx> {
       consumer.name,
       () => this.#state === 'new' || this.#state === 'running',
     )
-    this.#breaker = new Breaker(consumer.failure, world.clock)
+    this.#breaker = options.breaker ?? new Breaker(consumer.failure, world.clock)
     this.#done.promise.catch(() => {})
   }
 
@@ -221,7 +223,7 @@ export class ConsumerProcess<M, Tx> {
   #cancelProbe: () => void = () => {}
 
   #learn(decided: readonly Decided<M>[]): void {
-    const event = this.#breaker.learn(decided)
+    const event = this.#breaker.learn(decided, firstTries(this.#options.consumer, this.#stage))
     if (event === null) return
     const { world, consumer, source, onOutage } = this.#options
     const { view, waitMs } = this.#breaker

@@ -114,6 +114,11 @@ async function commitRound<M, Tx>(
   }
 }
 
+/** Workers of deferred messages get only what has failed before. */
+export function firstTries<M, Tx>({ inbox }: Consumer<M, Tx>, stage: Stage): boolean {
+  return stage !== 'work' || inbox.mode === 'stored'
+}
+
 /** A single message of held work locks rows in its handler's own order, and may be slow: others need not wait for it. */
 function takesTurns<M, Tx>(batch: readonly Received<M>[], { consumer, stage }: Spine<M, Tx>): boolean {
   return consumer.handle !== undefined && stage !== 'store' && (stage === 'whole' || batch.length > 1)

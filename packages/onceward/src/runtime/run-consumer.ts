@@ -3,6 +3,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
+import { Breaker } from '../engine/breaker.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { createWorker, leavesWork } from '../inbox/create-worker.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
@@ -96,7 +97,9 @@ export async function runConsumer<M>(
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
     const onOutage = recordOutages(pool, world.log)
-    const around = { consumer, store, world, instance, mode, callInline, onCommitted: kickAll, onOutage }
+    const breaker = new Breaker(consumer.failure, world.clock)
+    const hooks = { callInline, onCommitted: kickAll, onOutage, breaker }
+    const around = { consumer, store, world, instance, mode, ...hooks }
     const worker = works && wanted.has('worker') ? createWorker(around) : null
     if (worker !== null) carriers.push(worker)
     if (wanted.has('consumer')) spine = new ConsumerProcess({ ...around, source: broker.source })

@@ -124,6 +124,26 @@ describe('the breaker', () => {
     await one.drain()
   })
 
+  test('one that failed while others got through, and then another, are no outage either', async () => {
+    const rig = new Outage()
+    const bad = new Set(['m0', 'm2', 'm4', 'm6', 'm8'])
+    const one = await rig.start({
+      ...rig.contract,
+      handle: ({ message, tx }) => {
+        if (bad.has(message.id)) throw refused()
+        rig.apply(tx, message.id)
+      },
+    })
+    for (const note of notes(10)) {
+      rig.publish(note)
+      await rig.world.turn()
+    }
+    await rig.world.advance(10_000)
+    assert.equal(rig.parked, 5)
+    assert.equal(rig.world.counted.get('paused'), undefined)
+    await one.drain()
+  })
+
   test('two lanes whose heads fail are an outage before anybody is set aside', async () => {
     const rig = new Outage()
     rig.publish(...notes(30).map((note, n) => ({ ...note, key: `k${n % 2}` })))
