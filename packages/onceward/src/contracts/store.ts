@@ -87,6 +87,12 @@ export interface StoreSession<Tx> {
   /** A handle on the transaction for one handler call; revoked when the call is over. `shared`: others have one at the same time. */
   lend(shared?: boolean): Loan<Tx>
 
+  /**
+   * Where handlers may work side by side and the database can undo a part of a transaction: marks the place everything so far stands at.
+   * Not waited for: what is sent after it comes after it.
+   */
+  savepoint?(): Savepoint
+
   /** Records intents of external effects, one per (consumer name, target, key). */
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]>
 
@@ -110,6 +116,12 @@ export interface StoreSession<Tx> {
 
   /** Stores with a work queue: what a batch does to held work. */
   readonly held?: HeldSession
+}
+
+export interface Savepoint {
+  /** Everything sent since is undone, a failed statement among it. */
+  undo(): Promise<void>
+  keep(): void
 }
 
 export interface ConsumerFacts {

@@ -8,6 +8,7 @@ import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
 import type { Decided, Stage } from './process-batch.ts'
+import { Care } from './run-parts.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import type { StoreWatch } from './store-watch.ts'
 import type { Tally } from './tally.ts'
@@ -40,6 +41,7 @@ export class BatchLine<M, Tx> {
   readonly #when: TellingTime
   readonly #settling: Settling
   readonly #turns = new Turns()
+  readonly #care = new Care()
   #paused = 0
 
   constructor(options: BatchLineOptions<M, Tx>) {
@@ -110,6 +112,7 @@ export class BatchLine<M, Tx> {
         world,
         signal,
         turns: this.#turns,
+        care: this.#care,
         ...(this.#options.callInline && { callInline: this.#options.callInline }),
         suspicious,
         watchClaims:

@@ -9,7 +9,7 @@ import type { Received } from '../message/received.ts'
 export class Lanes {
   #unordered: Received[] = []
   /** What has been in a batch before and came back. */
-  readonly #tried = new WeakSet<Received>()
+  readonly #returned = new Set<Received>()
   #untried = 0
   readonly #lanes = new Map<string, Lane>()
   readonly #queued = new Set<Lane>()
@@ -34,7 +34,17 @@ export class Lanes {
   }
 
   push(received: Received): void {
-    if (!this.#tried.has(received)) this.#untried++
+    this.#untried++
+    this.#put(received)
+  }
+
+  /** It was in a batch before. */
+  pushBack(received: Received): void {
+    this.#returned.add(received)
+    this.#put(received)
+  }
+
+  #put(received: Received): void {
     if (received.lane === null) this.#unordered.push(received)
     else this.#queueBehind(received.lane, received)
   }
@@ -49,8 +59,7 @@ export class Lanes {
       let taken = 0
       while (taken < from.length && fits(from[taken]!)) {
         const received = from[taken++]!
-        if (!this.#tried.has(received)) this.#untried--
-        this.#tried.add(received)
+        this.#leave(received)
         batch.push(received)
         bytes += received.delivery.body.length
       }
@@ -70,7 +79,7 @@ export class Lanes {
   forget(goes: (received: Received) => boolean): void {
     const stays = (received: Received) => {
       if (!goes(received)) return true
-      if (!this.#tried.has(received)) this.#untried--
+      this.#leave(received)
       return false
     }
     this.#unordered = this.#unordered.filter(stays)
@@ -94,6 +103,7 @@ export class Lanes {
   hold(messages: readonly Received[]): boolean {
     const lane = this.#laneOf(messages[0]!)
     if (lane === undefined) return false
+    for (const received of messages) this.#returned.add(received)
     lane.messages.unshift(...messages)
     lane.state = 'waiting'
     return true
@@ -102,6 +112,10 @@ export class Lanes {
   resume(received: Received): void {
     const lane = this.#laneOf(received)
     if (lane !== undefined) this.#resume(lane)
+  }
+
+  #leave(received: Received): void {
+    if (this.#returned.size === 0 || !this.#returned.delete(received)) this.#untried--
   }
 
   #resume(lane: Lane): void {

@@ -12,6 +12,7 @@ import { keepAll } from './held-stages.ts'
 import { type LogSide, passFence } from './log-fence.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { recoverRound, splitBatch } from './recover-round.ts'
+import type { Care } from './run-parts.ts'
 import type { Turns } from './turns.ts'
 
 /**
@@ -44,6 +45,8 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly watchClaims: ((batch: readonly Received<M>[], onLost: (error: Error) => void) => () => void) | null
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall
+  /** Knows whether statements have failed lately. */
+  readonly care: Care
   /** Knows whether the downstream is away. */
   readonly breaker: Breaker
   /** On logs whose position the store guards; null on queues. */
@@ -76,6 +79,7 @@ export async function processBatch<M, Tx>(
       const decided = await commitRound(batch, known, spine)
       if (spine.stage === 'work') spine.world.reach('work.committed')
       else spine.world.reach('batch.committed')
+      spine.care.passed()
       spine.onCommitted(decided)
       return decided
     } catch (error) {

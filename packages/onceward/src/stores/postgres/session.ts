@@ -13,6 +13,7 @@ import type {
   IntentAnswer,
   Loan,
   Outgoing,
+  Savepoint,
   StoreSession,
 } from '../../contracts/store.ts'
 import type { SqlClient } from './pool.ts'
@@ -69,6 +70,16 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     const loan = this.#makeLoan(shared)
     this.#loans.push(loan)
     return loan
+  }
+
+  savepoint(): Savepoint {
+    // If these fail, so does what follows them, and the last statement of the transaction.
+    const send = (text: string) => this.#client.query(text).then(() => {})
+    send('savepoint part').catch(() => {})
+    return {
+      undo: () => send('rollback to savepoint part; release savepoint part'),
+      keep: () => void send('release savepoint part').catch(() => {}),
+    }
   }
 
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
