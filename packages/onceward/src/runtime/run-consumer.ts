@@ -97,8 +97,9 @@ export async function runConsumer<M>(
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
     const onOutage = recordOutages(pool, world.log)
-    const breaker = new Breaker(consumer.failure, world.clock)
-    const hooks = { callInline, onCommitted: kickAll, onOutage, breaker }
+    // In stored mode only workers meet the downstream: storing goes on without them.
+    const shared = consumer.inbox.mode !== 'stored' && { breaker: new Breaker(consumer.failure, world.clock) }
+    const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
     const around = { consumer, store, world, instance, mode, ...hooks }
     const worker = works && wanted.has('worker') ? createWorker(around) : null
     if (worker !== null) carriers.push(worker)
