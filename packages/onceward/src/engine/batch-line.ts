@@ -20,6 +20,7 @@ export interface BatchLineOptions<M, Tx> {
   /** The source is a log. */
   readonly positions: boolean
   readonly mode: Mode
+  readonly suppresses: boolean
   readonly stage: Stage
   readonly world: Surroundings
   readonly watch: StoreWatch<Tx>
@@ -85,7 +86,7 @@ export class BatchLine<M, Tx> {
   }
 
   #deskFor(settlement: Settlement): Desk<M, Tx> {
-    const { consumer, store, enrolment, subscription, mode, stage, world, watch, signal, waits } =
+    const { consumer, store, enrolment, subscription, mode, suppresses, stage, world, watch, signal, waits } =
       this.#options
     return {
       watch,
@@ -102,6 +103,7 @@ export class BatchLine<M, Tx> {
         store,
         enrolment,
         mode,
+        suppresses,
         stage,
         world,
         signal,
