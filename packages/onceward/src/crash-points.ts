@@ -39,6 +39,9 @@ export const crashPoints = {
     'A forensic batch is rolled back and its findings not written: the same batch is looked at again.',
   'replay.ended':
     'Everything is read, the campaign still says running: the next run finds nothing left and ends it.',
+  'swap.moved': 'Tables and markers are exchanged, COMMIT not sent: everything is where it was.',
+  'swap.done': 'The rebuilt tables are live and the campaign says so: nothing remains to do.',
+  'swap.undone': 'The old tables are back, COMMIT not sent: the rebuilt ones are still live.',
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

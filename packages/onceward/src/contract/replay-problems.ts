@@ -15,11 +15,10 @@ export function replayProblems(contract: ConsumerContract, wrong: Report): void 
     else for (const mode of modes) oneOf(mode, campaignModes, 'replay.modes', wrong)
   }
   const remembersByPosition = contract.dedup === 'checkpoint'
-  const applies = ['replay', 'backfill', 'repair']
-  if (remembersByPosition && Array.isArray(modes) && modes.some(mode => applies.includes(String(mode))))
+  if (remembersByPosition && Array.isArray(modes) && modes.some(mode => mode !== 'forensic'))
     wrong(
       'replay.modes',
-      "with dedup 'checkpoint' nothing but the live position is remembered, and history would be applied twice: only 'rebuild' and 'forensic' are possible",
+      "with dedup 'checkpoint' nothing but the live position is remembered, and history would be applied twice: only 'forensic' is possible",
     )
   if (tables === undefined) return
   const isName = (table: unknown) => typeof table === 'string' && /^[^.\0"]{1,63}$/.test(table)

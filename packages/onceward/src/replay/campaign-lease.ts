@@ -64,14 +64,19 @@ export class CampaignLease {
   }
 
   watch(watcher: Watcher): void {
-    this.#cancel = this.#world.timers.after(beatMs, async () => {
-      await this.#beat(watcher)
-      if (!this.#lost) this.watch(watcher)
-    })
+    this.#beatLater(watcher)
     this.pauseWanted = () => {
       this.#wanted ??= 'pause'
       watcher.onWanted()
     }
+  }
+
+  #beatLater(watcher: Watcher): void {
+    const beat = async () => {
+      await this.#beat(watcher)
+      if (!this.#lost) this.#beatLater(watcher)
+    }
+    this.#cancel = this.#world.timers.after(beatMs, () => void beat())
   }
 
   pauseWanted: () => void = () => {

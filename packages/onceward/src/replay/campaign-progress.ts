@@ -1,5 +1,6 @@
 import type { LogRange } from '../sources/log/range-reader.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { Timers } from '../surroundings.ts'
 import { type Campaign, rangesOf, readCampaign } from './campaign.ts'
 import { extentOf } from './preview-campaign.ts'
 
@@ -42,4 +43,31 @@ export async function readProgress(client: SqlClient, id: string): Promise<Campa
 
 function doneOf({ from }: LogRange, next: string | null | undefined): number {
   return next === null || next === undefined ? 0 : Math.max(0, Number(BigInt(next) - BigInt(from)))
+}
+
+const tellEveryMs = 1_000
+
+/** Calls back about once a second until the result is called. */
+export function tellProgress(
+  client: SqlClient,
+  id: string,
+  timers: Pick<Timers, 'after'>,
+  onProgress: (progress: CampaignProgress) => void,
+): () => void {
+  let over = false
+  let cancel = () => {}
+  const look = async () => {
+    const progress = await readProgress(client, id).catch(() => null)
+    if (over) return
+    if (progress !== null) onProgress(progress)
+    later()
+  }
+  const later = () => {
+    cancel = timers.after(tellEveryMs, () => void look())
+  }
+  later()
+  return () => {
+    over = true
+    cancel()
+  }
 }

@@ -4,7 +4,7 @@ import type { Reach } from '../crash-points.ts'
 import { OncewardError } from '../errors.ts'
 import type { Campaign } from './campaign.ts'
 import { CampaignBook } from './campaign-book.ts'
-import { CampaignSession, sqlOf } from './campaign-session.ts'
+import { campaignSession, sqlOf } from './campaign-session.ts'
 
 export interface CampaignStoreOptions<Tx> {
   readonly store: Store<Tx>
@@ -23,15 +23,9 @@ export interface CampaignStoreOptions<Tx> {
  */
 export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
   const { store, campaign } = options
-  const query = store.query!.bind(store)
+  const query = store.query!
   return {
-    capabilities: store.capabilities,
-    query,
-    ping: () => store.ping(),
-    diagnose: error => store.diagnose(error),
-    ...(store.unwrap && { unwrap: (error: unknown) => store.unwrap!(error) }),
-    ...(store.work && { work: store.work }),
-    closeRun: enrolment => store.closeRun(enrolment),
+    ...store,
     async enroll(facts) {
       const enrolment = await store.enroll(facts)
       await query('update onceward.run set campaign_id = $2 where id = $1', [enrolment.runId, campaign.id])
@@ -89,7 +83,7 @@ function keepAll<Tx, T>(
     }
     await around?.before(session)
     return work(
-      new CampaignSession(session, {
+      campaignSession(session, {
         book,
         advance,
         consumerId: enrolment.consumerId,
@@ -125,9 +119,7 @@ async function leaveNothing<Tx, T>(
   const { consumerId } = enrolment
   const undone = await store
     .transaction(enrolment, async session => {
-      const result = await work(
-        new CampaignSession(session, { book, advance, consumerId, reconsiders: false }),
-      )
+      const result = await work(campaignSession(session, { book, advance, consumerId, reconsiders: false }))
       throw new Undone(result)
     })
     .catch(error => {

@@ -8,9 +8,9 @@ import type { Selection } from './selection.ts'
  * One replay, as the database has it:
  *
  *   created ─▶ previewed ─(approved)─▶ running ─▶ ran ─▶ verified ─▶ finished
- *                                       │  ▲               └─ swapped ─┘   (rebuild; swapped ─▶ verified rolls back)
+ *                                       │  ▲               └─ swapped ─┘   (rebuild; rolled back it is cancelled)
  *                                       ▼  │
- *                               paused, failed          cancelled: from everywhere but swapped and finished
+ *                               paused, failed          cancelled: from everywhere but finished
  */
 export type CampaignState =
   | 'created'

@@ -49,7 +49,7 @@ function assertSensible(
     throw refuse(
       `the contract of ${name} allows ${replay.modes.join(', ') || 'no mode'}. If ${mode} is meant to be possible, add it to replay.modes`,
     )
-  if (dedup === 'checkpoint' && mode !== 'rebuild' && mode !== 'forensic')
+  if (dedup === 'checkpoint' && mode !== 'forensic')
     throw refuse(
       `${name} remembers nothing but its live position (dedup 'checkpoint'), so history would be applied twice`,
     )

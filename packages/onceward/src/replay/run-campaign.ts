@@ -11,12 +11,12 @@ import type { Surroundings } from '../surroundings.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, rangesOf, readCampaign, refused } from './campaign.ts'
 import { CampaignLease } from './campaign-lease.ts'
-import { type CampaignProgress, readProgress } from './campaign-progress.ts'
+import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
 import { CampaignReader } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
 import { assertInsideHorizon } from './horizon.ts'
 import { aroundRebuild, rebuildStore } from './rebuild/rebuild-store.ts'
-import { createShadow } from './rebuild/shadow-tables.ts'
+import { createShadow, dropShadow } from './rebuild/shadow-tables.ts'
 import { selectKeys } from './select-keys.ts'
 import type { Selection } from './selection.ts'
 import { Throttle } from './throttle.ts'
@@ -58,13 +58,17 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   world.reach('replay.ended')
   await lease.end(failure === null ? null : errorText(failure))
   if (failure !== null) throw failure
-  return readCampaign(pool, id)
+  const ended = await readCampaign(pool, id)
+  if (ended.state === 'cancelled' && ended.mode === 'rebuild') await dropShadow(pool, id)
+  return ended
 }
 
 type Process = ConsumerProcess<unknown, SqlTransaction>
 
 function createProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
-  const { consumer, store, world, instance, pool } = options
+  const { consumer, store, instance, pool } = options
+  const { metrics } = options.world
+  const world = { ...options.world, metrics: metrics.inMode?.(campaign.mode) ?? metrics }
   const { id, mode, generation, effects, rateMax, plan } = campaign
   const throttle = rateMax === null ? null : new Throttle(rateMax, world)
   const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
@@ -80,7 +84,6 @@ function createProcess(campaign: Campaign, reader: RangeReader, options: RunCamp
     consumer: {
       ...consumer,
       generation,
-      ...(isRebuild && consumer.dedup === 'checkpoint' && { dedup: 'marker' as const }),
       settle: { ...consumer.settle, when: 'with effect' },
       // Nothing of a forensic try lasts, its count of attempts included: the first one decides.
       ...(mode === 'forensic' && { failure: { ...consumer.failure, attemptsMax: 1 } }),
@@ -108,22 +111,14 @@ async function runToTheEnd(
   lease.watch({ onWanted: stop, onLost: () => process.leave() })
   const pause = () => lease.pauseWanted()
   signal?.addEventListener('abort', pause, { once: true })
-  const telling = { over: false }
-  const tell = () =>
-    world.timers.after(1_000, async () => {
-      if (telling.over) return
-      const progress = await readProgress(pool, lease.campaignId).catch(() => null)
-      if (progress !== null && !telling.over) onProgress?.(progress)
-      cancel = tell()
-    })
-  let cancel = onProgress === undefined ? () => {} : tell()
+  const endTelling =
+    onProgress === undefined ? () => {} : tellProgress(pool, lease.campaignId, world.timers, onProgress)
   try {
     await process.start()
     if (signal?.aborted) pause()
     await process.finished
   } finally {
-    telling.over = true
-    cancel()
+    endTelling()
     lease.unwatch()
     signal?.removeEventListener('abort', pause)
   }

@@ -61,13 +61,17 @@ export async function pauseCampaign(pool: SqlPool, id: string): Promise<Campaign
 export async function cancelCampaign(pool: SqlPool, id: string): Promise<Campaign> {
   await assertUsable(pool)
   const before = await readCampaign(pool, id)
+  if (before.state === 'swapped')
+    throw refused(
+      `Campaign ${id} is swapped: finish it, or put the old tables back with "onceward replay rollback".`,
+    )
   const { rows } = await pool
     .query(
       `update onceward.campaign set
          wanted = case when state = 'running' and lease_until > clock_timestamp() then 'cancel' end,
          state = case when state = 'running' and lease_until > clock_timestamp() then state else 'cancelled' end,
          ended_at = clock_timestamp()
-       where id = $1 returning state`,
+       where id = $1 and state <> 'swapped' returning state`,
       [id],
     )
     .catch(error => {
@@ -75,7 +79,7 @@ export async function cancelCampaign(pool: SqlPool, id: string): Promise<Campaig
         ? refused(`Campaign ${id} is ${before.state}.`)
         : error
     })
-  if (rows[0].state === 'cancelled' && before.mode === 'rebuild') await dropShadow(pool, id)
+  if (rows[0]?.state === 'cancelled' && before.mode === 'rebuild') await dropShadow(pool, id)
   return readCampaign(pool, id)
 }
 

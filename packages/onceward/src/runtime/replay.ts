@@ -40,10 +40,12 @@ export interface Replay {
   close(): Promise<void>
 }
 
-export async function openReplay(
-  consumer: Consumer<unknown, SqlTransaction>,
+/** Opens what campaigns of this consumer need. Nothing runs. */
+export async function openReplay<M>(
+  contract: Consumer<M, SqlTransaction>,
   options: ReplayOptions,
 ): Promise<Replay> {
+  const consumer = contract as Consumer<unknown, SqlTransaction>
   const pool = createPool(options.databaseUrl, { max: consumer.batch.inFlightMax + 4 })
   const world = options.world ?? realSurroundings()
   const { environment, kafkaBootstrap, rabbitmqStreamUrl } = options

@@ -94,7 +94,8 @@ export async function runConsumer<M>(
       for (const carrier of carriers) carrier.kick()
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
-    const around = { consumer, store, world, instance, mode, callInline, onCommitted: kickAll }
+    const labelled = { ...world, metrics: world.metrics.inMode?.(mode) ?? world.metrics }
+    const around = { consumer, store, world: labelled, instance, mode, callInline, onCommitted: kickAll }
     const worker = works && wanted.has('worker') ? createWorker(around) : null
     if (worker !== null) carriers.push(worker)
     if (wanted.has('consumer')) spine = new ConsumerProcess({ ...around, source: broker.source })

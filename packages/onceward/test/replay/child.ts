@@ -7,13 +7,13 @@ export interface RunnerOrders {
   readonly databaseUrl: string
   readonly path: string
   readonly id: string
-  readonly step: 'run' | 'swap'
+  readonly step: 'run' | 'swap' | 'rollBack'
   readonly dieAt: { readonly point: CrashPoint; readonly hit: number; readonly witness: string } | null
 }
 
 const orders = JSON.parse(process.env.RUNNER_ORDERS!) as RunnerOrders
 const reach = orders.dieAt === null ? undefined : dieAt(orders.dieAt.point, orders.dieAt)
-const replay = await openReplay(defineConsumer(factContract(orders.path)) as never, {
+const replay = await openReplay(defineConsumer(factContract(orders.path)), {
   databaseUrl: orders.databaseUrl,
   world: realSurroundings(reach && { reach }),
 })

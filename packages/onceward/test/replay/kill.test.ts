@@ -1,34 +1,14 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
 import type { ReplayPoint } from '../crash/scenarios.ts'
 import { skipWithout } from '../services/services.ts'
-import type { RunnerOrders } from './child.ts'
 import { replayDeaths } from './deaths.ts'
+import { endLease, runChild } from './kill.ts'
 import { facts, Scene } from './scene.ts'
 
-export function runChild(orders: RunnerOrders): Promise<NodeJS.Signals | number | null> {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=@onceward/source', fileURLToPath(new URL('child.ts', import.meta.url))],
-    {
-      env: { ...process.env, RUNNER_ORDERS: JSON.stringify(orders) },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
-  )
-  return new Promise(resolve => child.once('close', (code, signal) => resolve(signal ?? code)))
-}
-
-/** Nobody waits for the lease of a dead process in a test. */
-export const endLease = (scene: Scene) =>
-  scene.pool.query(
-    `update onceward.campaign set lease_until = clock_timestamp() - interval '1 second' where state = 'running'`,
-  )
-
-const points = Object.entries(replayDeaths).filter(([point]) => point.startsWith('replay.')) as [
+const points = Object.entries(replayDeaths).filter(([, { step }]) => step === 'run') as [
   ReplayPoint,
   (typeof replayDeaths)[ReplayPoint],
 ][]

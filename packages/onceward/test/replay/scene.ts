@@ -91,7 +91,7 @@ export class Scene {
     consumer: Consumer<Fact, SqlTransaction>,
     options: Partial<ReplayOptions> = {},
   ): Promise<Replay> {
-    const replay = await openReplay(consumer as Consumer<never, SqlTransaction> as never, {
+    const replay = await openReplay(consumer, {
       databaseUrl: this.url,
       ...options,
     })

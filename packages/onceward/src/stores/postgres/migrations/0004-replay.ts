@@ -35,6 +35,7 @@ create table onceward.campaign (
   started_at     timestamptz,
   ended_at       timestamptz,
   swapped_at     timestamptz,
+  swap_snapshot  pg_snapshot,
   failure        text
 );
 create index campaign_open on onceward.campaign (consumer_name) where state not in ('finished', 'cancelled');
@@ -53,7 +54,7 @@ insert into onceward.campaign_step values
   ('failed', 'running'), ('failed', 'cancelled'),
   ('ran', 'running'), ('ran', 'verified'), ('ran', 'cancelled'),
   ('verified', 'running'), ('verified', 'swapped'), ('verified', 'finished'), ('verified', 'cancelled'),
-  ('swapped', 'verified'), ('swapped', 'finished');
+  ('swapped', 'cancelled'), ('swapped', 'finished');
 
 -- One approval covers one plan: the digest is the database's, of everything that says what would happen.
 create table onceward.campaign_approval (
