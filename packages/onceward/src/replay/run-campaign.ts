@@ -85,8 +85,9 @@ function createProcess(campaign: Campaign, reader: RangeReader, options: RunCamp
       ...consumer,
       generation,
       settle: { ...consumer.settle, when: 'with effect' },
-      // Nothing of a forensic try lasts, its count of attempts included: the first one decides.
-      ...(mode === 'forensic' && { failure: { ...consumer.failure, attemptsMax: 1 } }),
+      // Retried here, in this mode: what is put off for workers is applied by live ones. And nothing of a forensic try lasts, its count of
+      // attempts included, so that the first one decides.
+      failure: { ...consumer.failure, mode: 'block', ...(mode === 'forensic' && { attemptsMax: 1 }) },
     },
     source: new PullSource(() => bounded, {
       name: `campaign ${id} on ${reader.origin}`,

@@ -23,7 +23,8 @@ describe('onceward replay', await skipWithout('postgres'), () => {
        export default defineConsumer(factContract(${JSON.stringify(scene.path)}))`,
     )
     const run = (...args: string[]) =>
-      new Promise<{ code: number; out: Record<string, never> }>(resolve => {
+      // biome-ignore lint/suspicious/noExplicitAny: what a command printed
+      new Promise<{ code: number; out: any }>(resolve => {
         const env = { ...process.env, ONCEWARD_DATABASE_URL: scene.url }
         const command = ['--conditions=@onceward/source', main, 'replay', ...args, '--json']
         execFile(process.execPath, command, { env }, (error, stdout) =>
