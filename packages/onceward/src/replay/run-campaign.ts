@@ -104,20 +104,20 @@ function createProcess(campaign: Campaign, reader: RangeReader, options: RunCamp
 }
 
 async function runToTheEnd(
-  process: Process,
+  engine: Process,
   lease: CampaignLease,
   { world, pool, onProgress, signal }: RunCampaignOptions,
 ): Promise<void> {
-  const stop = () => void process.drain().catch(() => {})
-  lease.watch({ onWanted: stop, onLost: () => process.leave() })
+  const stop = () => void engine.drain().catch(() => {})
+  lease.watch({ onWanted: stop, onLost: () => engine.leave() })
   const pause = () => lease.pauseWanted()
   signal?.addEventListener('abort', pause, { once: true })
   const endTelling =
     onProgress === undefined ? () => {} : tellProgress(pool, lease.campaignId, world.timers, onProgress)
   try {
-    await process.start()
+    await engine.start()
     if (signal?.aborted) pause()
-    await process.finished
+    await engine.finished
   } finally {
     endTelling()
     lease.unwatch()

@@ -44,7 +44,9 @@ const whole = `((pg_current_xact_id()::text::bigint - ((pg_current_xact_id()::te
 
 /** Markers of what was committed since the swap, in whatever order transactions began. */
 export async function forgetSince(client: SqlClient, { id }: Campaign): Promise<number> {
-  const since = `not pg_visible_in_snapshot(${whole}, (select swap_snapshot from onceward.campaign where id = $1))`
+  // By time as well: an old row's id, cut to its lower half, may look like a recent one.
+  const since = `at > (select swapped_at - interval '1 day' from onceward.campaign where id = $1)
+    and not pg_visible_in_snapshot(${whole}, (select swap_snapshot from onceward.campaign where id = $1))`
   const { rowCount } = await client.query(
     `delete from onceward.inbox where consumer_id = ${live} and ${since} and status in ('applied', 'ignored', 'stale', 'duplicate')`,
     [id],
