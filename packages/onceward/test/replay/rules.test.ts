@@ -10,20 +10,22 @@ import {
   verifyCampaign,
 } from '../../src/replay/steer-campaign.ts'
 import { Throttle } from '../../src/replay/throttle.ts'
-import { skipWithout } from '../services/services.ts'
+import { postgresUrl, skipWithout } from '../services/services.ts'
 import { facts, Scene } from './scene.ts'
 
 /** Another person's own connection, gone with the test. */
 async function colleague(scene: Scene, t: { after(work: () => Promise<void>): void }) {
   const name = `colleague_${Math.random().toString(36).slice(2)}`
-  await scene.pool.query(`create role ${name} login superuser password 'secret'`)
+  const admin = createPool(await postgresUrl(), { max: 1 })
+  await admin.query(`create role ${name} login superuser password 'secret'`)
   const url = new URL(scene.url)
   url.username = name
   url.password = 'secret'
   const pool = createPool(url.href, { max: 2 })
   t.after(async () => {
     await pool.end()
-    await scene.pool.query(`drop role ${name}`).catch(() => {})
+    await admin.query(`drop role ${name}`)
+    await admin.end()
   })
   return { name, pool }
 }
@@ -138,7 +140,12 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       /backfill and repair only/,
     )
     const forgetful = await scene.replay(
-      scene.contract({ dedup: 'checkpoint', order: 'partition', replay: { modes: ['forensic'] } }),
+      scene.contract({
+        dedup: 'checkpoint',
+        order: 'partition',
+        effect: {},
+        replay: { modes: ['forensic'] },
+      }),
     )
     await assert.rejects(forgetful.create({ mode: 'replay', selection: log, reason: 'x' }), /allows forensic/)
   })
