@@ -136,6 +136,7 @@ export interface DecidedMessage {
     readonly id: string | null
     readonly delivery: Pick<Delivery, 'position'>
     readonly orderKey?: string | null
+    readonly envelope?: { readonly aggregateId: string | null }
   }
   readonly decision: { readonly outcome: string; readonly code: string; readonly reason: string }
 }

@@ -6,11 +6,12 @@ import { OncewardError } from '../errors.ts'
 /** More are counted, not listed. */
 const findingsMax = 1_000
 
-/** What is no finding: it went as a replay of it should. Where nothing is applied, what would have been is one: it is missing. */
-const expected = {
-  lasting: new Set(['applied', 'duplicate', 'retry']),
-  forensic: new Set(['duplicate', 'retry']),
-}
+/**
+ * What is no finding: it went as a replay of it may. Where nothing is applied, what would have been is one: it is missing. And so is a
+ * fact that was ignored because its key is still to be rebuilt.
+ */
+const usual = new Set(['applied', 'duplicate', 'ignored', 'stale', 'retry'])
+const forensic = new Set(['duplicate', 'retry'])
 
 /** What one batch of a campaign leaves beside its effects: counts, findings, what it did not ask for, and how far it came. */
 export class CampaignBook implements BatchBook {
@@ -21,7 +22,7 @@ export class CampaignBook implements BatchBook {
 
   constructor(campaignId: string, isForensic: boolean) {
     this.#campaignId = campaignId
-    this.#expected = isForensic ? expected.forensic : expected.lasting
+    this.#expected = isForensic ? forensic : usual
   }
 
   suppressed(effects: readonly SuppressedEffect[]): void {
@@ -34,7 +35,9 @@ export class CampaignBook implements BatchBook {
 
   /** Positions last, in one order: they are the fence, and locked for no longer than the commit. */
   async write(tx: SqlTransaction, progress: readonly Progress[], runId: number): Promise<void> {
-    const findings = this.#decided.filter(({ decision }) => !this.#expected.has(decision.outcome))
+    const findings = this.#decided.filter(
+      ({ decision }) => !this.#expected.has(decision.outcome) || decision.code === 'rebuild',
+    )
     if (this.#suppressed.length > 0) await this.#writeSuppressed(tx)
     if (findings.length > 0) await this.#writeFindings(tx, findings)
     await this.#move(tx, progress, runId)
@@ -71,7 +74,7 @@ export class CampaignBook implements BatchBook {
         first.map(({ received }) => received.id ?? received.delivery.position ?? 'without an id'),
         first.map(({ decision }) => decision.outcome),
         first.map(({ decision }) => decision.code),
-        first.map(({ received }) => received.orderKey ?? null),
+        first.map(({ received }) => received.orderKey ?? received.envelope?.aggregateId ?? null),
         first.map(({ received }) => received.delivery.position),
         first.map(({ decision }) => decision.reason),
         findingsMax,

@@ -2,13 +2,15 @@ import type { CampaignMode, SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import { OncewardError } from '../errors.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
 import { type Campaign, readCampaign } from './campaign.ts'
 import { assertSelection, type Selection } from './selection.ts'
 
 export interface CampaignRequest {
   readonly mode: CampaignMode
   readonly selection: Selection
+  /** Repair: the keys are those of which a projection left facts out until they are rebuilt. They must be order keys or aggregate ids. */
+  readonly rebuildKeys?: boolean
   readonly reason: string
   /** Default `suppressed`. `requested`: external effects and messages happen; only in backfill and repair, and never without approval. */
   readonly effects?: 'suppressed' | 'requested'
@@ -20,9 +22,12 @@ export interface CampaignRequest {
 export async function createCampaign(
   pool: SqlPool,
   consumer: Consumer<unknown, SqlTransaction>,
-  { mode, selection, reason, effects = 'suppressed', rateMax = null }: CampaignRequest,
+  request: CampaignRequest,
 ): Promise<Campaign> {
   await assertUsable(pool)
+  const { mode, reason, effects = 'suppressed', rateMax = null } = request
+  const keys = request.rebuildKeys ? { keys: await keysToRebuild(pool, consumer) } : {}
+  const selection: Selection = { ...request.selection, ...keys }
   assertSelection(selection)
   assertSensible(consumer, mode, selection, effects)
   if (reason.trim() === '') throw refuse('say why; it is kept with the campaign')
@@ -36,6 +41,19 @@ export async function createCampaign(
     [name, generation, risk, mode, effects, JSON.stringify(selection), rateMax, reason],
   )
   return readCampaign(pool, rows[0].id)
+}
+
+async function keysToRebuild(
+  client: SqlClient,
+  { name, generation }: Consumer<unknown, SqlTransaction>,
+): Promise<readonly string[]> {
+  const { rows } = await client.query(
+    `select k.key from onceward.rebuild_key k join onceward.consumer c on c.id = k.consumer_id
+     where c.name = $1 and c.generation = $2 order by k.since, k.key limit 10000`,
+    [name, generation],
+  )
+  if (rows.length === 0) throw refuse(`${name} has no keys that are to be rebuilt`)
+  return rows.map(row => row.key as string)
 }
 
 function assertSensible(

@@ -62,6 +62,7 @@ function createCommand(): Command {
     .option('--file <path>', 'JSON lines instead of the log the contract reads')
     .option('--held <states>', 'messages this store still holds instead of the log: parked,dead,…')
     .option('--key <key...>', 'repair: only messages of these keys')
+    .option('--rebuild-keys', 'repair: the keys a projection has left for a rebuild')
     .option('--rate <count>', 'messages a second at most')
     .option('--request-effects', 'backfill, repair: let external effects and messages happen; needs approval')
     .option('--dry-run', 'say what would be created')
@@ -70,6 +71,7 @@ function createCommand(): Command {
       const request = {
         mode: flags.mode,
         selection: selectionOf(flags),
+        rebuildKeys: flags.rebuildKeys === true,
         reason: flags.because,
         effects: flags.requestEffects ? ('requested' as const) : ('suppressed' as const),
         rateMax: flags.rate === undefined ? null : Number(whole(flags.rate, '--rate')),
@@ -90,6 +92,7 @@ type CreateFlags = Flags &
     mode: CampaignMode
     because: string
     rate?: string
+    rebuildKeys?: boolean
     requestEffects?: boolean
     dryRun?: boolean
   }
