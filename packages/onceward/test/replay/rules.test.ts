@@ -66,6 +66,10 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       scene.pool.query('update onceward.campaign_approval set because = $1', ['other']),
       /neither changed nor taken back/,
     )
+    await scene.write(...facts(1, 'later still'))
+    await replay.preview(id)
+    await assert.rejects(replay.run(id), /for exactly this plan/)
+    await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
     assert.equal((await replay.run(id)).state, 'ran')
   })
 
