@@ -14,11 +14,12 @@ const version = (key: string, number: number): Versioned => ({ id: `${key} ${num
 describe('keys that a projection left for a rebuild', await skipWithout('postgres'), () => {
   test('are repaired from the log once the missing fact is there, and are off the list then', async t => {
     const scene = await Scene.open(t)
-    await scene.pool.query('create table latest (id text primary key, version bigint not null)')
+    await scene.pool.query('create table latest (id text primary key, version bigint not null, fact text)')
     const apply = projection<Fact>({
       table: 'latest',
       key: { id: (fact: Fact) => fact.key },
       version: { version: (fact: Fact) => (fact as Versioned).version },
+      columns: { fact: (fact: Fact) => fact.id },
       gap: 'rebuild',
     })
     const consumer = scene.contract({ handle: undefined as never, effect: { apply }, replay: {} })

@@ -98,13 +98,14 @@ describe('a rebuild', await skipWithout('postgres'), () => {
 
   test('of a declared projection makes its table anew', async t => {
     const scene = await Scene.open(t)
-    await scene.pool.query('create table latest (id text primary key, version bigint not null)')
+    await scene.pool.query('create table latest (id text primary key, version bigint not null, fact text)')
     const versions = [1, 2, 3].map(version => ({ id: `k ${version}`, key: 'k', version }))
     await scene.write(...(versions as unknown as Fact[]))
     const latest = projection<Fact>({
       table: 'latest',
       key: { id: (fact: Fact) => fact.key },
       version: { version: (fact: Fact) => (fact as unknown as { version: number }).version },
+      columns: { fact: (fact: Fact) => fact.id },
       gap: 'accept latest',
     })
     const consumer = scene.contract({
