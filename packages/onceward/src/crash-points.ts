@@ -32,6 +32,16 @@ export const crashPoints = {
   'work.finished':
     "A worker's effect is written, its row removed and its marker moved, COMMIT not sent: all of it vanishes, and the lease ends.",
   'work.committed': 'Effect, row and marker are durable together: nothing remains to do.',
+  'replay.taken': "A campaign is this process's, nothing read: another may run it when its lease ends.",
+  'replay.booked':
+    'A batch of a campaign is written with its counts and its place, COMMIT not sent: all of it vanishes, and the batch is read again.',
+  'replay.undone':
+    'A forensic batch is rolled back and its findings not written: the same batch is looked at again.',
+  'replay.ended':
+    'Everything is read, the campaign still says running: the next run finds nothing left and ends it.',
+  'swap.moved': 'Tables and markers are exchanged, COMMIT not sent: everything is where it was.',
+  'swap.done': 'The rebuilt tables are live and the campaign says so: nothing remains to do.',
+  'swap.undone': 'The old tables are back, COMMIT not sent: the rebuilt ones are still live.',
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

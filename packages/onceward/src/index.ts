@@ -1,6 +1,7 @@
 export type {
   BatchContext,
   BatchItem,
+  CampaignMode,
   ClassPolicy,
   ConsumerContract,
   Effects,
@@ -11,6 +12,7 @@ export type {
   HandlerContext,
   InlineAnswer,
   Mode,
+  ReplaySection,
   Risk,
   SourceDeclaration,
   SqlTransaction,
@@ -67,5 +69,6 @@ export { bytesCodec, type Codec, jsonCodec } from './message/codec.ts'
 export type { Limits } from './message/limits.ts'
 export { stableId } from './message/stable-id.ts'
 export { realSurroundings } from './runtime/real-surroundings.ts'
+export { openReplay, type Replay, type ReplayOptions } from './runtime/replay.ts'
 export { type Part, type Running, type RunOptions, runConsumer } from './runtime/run-consumer.ts'
 export type { Clock, Log, Surroundings, Timers } from './surroundings.ts'

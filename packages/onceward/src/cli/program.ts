@@ -7,6 +7,7 @@ import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { relayCommand } from './commands/relay.ts'
+import { replayCommand } from './commands/replay.ts'
 import { runCommand } from './commands/run.ts'
 import { statusCommand } from './commands/status.ts'
 
@@ -34,6 +35,7 @@ Environment:
     inboxCommand(),
     lossesCommand(),
     ledgerCommand(),
+    replayCommand(),
     contractCommand(),
     demoCommand(),
   ]) {

@@ -4,6 +4,7 @@ import { effectProblems } from './effect-problems.ts'
 import { failureProblems } from './failure-problems.ts'
 import { inboxProblems } from './inbox-problems.ts'
 import { properties, risks } from './known-names.ts'
+import { replayProblems } from './replay-problems.ts'
 import { settleProblems } from './settle-problems.ts'
 
 export interface ContractProblem {
@@ -45,7 +46,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
     if (contract[name] !== undefined && typeof contract[name] !== 'function')
       wrong(name, 'must be a function')
   }
-  for (const later of ['replay', 'retention', 'objectives'] as const) {
+  for (const later of ['retention', 'objectives'] as const) {
     if (contract[later] !== undefined) notBuilt(later, `section '${later}'`)
   }
   identityProblems(contract, wrong)
@@ -54,6 +55,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   failureProblems(contract, wrong, notBuilt)
   batchProblems(contract, wrong)
   inboxProblems(contract, wrong)
+  replayProblems(contract, wrong)
   settleProblems(contract, wrong)
   return problems
 }

@@ -41,8 +41,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   batch?: BatchSection
   /** When the work is done. Default in the transaction that takes the delivery. */
   inbox?: InboxSection
-  /** *Later.* How history may be read again. */
-  replay?: Record<string, unknown>
+  /** How history may be read again. See `docs/replay.md`. */
+  replay?: ReplaySection
   /** *Later.* How long markers are kept. */
   retention?: Record<string, unknown>
   /** *Later.* Lag and latency objectives, from which alerts are made. */
@@ -251,7 +251,22 @@ export interface SqlTransaction {
   ): Promise<{ rows: Row[]; rowCount: number }>
 }
 
-export type Mode = 'live' | 'replay' | 'rebuild'
+/**
+ * Why a message is handled. `live`: it is news. `replay`: history; what is applied is skipped, what is missing is applied. `backfill`: history
+ * this consumer never saw. `rebuild`: all of it anew, into tables of its own. `repair`: selected keys, and what was ignored or stale among
+ * them is looked at again. `forensic`: nothing lasts. In all but `live` external effects and messages are suppressed unless people approved them.
+ */
+export type Mode = 'live' | CampaignMode
+export type CampaignMode = 'replay' | 'backfill' | 'rebuild' | 'repair' | 'forensic'
+
+export interface ReplaySection {
+  /** What people may start. Default `replay`, `repair` and `forensic`. */
+  modes?: readonly CampaignMode[]
+  /** How far back history may be asked for. Default no limit of its own. */
+  windowDays?: number
+  /** `rebuild` of a handler: the tables it writes, named without a schema in its statements as well. Declared projections know theirs. */
+  tables?: readonly string[]
+}
 
 export interface HandlerContext<M, Tx> {
   readonly message: M

@@ -18,6 +18,9 @@ export interface DeclaredEffect<M = unknown> {
   /** It may answer `Verdict.wait`, or stop a key that people release: workers then run beside the consumer and take that up. */
   readonly mayWait?: boolean
 
+  /** The tables it writes, as declared: what a rebuild makes anew. */
+  readonly tables?: readonly string[]
+
   /** Called by `defineConsumer`, before anything is started. Places are relative to the effect: `gap.deadlineMs`. */
   problems(contract: ConsumerContract<M>): readonly { readonly place: string; readonly text: string }[]
 

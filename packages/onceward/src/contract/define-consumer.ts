@@ -10,6 +10,7 @@ import type {
   IdentitySection,
   InboxSection,
   MessageSection,
+  ReplaySection,
   SettleSection,
   SqlTransaction,
 } from './contract.ts'
@@ -18,7 +19,10 @@ import { type FailureRules, failureRules } from './failure-rules.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
-  extends Omit<ConsumerContract<M, Tx>, 'message' | 'failure' | 'batch' | 'inbox' | 'identity' | 'settle'> {
+  extends Omit<
+    ConsumerContract<M, Tx>,
+    'message' | 'failure' | 'batch' | 'inbox' | 'identity' | 'settle' | 'replay'
+  > {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
   readonly dedup: Dedup
@@ -36,6 +40,7 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly failure: FailureRules
   readonly batch: Required<BatchSection>
   readonly inbox: Required<InboxSection>
+  readonly replay: Required<Omit<ReplaySection, 'windowDays'>> & { readonly windowDays: number | null }
 }
 
 /** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
@@ -85,6 +90,12 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       ...given(contract.batch),
     },
     inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 2, ...given(contract.inbox) },
+    replay: {
+      modes: contract.dedup === 'checkpoint' ? ['forensic'] : ['replay', 'repair', 'forensic'],
+      windowDays: null,
+      tables: [],
+      ...given(contract.replay),
+    },
   })
 }
 

@@ -85,6 +85,7 @@ export const sections = {
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],
+  replay: ['modes', 'windowDays', 'tables'],
   'message.limits': [
     'bytesMax',
     'depthMax',
@@ -130,6 +131,7 @@ export const properties = [
   'timestampMs',
 ]
 export const risks = ['money', 'regulatory', 'notification', 'projection', 'telemetry', 'low value']
+export const campaignModes = ['replay', 'backfill', 'rebuild', 'repair', 'forensic']
 export const failureClasses = [
   'transient',
   'overload',

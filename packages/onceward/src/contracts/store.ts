@@ -1,7 +1,7 @@
 import type { Dedup, SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkClaim, WorkQueue } from './held-work.ts'
-import type { Loss, Ownership, Position, Progress } from './source.ts'
+import type { Delivery, Loss, Ownership, Position, Progress } from './source.ts'
 
 /**
  * The database adapter: only what the spine needs. `Tx` is what a handler gets as `tx`.
@@ -116,6 +116,35 @@ export interface StoreSession<Tx> {
 
   /** Stores with a work queue: what a batch does to held work. */
   readonly held?: HeldSession
+
+  /** Stores that keep a campaign's book. What is told is written by `advance`, with the effects or not at all. */
+  readonly book?: BatchBook
+}
+
+/** What a campaign wants to know of a batch. Called between the handlers and `advance`; a round that fails is told anew. */
+export interface BatchBook {
+  /** Effects that handlers asked for and the mode does not let happen. */
+  suppressed(effects: readonly SuppressedEffect[]): void
+  /** What was decided of each message. */
+  decided(decided: readonly DecidedMessage[]): void
+}
+
+export interface SuppressedEffect {
+  readonly kind: 'external' | 'call' | 'publish'
+  readonly messageId: string
+  readonly target: string
+  readonly key: string
+  readonly digest: Buffer
+}
+
+export interface DecidedMessage {
+  readonly received: {
+    readonly id: string | null
+    readonly delivery: Pick<Delivery, 'position'>
+    readonly orderKey?: string | null
+    readonly envelope?: { readonly aggregateId: string | null }
+  }
+  readonly decision: { readonly outcome: string; readonly code: string; readonly reason: string }
 }
 
 export interface Savepoint {

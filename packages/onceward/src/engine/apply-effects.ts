@@ -35,7 +35,7 @@ async function runDue<M, Tx>(
   spine: Spine<M, Tx>,
 ): Promise<void> {
   const began = spine.world.clock.nowMs()
-  const requested: Requested<M> = { intents: [], messages: [] }
+  const requested: Requested<M> = { intents: [], messages: [], calls: [] }
   const deadline = handlerDeadline(due, spine)
   try {
     if (spine.consumer.handleBatch === undefined)
@@ -46,6 +46,8 @@ async function runDue<M, Tx>(
   }
   spine.world.metrics.applySeconds(spine.consumer.name, (spine.world.clock.nowMs() - began) / 1000)
   if (requested.intents.length > 0) await flushEffects(requested, facts, session, spine)
+  if (requested.calls.length > 0)
+    session.book?.suppressed(requested.calls.map(({ intent }) => ({ kind: 'call', ...intent })))
   if (requested.messages.length > 0) await flushMessages(requested.messages, facts, session, spine)
 }
 

@@ -23,6 +23,7 @@ export interface BatchLineOptions<M, Tx> {
   /** The source is a log. */
   readonly positions: boolean
   readonly mode: Mode
+  readonly suppresses: boolean
   readonly stage: Stage
   readonly world: Surroundings
   readonly watch: StoreWatch<Tx>
@@ -99,6 +100,7 @@ export class BatchLine<M, Tx> {
       enrolment,
       subscription,
       mode,
+      suppresses,
       stage,
       world,
       watch,
@@ -122,6 +124,7 @@ export class BatchLine<M, Tx> {
         store,
         enrolment,
         mode,
+        suppresses,
         stage,
         world,
         signal,

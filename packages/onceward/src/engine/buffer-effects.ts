@@ -14,6 +14,8 @@ import type { Spine } from './process-batch.ts'
 export interface Requested<M> {
   readonly intents: RequestedIntent<M>[]
   readonly messages: RequestedMessages<M>
+  /** Calls that were not made because of the mode. */
+  readonly calls: RequestedIntent<M>[]
 }
 
 interface RequestedIntent<M> {
@@ -55,7 +57,8 @@ export function bufferEffects<M, Tx>(
       if (!open) throw lateEffect(target, spine)
       if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
       const intent = intentOf(received.id, target, request)
-      if (spine.mode !== 'live') {
+      if (spine.suppresses) {
+        requested.calls.push({ received, intent })
         spine.world.metrics.externalSuppressed(spine.consumer.name, 'mode', 1)
         return null
       }
@@ -111,7 +114,10 @@ export async function flushEffects<M, Tx>(
 ): Promise<void> {
   const due = intents.filter(({ received }) => facts.get(received)?.kind === 'handled')
   const { metrics } = spine.world
-  if (spine.mode !== 'live') return metrics.externalSuppressed(spine.consumer.name, 'mode', due.length)
+  if (spine.suppresses) {
+    session.book?.suppressed(due.map(({ intent }) => ({ kind: 'external', ...intent })))
+    return metrics.externalSuppressed(spine.consumer.name, 'mode', due.length)
+  }
   const first = new Map<string, RequestedIntent<M>>()
   const repeats: { readonly request: RequestedIntent<M>; readonly first: RequestedIntent<M> }[] = []
   for (const request of due) {

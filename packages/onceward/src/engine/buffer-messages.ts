@@ -1,6 +1,7 @@
 import type { PublishRequest, PublishTarget } from '../contract/publish-target.ts'
-import type { Outgoing, StoreSession } from '../contracts/store.ts'
+import type { Outgoing, StoreSession, SuppressedEffect } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
+import { bytesDigest } from '../message/digest.ts'
 import { readId } from '../message/identity.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import { stableId } from '../message/stable-id.ts'
@@ -61,12 +62,23 @@ export async function flushMessages<M, Tx>(
   requested: RequestedMessages<M>,
   facts: ReadonlyMap<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  { mode, consumer, world }: Spine<M, Tx>,
+  { suppresses, consumer, world }: Spine<M, Tx>,
 ): Promise<void> {
   const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
   if (due.length === 0) return
-  if (mode !== 'live') return world.metrics.publishSuppressed(consumer.name, due.length)
+  if (suppresses) {
+    session.book?.suppressed(due.map(({ received, outgoing }) => wouldPublish(received.id, outgoing)))
+    return world.metrics.publishSuppressed(consumer.name, due.length)
+  }
   await session.publish(due.map(({ outgoing }) => outgoing))
+}
+
+function wouldPublish(
+  messageId: string,
+  { broker, exchange, queue, messageId: key, body }: Outgoing,
+): SuppressedEffect {
+  const target = [broker, ...(exchange === null ? [] : [exchange]), queue].join('/')
+  return { kind: 'publish', messageId, target, key, digest: bytesDigest(body) }
 }
 
 function unknownTarget(name: string, known: readonly string[]): OncewardError {

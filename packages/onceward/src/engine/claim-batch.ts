@@ -183,5 +183,10 @@ const atWorkDelayMs = 100
 
 /** Deliveries are applied here, and what was set aside and released by workers. */
 function besideWorkers<M, Tx>({ stage, consumer }: Spine<M, Tx>): boolean {
-  return stage === 'whole' && (consumer.effect?.apply?.mayWait === true || consumer.failure.mode === 'defer')
+  if (stage !== 'whole') return false
+  return (
+    consumer.inbox.mode === 'stored' ||
+    consumer.effect?.apply?.mayWait === true ||
+    consumer.failure.mode === 'defer'
+  )
 }

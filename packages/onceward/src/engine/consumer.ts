@@ -28,6 +28,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly store: Store<Tx>
   readonly world: Surroundings
   readonly mode?: Mode
+  /** External effects and messages are not asked for. Default in every mode but `live`. */
+  readonly suppresses?: boolean
   /** Default: what the contract's inbox says. `work` for a process that takes up held work. */
   readonly stage?: Stage
   /** Names this process in the runs table. */
@@ -134,6 +136,7 @@ export class ConsumerProcess<M, Tx> {
       subscription,
       positions: source.capabilities.positions,
       mode,
+      suppresses: this.#options.suppresses ?? mode !== 'live',
       stage: this.#stage,
       world,
       watch: this.#watch,

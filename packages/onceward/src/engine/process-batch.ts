@@ -29,6 +29,8 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly store: Store<Tx>
   readonly enrolment: Enrolment
   readonly mode: Mode
+  /** External effects and messages are not asked for. */
+  readonly suppresses: boolean
   readonly stage: Stage
   readonly world: Surroundings
   /** Aborted when the process must leave at once. */
@@ -113,6 +115,7 @@ async function commitRound<M, Tx>(
       world.reach('batch.applied')
       const decided = await concludeBatch(batch, claims, facts, session, spine)
       world.reach('batch.concluded')
+      session.book?.decided(decided)
       if (spine.log !== null) {
         await passFence(batch, decided, claims.standing, session, spine)
         world.reach('batch.fenced')

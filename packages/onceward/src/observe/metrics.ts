@@ -8,6 +8,8 @@ import type { PartitionLag } from '../contracts/source.ts'
 
 /** The instruments of a consumer, one set for all consumers of a process. Names follow seed and semantic conventions. */
 export interface Metrics {
+  /** The same instruments, their counts labelled with another mode than `live`. */
+  inMode?(mode: string): Metrics
   delivered(consumer: string, count: number, redelivered: number): void
   decided(consumer: string, outcome: string, count: number): void
   conflicts(consumer: string, count: number): void
@@ -44,7 +46,8 @@ export interface OutboxLag {
   readonly failing: number
 }
 
-export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward')): Metrics {
+/** `mode`: why the messages are handled; a label of everything counted by message. */
+export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'), mode = 'live'): Metrics {
   const count = (name: string, description: string) => meter.createCounter(name, { description })
   const seconds = (name: string, description: string) =>
     meter.createHistogram(name, { description, unit: 's' })
@@ -96,22 +99,23 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
   })
 
   return {
+    inMode: other => createMetrics(meter, other),
     delivered(consumer, n, again) {
-      deliveries.add(n, { consumer })
-      if (again > 0) redelivered.add(again, { consumer })
+      deliveries.add(n, { consumer, mode })
+      if (again > 0) redelivered.add(again, { consumer, mode })
     },
     decided(consumer, outcome, n) {
-      outcomes.add(n, { consumer, outcome })
-      if (outcome === 'applied') processed.add(n, { consumer })
-      if (outcome === 'duplicate' || outcome === 'already held') duplicates.add(n, { consumer })
+      outcomes.add(n, { consumer, outcome, mode })
+      if (outcome === 'applied') processed.add(n, { consumer, mode })
+      if (outcome === 'duplicate' || outcome === 'already held') duplicates.add(n, { consumer, mode })
     },
-    results: (consumer, code, n) => effectResults.add(n, { consumer, code }),
-    conflicts: (consumer, n) => duplicateConflicts.add(n, { consumer }),
+    results: (consumer, code, n) => effectResults.add(n, { consumer, code, mode }),
+    conflicts: (consumer, n) => duplicateConflicts.add(n, { consumer, mode }),
     inboxInsertSeconds: (consumer, s) => insertLatency.record(s, { consumer }),
     applySeconds: (consumer, s) => applyLatency.record(s, { consumer }),
     settleMissed: (consumer, n) => missed.add(n, { consumer }),
-    externalSuppressed: (consumer, reason, n) => suppressed.add(n, { consumer, reason }),
-    publishSuppressed: (consumer, n) => unpublished.add(n, { consumer }),
+    externalSuppressed: (consumer, reason, n) => suppressed.add(n, { consumer, reason, mode }),
+    publishSuppressed: (consumer, n) => unpublished.add(n, { consumer, mode }),
     published: (broker, n) => published.add(n, { broker }),
     publishFailed: (broker, code) => publishFailures.add(1, { broker, code }),
     watchOutbox(broker, read) {

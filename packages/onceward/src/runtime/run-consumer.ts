@@ -96,11 +96,12 @@ export async function runConsumer<M>(
       for (const carrier of carriers) carrier.kick()
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
+    const labelled = { ...world, metrics: world.metrics.inMode?.(mode) ?? world.metrics }
     const onOutage = recordOutages(pool, world.log)
     // In stored mode only workers meet the downstream: storing goes on without them.
     const shared = consumer.inbox.mode !== 'stored' && { breaker: new Breaker(consumer.failure, world.clock) }
     const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
-    const around = { consumer, store, world, instance, mode, ...hooks }
+    const around = { consumer, store, world: labelled, instance, mode, ...hooks }
     const worker = works && wanted.has('worker') ? createWorker(around) : null
     if (worker !== null) carriers.push(worker)
     const handOver = worker?.handOver

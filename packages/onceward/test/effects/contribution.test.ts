@@ -55,6 +55,22 @@ describe('a contribution', await skipWithout('postgres'), () => {
     assert.deepEqual(await drift(), [])
   })
 
+  test('a window that was spoilt is recomputed alone, from its facts', async () => {
+    await rig.pass(minutes(), [worked('a', 0, 5), worked('b', 1, 2), worked('c', 1, 3), worked('d', 2, 7)])
+    await rig.pool.query('update minutes_window set minutes = 99')
+    const client = await rig.pool.connect()
+    await client.query('begin')
+    const time = { from: new Date(epoch + minute), to: new Date(epoch + 2 * minute) }
+    await minutes().recompute(client as never, time)
+    await client.query('commit')
+    client.release()
+    assert.deepEqual(await windows(), [
+      ['red', 0, 1, '99'],
+      ['red', 1, 2, '5'],
+      ['red', 2, 1, '99'],
+    ])
+  })
+
   test('a fact counts once, under whichever message id, now or before', async () => {
     const { name } = await rig.pass(minutes(), [worked('a', 0, 5), worked('a', 0, 5, { id: 'other' })])
     assert.deepEqual(await rig.markers(name), { a: 'applied', other: 'duplicate' })

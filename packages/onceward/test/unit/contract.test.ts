@@ -280,7 +280,6 @@ const typos: readonly [changes: object, place: string, suggestion: string][] = [
 ]
 
 const notBuilt: readonly [changes: object, place: string][] = [
-  [{ replay: {} }, 'replay'],
   [{ retention: { days: 7 } }, 'retention'],
   [{ objectives: {} }, 'objectives'],
   [{ failure: { mode: 'retry queue' } }, 'failure.mode'],
@@ -319,9 +318,15 @@ describe('a contract is refused', () => {
   }
 
   test('with all its problems at once', () => {
-    const error = refusal({ name: 'X', owner: '', risk: 'none', batch: { sizeMax: 0, size: 1 }, replay: {} })
+    const error = refusal({
+      name: 'X',
+      owner: '',
+      risk: 'none',
+      batch: { sizeMax: 0, size: 1 },
+      replay: { modes: ['all'] },
+    })
     const places = problemsOf(error).map(one => one.place)
-    assert.deepEqual(places.sort(), ['batch.size', 'batch.sizeMax', 'name', 'owner', 'replay', 'risk'])
+    assert.deepEqual(places.sort(), ['batch.size', 'batch.sizeMax', 'name', 'owner', 'replay.modes', 'risk'])
     for (const place of places) assert.ok(error.message.includes(place))
   })
 

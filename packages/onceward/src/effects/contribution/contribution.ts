@@ -1,7 +1,7 @@
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/contract.ts'
 import type { DeclaredEffect } from '../../contract/declared-effect.ts'
 import type { Verdict } from '../../engine/verdicts.ts'
-import { invariant } from '../../errors.ts'
+import { invariant, OncewardError } from '../../errors.ts'
 import { type Reader, readAll } from '../declared/fields.ts'
 import { applyContributions } from './apply-contributions.ts'
 import { contributionProblems } from './contribution-problems.ts'
@@ -18,6 +18,11 @@ export interface ContributionEffect<M> extends DeclaredEffect<M> {
   drift(query: SqlTransaction['query'], summary?: string): Promise<readonly Drift[]>
   /** Writes what the facts say into an empty table of the summary's shape. */
   rebuild(query: SqlTransaction['query'], into: string): Promise<void>
+  /**
+   * Truncates and recomputes what is isolated: the windows that begin in [from, to). In a transaction of yours, which writers wait for; needs
+   * a declaration with windows.
+   */
+  recompute(tx: SqlTransaction, time: { readonly from: Date; readonly to: Date }): Promise<void>
 }
 
 /** A row of the summary beside the same row counted from the facts; null where there is none. */
@@ -41,6 +46,7 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
   }
   return {
     kind: 'contribution',
+    tables: [declared?.facts, declared?.summary],
     problems() {
       const problems: { place: string; text: string }[] = []
       contributionProblems(declared, (place, text) => void problems.push({ place, text }))
@@ -64,6 +70,17 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
     async rebuild(query, into) {
       const { sql } = ready ?? (await prepare(query))
       await query(sql.rebuild(into))
+    },
+    async recompute(tx, { from, to }) {
+      if (declared.window === 'none')
+        throw new OncewardError(
+          'usage',
+          `A ledger has no windows to recompute: ${declared.summary} is rebuilt as a whole. Nothing was changed.`,
+        )
+      const [lock, remove, write] = (ready ?? (await prepare(tx.query.bind(tx)))).sql.recompute
+      await tx.query(lock)
+      await tx.query(remove, [from, to])
+      await tx.query(write, [from, to])
     },
   }
 }

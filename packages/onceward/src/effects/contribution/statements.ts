@@ -21,6 +21,8 @@ export interface Statements {
   readonly drift: (summary: string) => string
   /** Writes the summary of the facts into an empty table. */
   readonly rebuild: (into: string) => string
+  /** In one transaction: nobody adds, the windows of a time go, and come back as the facts have them. */
+  readonly recompute: readonly [lock: string, remove: string, write: string]
 }
 
 /**
@@ -48,6 +50,12 @@ export function statementsFor<M>(declared: ContributionDeclaration<M>, shape: Ta
       order by ${group}`,
     rebuild: table => `insert into ${quoted(table)} (${group}, ${kept.join(', ')})
       select ${group}, ${kept.join(', ')} from (${recount(pieces, windowed)}) as counted order by ${group}`,
+    recompute: [
+      `lock table ${summary} in share row exclusive mode`,
+      `delete from ${summary} where ${ofTime}`,
+      `insert into ${summary} (${group}, ${kept.join(', ')})
+        select ${group}, ${kept.join(', ')} from (${recount(pieces, windowed, ofTime)}) as counted order by ${group}`,
+    ],
   }
 }
 
@@ -64,7 +72,9 @@ function addStatement(pieces: Pieces): string {
     select count(*)::integer as count, case when count(*) < $1 then array_agg(event_id) end as ids from fresh`
 }
 
-function recount({ facts, group, values }: Pieces, windowed: boolean): string {
+const ofTime = 'window_start >= $1::timestamptz and window_start < $2::timestamptz'
+
+function recount({ facts, group, values }: Pieces, windowed: boolean, of = 'true'): string {
   const sums = values.map(column => `, sum(${column}) as ${column}`).join('')
-  return `select ${group}, sum(sign) as count${sums}${windowed ? ', max(occurred_at) as latest_at' : ''} from ${facts} group by ${group}`
+  return `select ${group}, sum(sign) as count${sums}${windowed ? ', max(occurred_at) as latest_at' : ''} from ${facts} where ${of} group by ${group}`
 }

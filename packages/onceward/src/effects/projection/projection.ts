@@ -12,6 +12,7 @@ export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> 
     kind: 'projection',
     codes: resultCodes,
     remembers: true,
+    ...(options?.rebuildTable === undefined && { tables: [options?.table] }),
     mayWait: leavesWork(options?.gap),
     problems: contract => projectionProblems(options, contract),
     async verify(query, start) {

@@ -188,7 +188,7 @@ async function misplaced(handle: FileHandle, at: number, size: number): Promise<
   return `the file was rewritten: no line begins at byte ${at}`
 }
 
-function recordOf(path: string, { body, bytes, at, next }: Line): LogRecord {
+export function recordOf(path: string, { body, bytes, at, next }: Line): LogRecord {
   const whole = bytes === body.length
   return {
     body,

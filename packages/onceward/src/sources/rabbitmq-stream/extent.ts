@@ -10,6 +10,8 @@ export interface Extent {
   readonly end: number
   /** Where the newest chunk with records begins; null when there are no records. */
   readonly lastChunk: number | null
+  /** One past the last record; behind it the broker may have used offsets for itself. */
+  readonly recordsEnd: number
 }
 
 export async function surveyExtent(connection: StreamConnection, stream: string): Promise<Extent> {
@@ -20,6 +22,7 @@ export async function surveyExtent(connection: StreamConnection, stream: string)
     first: Math.max(firstChunk, 0),
     end: Math.max(recordsEnd, committedChunk + 1),
     lastChunk: newest?.firstOffset ?? null,
+    recordsEnd,
   }
 }
 

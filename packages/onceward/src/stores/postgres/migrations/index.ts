@@ -1,5 +1,6 @@
 import { spine } from './0001-spine.ts'
 import { failure } from './0002-failure.ts'
+import { replay } from './0004-replay.ts'
 
 export interface Migration {
   readonly version: number
@@ -13,4 +14,5 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'spine', sql: spine, compatibleFrom: 1 },
   { version: 2, name: 'failure', sql: failure, compatibleFrom: 1 },
+  { version: 4, name: 'replay', sql: replay, compatibleFrom: 1 },
 ]

@@ -1,0 +1,99 @@
+import type { Campaign } from '../replay/campaign.ts'
+import type { CampaignProgress } from '../replay/campaign-progress.ts'
+import type { Preview } from '../replay/preview-campaign.ts'
+import type { Finding } from '../replay/steer-campaign.ts'
+import { safe, table } from './output.ts'
+
+type History = readonly {
+  readonly at: Date
+  readonly actor: string
+  readonly did: string
+  readonly detail: string
+}[]
+
+export function campaignsTable(campaigns: readonly Campaign[]): string {
+  if (campaigns.length === 0) return 'No such campaign.'
+  return table(
+    ['id', 'consumer', 'mode', 'state', 'effects', 'asked by', 'approved by', 'reason'],
+    campaigns.map(c => [
+      c.id,
+      c.consumer,
+      c.mode,
+      c.state,
+      c.effects,
+      c.requestedBy,
+      c.approvedBy ?? (c.needsApproval ? 'nobody yet' : 'not needed'),
+      c.reason.slice(0, 60),
+    ]),
+  )
+}
+
+export function campaignText(
+  campaign: Campaign,
+  progress?: CampaignProgress,
+  findings: readonly Finding[] = [],
+  history: History = [],
+): string {
+  const { plan, selection, ...facts } = campaign
+  const parts = [
+    table(
+      ['fact', 'value'],
+      [
+        ...Object.entries(facts).map(([name, value]) => [name, shown(value)]),
+        ['selection', JSON.stringify(selection)],
+      ],
+    ),
+  ]
+  if (plan !== null) parts.push(rangesTable(plan.ranges))
+  if (progress !== undefined) parts.push(progressLine(progress, false).trimEnd())
+  if (findings.length > 0)
+    parts.push(
+      table(
+        ['message', 'outcome', 'code', 'key', 'position', 'reason'],
+        findings.map(f => [f.messageId, f.outcome, f.code, f.key, f.position, f.reason.slice(0, 80)]),
+      ),
+    )
+  if (history.length > 0)
+    parts.push(
+      table(
+        ['at', 'actor', 'did', 'detail'],
+        history.map(h => [shown(h.at), h.actor, h.did, h.detail]),
+      ),
+    )
+  return parts.join('\n\n')
+}
+
+export function previewText({ campaign, plan, extent, targets }: Preview): string {
+  const effects =
+    campaign.effects === 'suppressed'
+      ? 'External effects and messages are suppressed and recorded as would-have.'
+      : `External effects and messages WILL be asked for: ${[...targets.external, ...targets.publish].join(', ') || 'none declared'}.`
+  const next = campaign.needsApproval
+    ? `It needs approval:\n  onceward replay approve ${campaign.id} --consumer ${campaign.consumer} --plan ${campaign.planDigest} --because …`
+    : 'It needs no approval.'
+  const oldest =
+    plan.oldestMs === null ? 'of unknown age' : `from ${new Date(plan.oldestMs).toISOString()} on`
+  return `${rangesTable(plan.ranges)}\n\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${next}`
+}
+
+/** One line about how far it is. */
+export function progressLine(progress: CampaignProgress, json: boolean): string {
+  const { campaign, done, extent, outcomes, messages, secondsRun, secondsLeft, wouldHave } = progress
+  if (json)
+    return `${JSON.stringify({ progress: campaign.id, state: campaign.state, done, extent, messages, outcomes, wouldHave, secondsRun, secondsLeft })}\n`
+  const percent = extent === 0 ? 100 : Math.floor((done * 100) / extent)
+  const left = secondsLeft === null ? '' : `, about ${Math.ceil(secondsLeft)} s left`
+  const counts = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`)
+  return safe(`${percent} %: ${messages} messages (${counts.join(', ') || 'none yet'})${left}\n`)
+}
+
+function rangesTable(ranges: readonly { partition: string; from: string; to: string }[]): string {
+  return table(
+    ['partition', 'from', 'to'],
+    ranges.map(({ partition, from, to }) => [partition, from, to]),
+  )
+}
+
+function shown(value: unknown): string {
+  return value instanceof Date ? value.toISOString() : String(value ?? '')
+}

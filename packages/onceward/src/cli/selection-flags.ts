@@ -1,0 +1,48 @@
+import { OncewardError } from '../errors.ts'
+import type { HeldState, Selection } from '../replay/selection.ts'
+
+export interface SelectionFlags {
+  from: string
+  to: string
+  file?: string
+  held?: string
+  key?: string[]
+}
+
+/** What the flags of `replay create` select. */
+export function selectionOf({ from, to, file, held, key }: SelectionFlags): Selection {
+  const keys = key === undefined ? {} : { keys: key }
+  if (file !== undefined && held !== undefined) throw wrong('give --file or --held, not both')
+  if (file !== undefined) return { of: 'file', path: file, ...keys }
+  if (held !== undefined) return { of: 'held', states: held.split(',') as HeldState[], ...keys }
+  return { of: 'log', start: edge(from, '--from'), end: edge(to, '--to'), ...keys }
+}
+
+type Edge = Extract<Selection, { of: 'log' }>['start']
+
+function edge(text: string, flag: string): Edge {
+  if (text === 'first') return 'first'
+  if (text === 'now') return 'next'
+  if (text.includes('=')) return { offsets: Object.fromEntries(text.split(',').map(one => place(one, flag))) }
+  const timestampMs = Date.parse(text)
+  if (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) &&
+    /(Z|[+-]\d\d:?\d\d)$/.test(text) &&
+    Number.isFinite(timestampMs)
+  )
+    return { timestampMs }
+  throw wrong(
+    `${flag} is first, now, an ISO time with its zone (2026-11-15T08:00:00Z), or partition=offset,…`,
+  )
+}
+
+function place(text: string, flag: string): [string, number] {
+  const at = text.lastIndexOf('=')
+  const offset = text.slice(at + 1)
+  if (at < 1 || !/^\d{1,15}$/.test(offset)) throw wrong(`${flag}: "${text}" is no partition=offset`)
+  return [text.slice(0, at), Number(offset)]
+}
+
+function wrong(why: string): OncewardError {
+  return new OncewardError('usage', `${why}. Nothing was created.`)
+}

@@ -1,0 +1,35 @@
+import { realSurroundings } from '../runtime/real-surroundings.ts'
+import { openReplay, type Replay } from '../runtime/replay.ts'
+import { openDatabase } from './database.ts'
+import { loadConsumer, loadStore } from './load-consumer.ts'
+import { consoleLog } from './output.ts'
+
+/** For commands that need a consumer's contract. The signal is aborted by SIGTERM and Ctrl-C. */
+export async function withReplay(
+  file: string,
+  json: boolean,
+  work: (replay: Replay, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const log = consoleLog(json)
+  const consumer = await loadConsumer(file)
+  const store = await loadStore(file)
+  const database = await openDatabase(log)
+  const stopping = new AbortController()
+  const stop = () => stopping.abort()
+  process.on('SIGTERM', stop).on('SIGINT', stop)
+  try {
+    const replay = await openReplay(consumer, {
+      databaseUrl: database.url,
+      store,
+      kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
+      rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
+      environment: process.env.ONCEWARD_ENVIRONMENT,
+      world: realSurroundings({ log }),
+    })
+    await work(replay, stopping.signal).finally(() => replay.close())
+  } finally {
+    process.off('SIGTERM', stop).off('SIGINT', stop)
+    await store?.close?.()
+    await database.close()
+  }
+}

@@ -1,0 +1,30 @@
+import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
+import type { ConsumerContract } from './contract.ts'
+import { campaignModes } from './known-names.ts'
+
+/** What a contract says of replays. Also usable on data that is no contract. */
+export function replayProblems(contract: ConsumerContract, wrong: Report): void {
+  const replay: unknown = contract.replay
+  if (replay === undefined) return
+  if (!isRecord(replay)) return wrong('replay', 'must be an object')
+  unknownKeys(replay, 'replay', 'replay.', wrong)
+  const { modes, windowDays, tables } = replay
+  wholeNumber(windowDays, 'replay.windowDays', 1, 36_500, wrong)
+  if (modes !== undefined) {
+    if (!Array.isArray(modes)) wrong('replay.modes', 'must be a list')
+    else for (const mode of modes) oneOf(mode, campaignModes, 'replay.modes', wrong)
+  }
+  const remembersByPosition = contract.dedup === 'checkpoint'
+  if (remembersByPosition && Array.isArray(modes) && modes.some(mode => mode !== 'forensic'))
+    wrong(
+      'replay.modes',
+      "with dedup 'checkpoint' nothing but the live position is remembered, and history would be applied twice: only 'forensic' is possible",
+    )
+  if (tables === undefined) return
+  const isName = (table: unknown) => typeof table === 'string' && /^[^.\0"]{1,63}$/.test(table)
+  if (!Array.isArray(tables) || tables.length === 0 || !tables.every(isName))
+    wrong(
+      'replay.tables',
+      'must list tables by name, without a schema: a rebuild puts its own before those of the search path',
+    )
+}

@@ -1,0 +1,125 @@
+import type { SqlTransaction } from '../contract/contract.ts'
+import type { Progress } from '../contracts/source.ts'
+import type { BatchBook, DecidedMessage, SuppressedEffect } from '../contracts/store.ts'
+import { OncewardError } from '../errors.ts'
+
+/** More are counted, not listed. */
+const findingsMax = 1_000
+
+/**
+ * What is no finding: it went as a replay of it may. Where nothing is applied, what would have been is one: it is missing. And so is a
+ * fact that was ignored because its key is still to be rebuilt.
+ */
+const usual = new Set(['applied', 'duplicate', 'ignored', 'stale', 'retry'])
+const forensic = new Set(['duplicate', 'retry'])
+
+/** What one batch of a campaign leaves beside its effects: counts, findings, what it did not ask for, and how far it came. */
+export class CampaignBook implements BatchBook {
+  readonly #campaignId: string
+  readonly #expected: ReadonlySet<string>
+  readonly #suppressed: SuppressedEffect[] = []
+  #decided: readonly DecidedMessage[] = []
+
+  constructor(campaignId: string, isForensic: boolean) {
+    this.#campaignId = campaignId
+    this.#expected = isForensic ? forensic : usual
+  }
+
+  suppressed(effects: readonly SuppressedEffect[]): void {
+    this.#suppressed.push(...effects)
+  }
+
+  decided(decided: readonly DecidedMessage[]): void {
+    this.#decided = decided
+  }
+
+  /** Positions last, in one order: they are the fence, and locked for no longer than the commit. */
+  async write(tx: SqlTransaction, progress: readonly Progress[], runId: number): Promise<void> {
+    const findings = this.#decided.filter(
+      ({ decision }) => !this.#expected.has(decision.outcome) || decision.code === 'rebuild',
+    )
+    if (this.#suppressed.length > 0) await this.#writeSuppressed(tx)
+    if (findings.length > 0) await this.#writeFindings(tx, findings)
+    await this.#move(tx, progress, runId)
+    await this.#count(tx)
+  }
+
+  async #writeSuppressed(tx: SqlTransaction): Promise<void> {
+    const effects = this.#suppressed
+    await tx.query(
+      `insert into onceward.would_have (campaign_id, kind, target, key, message_id, digest)
+       select $1, m.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[]) as m (kind, target, key, message_id, digest)
+       order by 2, 3, 4 on conflict do nothing`,
+      [
+        this.#campaignId,
+        effects.map(one => one.kind),
+        effects.map(one => one.target),
+        effects.map(one => one.key),
+        effects.map(one => one.messageId),
+        effects.map(one => one.digest),
+      ],
+    )
+  }
+
+  async #writeFindings(tx: SqlTransaction, findings: readonly DecidedMessage[]): Promise<void> {
+    const first = findings.slice(0, findingsMax)
+    await tx.query(
+      `insert into onceward.campaign_finding (campaign_id, message_id, outcome, code, key, position, reason)
+       select $1, m.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+         as m (message_id, outcome, code, key, position, reason)
+       order by 2 limit greatest(0, $8 - (select count(*) from onceward.campaign_finding where campaign_id = $1))
+       on conflict do nothing`,
+      [
+        this.#campaignId,
+        first.map(({ received }) => received.id ?? received.delivery.position ?? 'without an id'),
+        first.map(({ decision }) => decision.outcome),
+        first.map(({ decision }) => decision.code),
+        first.map(({ received }) => received.orderKey ?? received.envelope?.aggregateId ?? null),
+        first.map(({ received }) => received.delivery.position),
+        first.map(({ decision }) => decision.reason),
+        findingsMax,
+      ],
+    )
+  }
+
+  async #move(tx: SqlTransaction, progress: readonly Progress[], runId: number): Promise<void> {
+    const { rows } = await tx.query<{ partition: string }>(
+      `with mine as materialized (
+         select m.* from onceward.campaign_partition p
+         join unnest($3::text[], $4::integer[], $5::text[], $6::text[]) as m (partition, epoch, incarnation, next) using (partition)
+         where p.campaign_id = $1 and p.epoch = m.epoch order by p.partition for no key update of p)
+       update onceward.campaign_partition p
+       set next = coalesce(mine.next, p.next), incarnation = mine.incarnation, run_id = $2, at = clock_timestamp()
+       from mine where p.campaign_id = $1 and p.partition = mine.partition and p.epoch = mine.epoch returning p.partition`,
+      [
+        this.#campaignId,
+        runId,
+        progress.map(one => one.partition),
+        progress.map(one => one.epoch),
+        progress.map(one => one.incarnation),
+        progress.map(one => one.next),
+      ],
+    )
+    const moved = new Set(rows.map(row => row.partition))
+    const partitions = progress.map(one => one.partition).filter(partition => !moved.has(partition))
+    if (partitions.length === 0) return
+    throw new OncewardError(
+      'ownership_lost',
+      `Another process runs campaign ${this.#campaignId} by now. Nothing was committed.`,
+      { details: { partitions } },
+    )
+  }
+
+  async #count(tx: SqlTransaction): Promise<void> {
+    const counts = new Map<string, number>()
+    for (const { decision } of this.#decided)
+      if (decision.outcome !== 'retry') counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
+    if (counts.size === 0) return
+    await tx.query(
+      `insert into onceward.campaign_outcome as o (campaign_id, outcome, count)
+       select $1, m.* from unnest($2::text[], $3::bigint[]) as m (outcome, count) order by 2
+       on conflict (campaign_id, outcome) do update set count = o.count + excluded.count`,
+      [this.#campaignId, [...counts.keys()], [...counts.values()]],
+    )
+  }
+}

@@ -1,0 +1,89 @@
+import type { Position } from '../contracts/source.ts'
+import { OncewardError } from '../errors.ts'
+import type { LogRecord } from '../sources/log/log-record.ts'
+import type { Page, PullReader } from '../sources/log/pull-source.ts'
+import type { LogRange, RangeReader } from '../sources/log/range-reader.ts'
+import type { Throttle } from './throttle.ts'
+
+export interface CampaignReaderOptions {
+  readonly ranges: readonly LogRange[]
+  readonly throttle: Throttle | null
+  /** Leaves out what was not selected; null takes all. */
+  readonly selects: ((record: LogRecord, range: LogRange) => Promise<boolean>) | null
+}
+
+type Records = Extract<Page, { kind: 'records' }>
+
+/** The ranges of a plan as a log that ends, no faster than it may be. */
+export class CampaignReader implements PullReader {
+  readonly origin: string
+  readonly #inner: RangeReader
+  readonly #options: CampaignReaderOptions
+  readonly #ranges: ReadonlyMap<string, LogRange>
+  /** Read and not handed over yet, by partition. */
+  readonly #rest = new Map<string, { readonly at: string; readonly page: Records }>()
+
+  constructor(inner: RangeReader, options: CampaignReaderOptions) {
+    this.origin = inner.origin
+    this.#inner = inner
+    this.#options = options
+    this.#ranges = new Map(options.ranges.map(range => [range.partition, range]))
+  }
+
+  async list(): Promise<readonly string[]> {
+    return [...this.#ranges.keys()]
+  }
+
+  async begin(partition: string): Promise<Position> {
+    const { incarnation, from } = this.#ranges.get(partition)!
+    return { incarnation, next: from }
+  }
+
+  async read(partition: string, from: Position): Promise<Page> {
+    const range = this.#ranges.get(partition)!
+    if (BigInt(from.next) >= BigInt(range.to)) return ended(from.next)
+    const rest = this.#rest.get(partition)
+    this.#rest.delete(partition)
+    const page = rest?.at === from.next ? rest.page : await this.#inner.read(partition, from)
+    if (page.kind !== 'records') throw gone(page.kind === 'lost' ? page.reason : 'the log goes on elsewhere')
+    return this.#throttled(partition, await this.#cut(page, range))
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+
+  /** Ends with the range, whatever came after it since it was surveyed. */
+  async #cut(page: Records, range: LogRange): Promise<Records> {
+    const end = BigInt(range.to)
+    const atEnd = BigInt(page.next) >= end
+    const within = atEnd ? page.records.filter(record => BigInt(record.at) < end) : page.records
+    const { selects } = this.#options
+    const records: LogRecord[] = []
+    for (const record of within) if (selects === null || (await selects(record, range))) records.push(record)
+    return { ...page, records, next: atEnd ? range.to : page.next, atEnd }
+  }
+
+  async #throttled(partition: string, page: Records): Promise<Page> {
+    const { throttle } = this.#options
+    if (throttle === null || page.records.length === 0) return page
+    const { countMax } = throttle
+    const records = page.records.slice(0, countMax)
+    await throttle.pass(records.length)
+    if (records.length === page.records.length) return page
+    const { next } = records.at(-1)!
+    this.#rest.set(partition, { at: next, page: { ...page, records: page.records.slice(countMax) } })
+    return { ...page, records, next, atEnd: false }
+  }
+}
+
+function ended(next: string): Page {
+  return { kind: 'records', records: [], next, atEnd: true, behind: 0 }
+}
+
+function gone(reason: string): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `What the plan of this campaign covers is not there any more: ${reason}. What was done stays done and counted. Cancel the campaign and create another for what is left.`,
+  )
+}

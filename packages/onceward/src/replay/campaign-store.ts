@@ -1,0 +1,136 @@
+import type { Progress } from '../contracts/source.ts'
+import type { Enrolment, Store, StoreSession } from '../contracts/store.ts'
+import type { Reach } from '../crash-points.ts'
+import { OncewardError } from '../errors.ts'
+import type { Campaign } from './campaign.ts'
+import { CampaignBook } from './campaign-book.ts'
+import { campaignSession, sqlOf } from './campaign-session.ts'
+
+export interface CampaignStoreOptions<Tx> {
+  readonly store: Store<Tx>
+  readonly campaign: Pick<Campaign, 'id' | 'mode'>
+  readonly reach: Reach
+  /** Rebuild: called first and last in every transaction. */
+  readonly around?: {
+    before(session: StoreSession<Tx>): Promise<void>
+    after(session: StoreSession<Tx>): Promise<void>
+  }
+}
+
+/**
+ * A store whose positions are a campaign's. Everything else is the consumer's own: markers, held work, attempts; so a message is applied once,
+ * whoever brings it. The campaign's book is written with the effects, and after them where nothing of theirs may last.
+ */
+export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
+  const { store, campaign } = options
+  const query = store.query!
+  return {
+    ...store,
+    async enroll(facts) {
+      const enrolment = await store.enroll(facts)
+      await query('update onceward.run set campaign_id = $2 where id = $1', [enrolment.runId, campaign.id])
+      return enrolment
+    },
+    transaction: (enrolment, work) =>
+      campaign.mode === 'forensic'
+        ? leaveNothing(options, enrolment, work)
+        : keepAll(options, enrolment, work),
+    async takePartitions({ runId }, partitions) {
+      const { rows } = await query<{ partition: string; epoch: number; incarnation: string; next: string }>(
+        `insert into onceward.campaign_partition as p (campaign_id, partition, epoch, run_id)
+         select $1, partition, 1, $2 from unnest($3::text[]) as t (partition) order by partition collate "C"
+         on conflict (campaign_id, partition)
+           do update set epoch = p.epoch + 1, run_id = excluded.run_id, at = clock_timestamp()
+         returning partition, epoch, incarnation, next`,
+        [campaign.id, runId, partitions],
+      )
+      return rows.map(({ partition, epoch, incarnation, next }) => ({
+        partition,
+        epoch,
+        stored: next === null ? null : { incarnation, next },
+        resumeAt: null,
+      }))
+    },
+    async beginPartition({ runId }, partition, epoch, { incarnation, next }) {
+      const { rowCount } = await query(
+        `update onceward.campaign_partition set incarnation = $4, next = $5, run_id = $6, at = clock_timestamp()
+         where campaign_id = $1 and partition = $2 and epoch = $3`,
+        [campaign.id, partition, epoch, incarnation, next, runId],
+      )
+      if (rowCount === 0)
+        throw new OncewardError(
+          'ownership_lost',
+          `Another process runs campaign ${campaign.id} by now. Nothing was changed.`,
+          { details: { partitions: [partition] } },
+        )
+    },
+    // A gap in history is the campaign's trouble: the live consumer's position is not touched.
+    declareLoss: () => Promise.resolve(),
+  }
+}
+
+function keepAll<Tx, T>(
+  { store, campaign, reach, around }: CampaignStoreOptions<Tx>,
+  enrolment: Enrolment,
+  work: (session: StoreSession<Tx>) => Promise<T>,
+): Promise<T> {
+  return store.transaction(enrolment, async session => {
+    const book = new CampaignBook(campaign.id, false)
+    const advance = async (progress: readonly Progress[]) => {
+      await around?.after(session)
+      await book.write(sqlOf(session), progress, enrolment.runId)
+      reach('replay.booked')
+    }
+    await around?.before(session)
+    return work(
+      campaignSession(session, {
+        book,
+        advance,
+        consumerId: enrolment.consumerId,
+        reconsiders: campaign.mode === 'repair',
+      }),
+    )
+  })
+}
+
+/** Fails outside of a transaction of the store's: BEGIN may be on its way still. */
+export const assertOurs = `select current_setting('onceward.run')`
+
+class Undone<T> extends Error {
+  readonly result: T
+
+  constructor(result: T) {
+    super('undone on purpose')
+    this.result = result
+  }
+}
+
+/** Runs everything, undoes it, and writes down what it would have been. Dying in between, the same batch is looked at again. */
+async function leaveNothing<Tx, T>(
+  { store, campaign, reach }: CampaignStoreOptions<Tx>,
+  enrolment: Enrolment,
+  work: (session: StoreSession<Tx>) => Promise<T>,
+): Promise<T> {
+  const book = new CampaignBook(campaign.id, true)
+  let came: readonly Progress[] = []
+  const advance = async (progress: readonly Progress[]) => {
+    came = progress
+  }
+  const { consumerId } = enrolment
+  const undone = await store
+    .transaction(enrolment, async session => {
+      const result = await work(campaignSession(session, { book, advance, consumerId, reconsiders: false }))
+      throw new Undone(result)
+    })
+    .catch(error => {
+      if (error instanceof Undone) return error as Undone<T>
+      throw error
+    })
+  reach('replay.undone')
+  await store.transaction(enrolment, async session => {
+    const tx = sqlOf(session)
+    await tx.query(assertOurs)
+    await book.write(tx, came, enrolment.runId)
+  })
+  return undone.result
+}

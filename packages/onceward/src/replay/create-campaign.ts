@@ -1,0 +1,92 @@
+import type { CampaignMode, SqlTransaction } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import { OncewardError } from '../errors.ts'
+import { assertUsable } from '../stores/postgres/migrate.ts'
+import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
+import { type Campaign, readCampaign } from './campaign.ts'
+import { assertSelection, type Selection } from './selection.ts'
+
+export interface CampaignRequest {
+  readonly mode: CampaignMode
+  readonly selection: Selection
+  /** Repair: the keys are those of which a projection left facts out until they are rebuilt. They must be order keys or aggregate ids. */
+  readonly rebuildKeys?: boolean
+  readonly reason: string
+  /** Default `suppressed`. `requested`: external effects and messages happen; only in backfill and repair, and never without approval. */
+  readonly effects?: 'suppressed' | 'requested'
+  /** Messages a second at most. Default as fast as it goes. */
+  readonly rateMax?: number | null
+}
+
+/** Writes down what is asked for. Nothing is read and nothing runs. Who asks is the database's session user. */
+export async function createCampaign(
+  pool: SqlPool,
+  consumer: Consumer<unknown, SqlTransaction>,
+  request: CampaignRequest,
+): Promise<Campaign> {
+  await assertUsable(pool)
+  const { mode, reason, effects = 'suppressed', rateMax = null } = request
+  const keys = request.rebuildKeys ? { keys: await keysToRebuild(pool, consumer) } : {}
+  const selection: Selection = { ...request.selection, ...keys }
+  assertSelection(selection)
+  assertSensible(consumer, mode, selection, effects)
+  if (reason.trim() === '') throw refuse('say why; it is kept with the campaign')
+  const { name, generation, risk } = consumer
+  const { rows } = await pool.query(
+    `insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, effects, selection, rate_max, reason)
+     values ($1, case when $4 = 'rebuild' then
+         greatest($2, (select max(generation) from onceward.consumer where name = $1),
+           (select max(generation) from onceward.campaign where consumer_name = $1)) + 1 else $2 end,
+       $2, $3, $4, $5, $6, $7, $8) returning id::text`,
+    [name, generation, risk, mode, effects, JSON.stringify(selection), rateMax, reason],
+  )
+  return readCampaign(pool, rows[0].id)
+}
+
+async function keysToRebuild(
+  client: SqlClient,
+  { name, generation }: Consumer<unknown, SqlTransaction>,
+): Promise<readonly string[]> {
+  const { rows } = await client.query(
+    `select k.key from onceward.rebuild_key k join onceward.consumer c on c.id = k.consumer_id
+     where c.name = $1 and c.generation = $2 order by k.since, k.key limit 10000`,
+    [name, generation],
+  )
+  if (rows.length === 0) throw refuse(`${name} has no keys that are to be rebuilt`)
+  return rows.map(row => row.key as string)
+}
+
+function assertSensible(
+  consumer: Consumer<unknown, SqlTransaction>,
+  mode: CampaignMode,
+  selection: Selection,
+  effects: 'suppressed' | 'requested',
+): void {
+  const { name, dedup, replay, identity, effect } = consumer
+  if (!replay.modes.includes(mode))
+    throw refuse(
+      `the contract of ${name} allows ${replay.modes.join(', ') || 'no mode'}. If ${mode} is meant to be possible, add it to replay.modes`,
+    )
+  if (dedup === 'checkpoint' && mode !== 'forensic')
+    throw refuse(
+      `${name} remembers nothing but its live position (dedup 'checkpoint'), so history would be applied twice`,
+    )
+  if (effects === 'requested' && mode !== 'backfill' && mode !== 'repair')
+    throw refuse(`external effects can be asked for in backfill and repair only, not in ${mode}`)
+  if (mode === 'repair' && selection.keys === undefined)
+    throw refuse('a repair is of selected keys: name them')
+  if (mode !== 'repair' && selection.keys !== undefined)
+    throw refuse('keys are for a repair; a selection of keys leaves holes in everything else')
+  if (selection.of === 'held' && mode !== 'forensic' && mode !== 'rebuild')
+    throw refuse(
+      'what is held is not history yet: it waits for its turn or for people, and is released with "onceward parked" or "onceward inbox"',
+    )
+  if (selection.of !== 'log' && identity.id === 'position')
+    throw refuse(`${name} knows messages by their place in its own log, and these come from elsewhere`)
+  if (mode === 'rebuild' && replay.tables.length === 0 && effect?.apply?.tables === undefined)
+    throw refuse('a rebuild needs to know which tables are written: name them in replay.tables')
+}
+
+function refuse(why: string): OncewardError {
+  return new OncewardError('usage', `The campaign was not created: ${why}.`)
+}

@@ -1,0 +1,110 @@
+import type { SqlTransaction } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import { OncewardError } from '../errors.ts'
+import type { Edges, LogRange, RangeReader } from '../sources/log/range-reader.ts'
+import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
+import { assertOfConsumer } from './assert-of-consumer.ts'
+import { type Campaign, type Plan, readCampaign, refused } from './campaign.ts'
+import { assertInsideHorizon } from './horizon.ts'
+import { shadowedTables } from './rebuild/shadowed-tables.ts'
+import type { Selection } from './selection.ts'
+
+export interface PreviewOptions {
+  readonly consumer: Consumer<unknown, SqlTransaction>
+  readonly openReader: (selection: Selection) => Promise<RangeReader>
+  /** Says what the plan would be and keeps nothing. */
+  readonly dryRun?: boolean
+}
+
+export interface Preview {
+  readonly campaign: Campaign
+  readonly plan: Plan
+  /** Places in all ranges: an upper bound of the records, where the log has gaps. */
+  readonly extent: number
+  readonly targets: { readonly external: readonly string[]; readonly publish: readonly string[] }
+}
+
+/** Finds out what the selection covers now, and fixes it. Reads the first record of each range and nothing else. */
+export async function previewCampaign(pool: SqlPool, id: string, options: PreviewOptions): Promise<Preview> {
+  const campaign = await readCampaign(pool, id)
+  const { consumer, dryRun = false } = options
+  assertOfConsumer(campaign, consumer)
+  if (campaign.state !== 'created' && campaign.state !== 'previewed')
+    throw refused(`Campaign ${id} is ${campaign.state}: its plan is fixed.`)
+  const plan = await makePlan(pool, campaign, options)
+  await assertWindow(pool, consumer, plan)
+  await assertInsideHorizon(pool, campaign, plan)
+  if (!dryRun)
+    await pool.query(
+      `update onceward.campaign set state = 'previewed', plan = $2 where id = $1 and state in ('created', 'previewed')`,
+      [id, JSON.stringify(plan)],
+    )
+  const effect = consumer.effect ?? {}
+  return {
+    campaign: await readCampaign(pool, id),
+    plan,
+    extent: extentOf(plan.ranges),
+    targets: { external: Object.keys(effect.external ?? {}), publish: Object.keys(effect.publish ?? {}) },
+  }
+}
+
+async function makePlan(
+  pool: SqlPool,
+  { selection, mode }: Campaign,
+  { openReader, consumer }: PreviewOptions,
+): Promise<Plan> {
+  const reader = await openReader(selection)
+  try {
+    const ranges = (await reader.survey(edgesOf(selection))).filter(({ from, to }) => from !== to)
+    if (ranges.length === 0) throw refused('The selection covers no records.')
+    const times = await Promise.all(ranges.map(range => oldestIn(reader, range)))
+    return {
+      ranges,
+      unit: selection.of === 'held' ? 'rows' : isFiles(selection, consumer) ? 'bytes' : 'offsets',
+      oldestMs: times.includes(null) ? null : Math.min(...(times as number[])),
+      keys: selection.keys ?? null,
+      ...(mode === 'rebuild' && { tables: await shadowedTables(pool, consumer) }),
+    }
+  } finally {
+    await reader.close()
+  }
+}
+
+export function edgesOf(selection: Selection): Edges {
+  return selection.of === 'log' ? selection : { start: 'first', end: 'next' }
+}
+
+function isFiles({ of }: Selection, { source }: Consumer<unknown, SqlTransaction>): boolean {
+  return of === 'file' || source.kind === 'file'
+}
+
+async function oldestIn(
+  reader: RangeReader,
+  { partition, incarnation, from }: LogRange,
+): Promise<number | null> {
+  const page = await reader.read(partition, { incarnation, next: from })
+  return page.kind === 'records' ? (page.records[0]?.properties.timestampMs ?? null) : null
+}
+
+export function extentOf(ranges: readonly LogRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + Number(BigInt(to) - BigInt(from)), 0)
+}
+
+/** By the database's clock: the one that dates markers. */
+async function assertWindow(
+  client: SqlClient,
+  { name, replay }: Consumer<unknown, SqlTransaction>,
+  { oldestMs }: Plan,
+): Promise<void> {
+  if (replay.windowDays === null || oldestMs === null) return
+  const { rows } = await client.query(
+    `select ceil(extract(epoch from clock_timestamp() - to_timestamp($1::float8 / 1000)) / 86400)::integer as days`,
+    [oldestMs],
+  )
+  const { days } = rows[0] as { days: number }
+  if (days <= replay.windowDays) return
+  throw new OncewardError(
+    'usage',
+    `The selection begins ${days} days ago, and the contract of ${name} declares a replay window of ${replay.windowDays}. Nothing was changed. Begin later, or let the owner widen replay.windowDays together with the retention.`,
+  )
+}

@@ -1,0 +1,56 @@
+import type { SqlClient } from '../../stores/postgres/pool.ts'
+import type { Campaign } from '../campaign.ts'
+
+const live = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
+  and o.generation = c.live_generation where c.id = $1)`
+const shadow = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
+  and o.generation = c.generation where c.id = $1)`
+
+/** Messages whose effect the live tables have and the rebuilt ones have not. */
+export async function missingFromShadow(client: SqlClient, { id }: Campaign): Promise<number> {
+  const { rows } = await client.query(
+    `select count(*)::integer as count from onceward.inbox l where l.consumer_id = ${live} and l.status = 'applied'
+     and not exists (select from onceward.inbox s where s.consumer_id = ${shadow} and s.message_id = l.message_id)`,
+    [id],
+  )
+  return rows[0].count
+}
+
+/**
+ * What the rebuilt tables have and the live consumer had not come to: it gets their markers, and skips them when it comes. A live batch that
+ * is about to apply one of them waits for our lock as we wait for its marker; the server ends one of the two, and it runs again.
+ */
+export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise<number> {
+  await client.query('update onceward.campaign set swap_snapshot = pg_current_snapshot() where id = $1', [id])
+  const { rowCount } = await client.query(
+    `insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
+     select ${live}, s.run_id, s.status, s.message_id, s.digest, s.position from onceward.inbox s
+     where s.consumer_id = ${shadow}
+       and not exists (select from onceward.inbox l where l.consumer_id = ${live} and l.message_id = s.message_id)
+     order by s.message_id on conflict do nothing`,
+    [id],
+  )
+  await client.query(
+    `insert into onceward.business_key (consumer_id, key, message_id, digest)
+     select ${live}, s.key, s.message_id, s.digest from onceward.business_key s where s.consumer_id = ${shadow}
+     order by s.key on conflict do nothing`,
+    [id],
+  )
+  return rowCount ?? 0
+}
+
+/** A transaction id as the server counts it, without its wrap-around; of rows written since the swap, which is recent. */
+const whole = `((pg_current_xact_id()::text::bigint - ((pg_current_xact_id()::text::bigint - xmin::text::bigint) & 4294967295))::text::xid8)`
+
+/** Markers of what was committed since the swap, in whatever order transactions began. */
+export async function forgetSince(client: SqlClient, { id }: Campaign): Promise<number> {
+  // By time as well: an old row's id, cut to its lower half, may look like a recent one.
+  const since = `at > (select swapped_at - interval '1 day' from onceward.campaign where id = $1)
+    and not pg_visible_in_snapshot(${whole}, (select swap_snapshot from onceward.campaign where id = $1))`
+  const { rowCount } = await client.query(
+    `delete from onceward.inbox where consumer_id = ${live} and ${since} and status in ('applied', 'ignored', 'stale', 'duplicate')`,
+    [id],
+  )
+  await client.query(`delete from onceward.business_key where consumer_id = ${live} and ${since}`, [id])
+  return rowCount ?? 0
+}

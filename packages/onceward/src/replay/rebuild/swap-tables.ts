@@ -1,0 +1,158 @@
+import type { LogRange } from '../../sources/log/range-reader.ts'
+import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
+import { type Campaign, rangesOf, readCampaign, refused } from '../campaign.ts'
+import { edgesOf } from '../preview-campaign.ts'
+import { type RunCampaignOptions, runCampaign } from '../run-campaign.ts'
+import { verifyCampaign } from '../steer-campaign.ts'
+import { carryMarkers, forgetSince, missingFromShadow } from './carry-markers.ts'
+import { oldSchema, shadowSchema } from './rebuild-store.ts'
+
+export type RebuildOptions = RunCampaignOptions
+
+export interface Swap {
+  readonly campaign: Campaign
+  readonly tables: readonly string[]
+  /** Swap: messages the new tables have and the live consumer had not come to yet; it skips them. Rollback: messages to be replayed. */
+  readonly messages: number
+}
+
+/** Rounds of following the live log before it is held up for the last one. */
+const roundsMax = 5
+const nearlyThere = 500
+
+/**
+ * Puts the rebuilt tables in the place of the live ones. First it follows the log until little is left; then it locks the live tables, so that
+ * live batches wait (and run again should they wait too long), reads the rest, and moves tables and memory in one transaction.
+ */
+export async function swapTables(
+  id: string,
+  options: RebuildOptions & { readonly acceptMissing: boolean },
+): Promise<Swap> {
+  const { pool, world, acceptMissing } = options
+  const campaign = await assertRebuild(pool, id, 'verified')
+  for (let round = 0; round < roundsMax && (await catchUp(id, options)) > nearlyThere; round++);
+  const { tables } = campaign.plan!
+  const swap = await lockedTransaction(pool, tables!, async client => {
+    await catchUp(id, options)
+    const missing = await missingFromShadow(client, campaign)
+    if (missing > 0 && !acceptMissing)
+      throw refused(
+        `${missing} messages that are applied live are not in the rebuilt tables: they are no longer in the log, or came from elsewhere. Rebuild from more, or accept that they are missing.`,
+      )
+    const messages = await carryMarkers(client, campaign)
+    await moveTables(client, tables!, shadowSchema(id), oldSchema(id))
+    await client.query(
+      `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp() where id = $1`,
+      [id],
+    )
+    world.reach('swap.moved')
+    return { tables: tables!, messages }
+  })
+  world.reach('swap.done')
+  return { campaign: await readCampaign(pool, id), ...swap }
+}
+
+/**
+ * Puts the old tables back. What was applied since is in the new ones alone, so its markers go in the same transaction: a replay of that time
+ * applies exactly those messages to the old tables.
+ */
+export async function rollBackTables(id: string, { pool, world }: RebuildOptions): Promise<Swap> {
+  const campaign = await assertRebuild(pool, id, 'swapped')
+  const { tables } = campaign.plan!
+  const swap = await lockedTransaction(pool, tables!, async client => {
+    const messages = await forgetSince(client, campaign)
+    await moveTables(client, tables!, oldSchema(id), shadowSchema(id))
+    await client.query(`update onceward.campaign set state = 'cancelled' where id = $1`, [id])
+    world.reach('swap.undone')
+    return { tables: tables!, messages }
+  })
+  return { campaign: await readCampaign(pool, id), ...swap }
+}
+
+async function assertRebuild(pool: SqlPool, id: string, state: Campaign['state']): Promise<Campaign> {
+  const campaign = await readCampaign(pool, id)
+  if (campaign.mode !== 'rebuild') throw refused(`Campaign ${id} is no rebuild.`)
+  if (campaign.state !== state) throw refused(`Campaign ${id} is ${campaign.state}, not ${state}.`)
+  return campaign
+}
+
+/** Follows the log to where it ends now. Answers how much there was to follow. */
+async function catchUp(id: string, options: RebuildOptions): Promise<number> {
+  const { pool, openReader } = options
+  const campaign = await readCampaign(pool, id)
+  const { selection } = campaign
+  if (selection.of !== 'log' || selection.end !== 'next') return 0
+  const reader = await openReader(selection)
+  const found = await reader.survey(edgesOf(selection)).finally(() => reader.close())
+  const known = rangesOf(campaign)
+  const ranges = found.map(range => extended(range, known))
+  const more = ranges.reduce((sum, range) => sum + Number(BigInt(range.to) - endOf(range, known)), 0)
+  if (more === 0) return 0
+  await pool.query(
+    `update onceward.campaign set plan = plan || jsonb_build_object('catchUp', $2::jsonb) where id = $1`,
+    [id, JSON.stringify(ranges)],
+  )
+  await runCampaign(id, options)
+  const { complete, held } = await verifyCampaign(pool, id)
+  if (!complete || held > 0)
+    throw refused(`The rebuild did not come through: ${held} messages wait for people. Nothing was swapped.`)
+  return more
+}
+
+/** From where the plan began, whatever retention has removed since. */
+function extended(range: LogRange, known: readonly LogRange[]): LogRange {
+  const before = known.find(({ partition }) => partition === range.partition)
+  return before === undefined ? range : { ...range, from: before.from, incarnation: before.incarnation }
+}
+
+function endOf(range: LogRange, known: readonly LogRange[]): bigint {
+  return BigInt(known.find(({ partition }) => partition === range.partition)?.to ?? range.from)
+}
+
+/** Nobody writes to the tables while it lasts; the server ends it should this process freeze. */
+async function lockedTransaction<T>(
+  pool: SqlPool,
+  tables: readonly string[],
+  work: (client: SqlClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect()
+  let failed = true
+  const heard = () => {}
+  client.on('error', heard)
+  try {
+    await client.query(
+      `begin; set local lock_timeout = '10s'; set local idle_in_transaction_session_timeout = '60s'`,
+    )
+    const { rows } = await client.query(
+      `select string_agg(format('%I.%I', split_part(t, '.', 1), split_part(t, '.', 2)), ', ' order by t) as list from unnest($1::text[]) as t`,
+      [tables],
+    )
+    await client.query(`lock table ${rows[0].list} in access exclusive mode`)
+    const result = await work(client)
+    await client.query('commit')
+    failed = false
+    return result
+  } finally {
+    client.removeListener('error', heard)
+    client.release(failed)
+  }
+}
+
+/** Live ones to `aside`, those in `from` to where the live ones were. Indexes, constraints and sequences go with their tables. */
+async function moveTables(
+  client: SqlClient,
+  tables: readonly string[],
+  from: string,
+  aside: string,
+): Promise<void> {
+  await client.query(`create schema if not exists ${aside}`)
+  for (const table of tables) {
+    const { rows } = await client.query(
+      `select format('%I', split_part($1, '.', 1)) as schema, format('%I', split_part($1, '.', 2)) as name`,
+      [table],
+    )
+    const { schema, name } = rows[0]
+    await client.query(`alter table ${schema}.${name} set schema ${aside}`)
+    await client.query(`alter table ${from}.${name} set schema ${schema}`)
+  }
+}

@@ -1,0 +1,126 @@
+import type { SqlTransaction } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Store } from '../contracts/store.ts'
+import { ConsumerProcess } from '../engine/consumer.ts'
+import { errorText } from '../errors.ts'
+import { PullSource } from '../sources/log/pull-source.ts'
+import type { RangeReader } from '../sources/log/range-reader.ts'
+import { assertUsable } from '../stores/postgres/migrate.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { assertOfConsumer } from './assert-of-consumer.ts'
+import { type Campaign, rangesOf, readCampaign, refused } from './campaign.ts'
+import { CampaignLease } from './campaign-lease.ts'
+import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
+import { CampaignReader } from './campaign-reader.ts'
+import { campaignStore } from './campaign-store.ts'
+import { assertInsideHorizon } from './horizon.ts'
+import { aroundRebuild, rebuildStore } from './rebuild/rebuild-store.ts'
+import { createShadow, dropShadow } from './rebuild/shadow-tables.ts'
+import { selectKeys } from './select-keys.ts'
+import type { Selection } from './selection.ts'
+import { Throttle } from './throttle.ts'
+
+export interface RunCampaignOptions {
+  readonly consumer: Consumer<unknown, SqlTransaction>
+  readonly store: Store<SqlTransaction>
+  readonly pool: SqlPool
+  readonly openReader: (selection: Selection) => Promise<RangeReader>
+  readonly world: Surroundings
+  readonly instance: string
+  /** Called about once a second. */
+  readonly onProgress?: (progress: CampaignProgress) => void
+  /** Aborted: finish what is in a transaction and pause. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Runs a campaign to its end, to a pause, or until it fails; again after each of those, and after a death, from where it stands. The engine is
+ * the live one on another source: what is applied is recognised by its marker, whoever applied it.
+ */
+export async function runCampaign(id: string, options: RunCampaignOptions): Promise<Campaign> {
+  const { pool, consumer, world } = options
+  await assertUsable(pool)
+  const campaign = await readCampaign(pool, id)
+  assertOfConsumer(campaign, consumer)
+  if (campaign.plan === null) throw refused(`Campaign ${id} has no plan yet: preview it.`)
+  await assertInsideHorizon(pool, campaign, campaign.plan)
+  const lease = await CampaignLease.take(pool, campaign, options)
+  world.reach('replay.taken')
+  let failure: unknown = null
+  try {
+    if (campaign.mode === 'rebuild') await createShadow(pool, campaign)
+    const reader = await options.openReader(campaign.selection)
+    await runToTheEnd(createProcess(campaign, reader, options), lease, options)
+  } catch (error) {
+    failure = error
+  }
+  world.reach('replay.ended')
+  await lease.end(failure === null ? null : errorText(failure))
+  if (failure !== null) throw failure
+  const ended = await readCampaign(pool, id)
+  if (ended.state === 'cancelled' && ended.mode === 'rebuild') await dropShadow(pool, id)
+  return ended
+}
+
+type Process = ConsumerProcess<unknown, SqlTransaction>
+
+function createProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
+  const { consumer, store, instance, pool } = options
+  const { metrics } = options.world
+  const world = { ...options.world, metrics: metrics.inMode?.(campaign.mode) ?? metrics }
+  const { id, mode, generation, effects, rateMax, plan } = campaign
+  const throttle = rateMax === null ? null : new Throttle(rateMax, world)
+  const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
+  const bounded = new CampaignReader(reader, { ranges: rangesOf(campaign), throttle, selects })
+  const isRebuild = mode === 'rebuild'
+  const kept = campaignStore({
+    store,
+    campaign,
+    reach: world.reach,
+    ...(isRebuild && { around: aroundRebuild<SqlTransaction>(campaign) }),
+  })
+  return new ConsumerProcess({
+    consumer: {
+      ...consumer,
+      generation,
+      settle: { ...consumer.settle, when: 'with effect' },
+      // Retried here, in this mode: what is put off for workers is applied by live ones. And nothing of a forensic try lasts, its count of
+      // attempts included, so that the first one decides.
+      failure: { ...consumer.failure, mode: 'block', ...(mode === 'forensic' && { attemptsMax: 1 }) },
+    },
+    source: new PullSource(() => bounded, {
+      name: `campaign ${id} on ${reader.origin}`,
+      until: 'end',
+      world,
+    }),
+    store: isRebuild ? rebuildStore(kept, pool, campaign) : kept,
+    world,
+    mode,
+    suppresses: effects === 'suppressed',
+    stage: 'whole',
+    instance: `${instance} campaign ${id}`,
+  })
+}
+
+async function runToTheEnd(
+  engine: Process,
+  lease: CampaignLease,
+  { world, pool, onProgress, signal }: RunCampaignOptions,
+): Promise<void> {
+  const stop = () => void engine.drain().catch(() => {})
+  lease.watch({ onWanted: stop, onLost: () => engine.leave() })
+  const pause = () => lease.pauseWanted()
+  signal?.addEventListener('abort', pause, { once: true })
+  const endTelling =
+    onProgress === undefined ? () => {} : tellProgress(pool, lease.campaignId, world.timers, onProgress)
+  try {
+    await engine.start()
+    if (signal?.aborted) pause()
+    await engine.finished
+  } finally {
+    endTelling()
+    lease.unwatch()
+    signal?.removeEventListener('abort', pause)
+  }
+}

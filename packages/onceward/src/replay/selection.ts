@@ -1,0 +1,44 @@
+import { OncewardError } from '../errors.ts'
+import type { Edge } from '../sources/log/range-reader.ts'
+
+/**
+ * What a person wants to be read again; kept as it was asked. `log`: the topic, stream or files the contract reads. `file`: JSON lines that
+ * somebody put there. `held`: messages this store still has, in these states.
+ */
+export type Selection = (
+  | { readonly of: 'log'; readonly start: Edge; readonly end: Edge }
+  | { readonly of: 'file'; readonly path: string }
+  | { readonly of: 'held'; readonly states: readonly HeldState[] }
+) & {
+  /** Only messages with one of these as id, order key, aggregate id or business key. */
+  readonly keys?: readonly string[]
+}
+
+export type HeldState = (typeof heldStates)[number]
+export const heldStates = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
+
+const keysMax = 10_000
+
+/** Refuses what no database should keep as a selection. */
+export function assertSelection(selection: Selection): void {
+  const { keys } = selection
+  if (keys !== undefined && (keys.length === 0 || keys.length > keysMax))
+    throw wrong(`give 1 to ${keysMax} keys, or leave them out`)
+  if (selection.of === 'log') {
+    for (const edge of [selection.start, selection.end]) assertEdge(edge)
+  } else if (selection.of === 'file') {
+    if (selection.path.trim() === '') throw wrong('name a file')
+  } else if (selection.states.length === 0 || !selection.states.every(state => heldStates.includes(state)))
+    throw wrong(`held messages are ${heldStates.join(', ')}`)
+}
+
+function assertEdge(edge: Edge): void {
+  if (edge === 'first' || edge === 'next') return
+  const isPlace = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+  if ('timestampMs' in edge ? isPlace(edge.timestampMs) : Object.values(edge.offsets).every(isPlace)) return
+  throw wrong("an edge is 'first', 'next', { timestampMs } or { offsets: { partition: place } }")
+}
+
+function wrong(why: string): OncewardError {
+  return new OncewardError('usage', `This cannot be selected: ${why}. Nothing was created.`)
+}

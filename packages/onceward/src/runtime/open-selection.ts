@@ -1,0 +1,73 @@
+import type { SqlTransaction } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import { OncewardError } from '../errors.ts'
+import { HeldRangeReader } from '../replay/held-range-reader.ts'
+import type { Selection } from '../replay/selection.ts'
+import type { TopicDeclaration } from '../sources/kafka/topic.ts'
+import type { RangeReader } from '../sources/log/range-reader.ts'
+import type { StreamDeclaration } from '../sources/rabbitmq-stream/stream.ts'
+import type { BrokerAccess } from './open-source.ts'
+
+type Access = Pick<BrokerAccess, 'pool' | 'kafkaBootstrap' | 'rabbitmqStreamUrl'>
+
+/** What reads a selection. Nothing is connected to anybody's group, and no position of the live consumer is touched. */
+export async function openSelection(
+  selection: Selection,
+  consumer: Consumer<unknown, SqlTransaction>,
+  access: Access,
+): Promise<RangeReader> {
+  if (selection.of === 'held') return new HeldRangeReader(access.pool, consumer, selection.states)
+  if (selection.of === 'file') return openFiles(selection.path)
+  const { source } = consumer
+  switch (source.kind) {
+    case 'kafka':
+      return openTopic(source as TopicDeclaration, access)
+    case 'rabbitmq-stream':
+      return openStream(source as StreamDeclaration, consumer, access)
+    case 'file':
+      return openFiles((source as typeof source & { pattern: string }).pattern)
+    default:
+      throw new OncewardError(
+        'usage',
+        `Consumer ${consumer.name} reads from ${source.kind}, which keeps no history: a queue forgets what was settled. Nothing was read. Replay from a file, or from what is held.`,
+      )
+  }
+}
+
+async function openFiles(path: string): Promise<RangeReader> {
+  const { FileRangeReader } = await import('../sources/file/file-range-reader.ts')
+  return new FileRangeReader(path)
+}
+
+async function openTopic(declaration: TopicDeclaration, { kafkaBootstrap }: Access): Promise<RangeReader> {
+  const { topic, isolation = 'committed', tls, sasl } = declaration
+  const bootstrap = declaration.bootstrap ?? kafkaBootstrap
+  if (bootstrap === undefined)
+    throw new OncewardError(
+      'configuration',
+      'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was read.',
+    )
+  const { KafkaRangeReader } = await import('../sources/kafka/kafka-range-reader.ts')
+  return new KafkaRangeReader({
+    topic,
+    isolation,
+    bootstrap,
+    clientId: 'onceward-replay',
+    ...(tls !== undefined && { tls }),
+    ...(sasl !== undefined && { sasl }),
+  })
+}
+
+async function openStream(
+  { stream, superStream = false, url, group }: StreamDeclaration,
+  { name, generation }: Consumer<unknown, SqlTransaction>,
+  { rabbitmqStreamUrl }: Access,
+): Promise<RangeReader> {
+  const { StreamRangeReader } = await import('../sources/rabbitmq-stream/stream-range-reader.ts')
+  return new StreamRangeReader({
+    stream,
+    superStream,
+    url: url ?? rabbitmqStreamUrl,
+    group: group ?? (generation === 1 ? name : `${name}-${generation}`),
+  })
+}

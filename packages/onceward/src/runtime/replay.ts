@@ -1,0 +1,72 @@
+import type { SqlTransaction } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Store } from '../contracts/store.ts'
+import type { Campaign } from '../replay/campaign.ts'
+import type { CampaignProgress } from '../replay/campaign-progress.ts'
+import { type CampaignRequest, createCampaign } from '../replay/create-campaign.ts'
+import { type Preview, previewCampaign } from '../replay/preview-campaign.ts'
+import { type RebuildOptions, rollBackTables, type Swap, swapTables } from '../replay/rebuild/swap-tables.ts'
+import { runCampaign } from '../replay/run-campaign.ts'
+import type { Selection } from '../replay/selection.ts'
+import { createPool } from '../stores/postgres/pool.ts'
+import { createPostgresStore } from '../stores/postgres/store.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { openSelection } from './open-selection.ts'
+import { realSurroundings } from './real-surroundings.ts'
+import { assertSameDatabase } from './same-database.ts'
+
+export interface ReplayOptions {
+  readonly databaseUrl: string
+  readonly kafkaBootstrap?: string | undefined
+  readonly rabbitmqStreamUrl?: string | undefined
+  readonly environment?: string | undefined
+  readonly store?: Store<SqlTransaction> | undefined
+  readonly world?: Surroundings
+  readonly instance?: string
+}
+
+/** The steps of a campaign that need the consumer's contract; the others need only the database. */
+export interface Replay {
+  create(request: CampaignRequest): Promise<Campaign>
+  preview(id: string, options?: { readonly dryRun?: boolean }): Promise<Preview>
+  /** Resolves when it has ended, paused or was cancelled; rejects when it failed. Aborting the signal pauses it. */
+  run(
+    id: string,
+    options?: { readonly onProgress?: (progress: CampaignProgress) => void; readonly signal?: AbortSignal },
+  ): Promise<Campaign>
+  /** Rebuild: the new tables take the place of the live ones. */
+  swap(id: string, options?: { readonly acceptMissing?: boolean }): Promise<Swap>
+  rollBack(id: string): Promise<Swap>
+  close(): Promise<void>
+}
+
+/** Opens what campaigns of this consumer need. Nothing runs. */
+export async function openReplay<M>(
+  contract: Consumer<M, SqlTransaction>,
+  options: ReplayOptions,
+): Promise<Replay> {
+  const consumer = contract as Consumer<unknown, SqlTransaction>
+  const pool = createPool(options.databaseUrl, { max: consumer.batch.inFlightMax + 4 })
+  const world = options.world ?? realSurroundings()
+  const { environment, kafkaBootstrap, rabbitmqStreamUrl } = options
+  if (options.store !== undefined)
+    await assertSameDatabase(options.store, pool).catch(async error => {
+      await pool.end()
+      throw error
+    })
+  const store =
+    options.store ?? createPostgresStore({ pool, log: world.log, ...(environment && { environment }) })
+  const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
+  const openReader = (selection: Selection) =>
+    openSelection(selection, consumer, { pool, kafkaBootstrap, rabbitmqStreamUrl })
+  const around = { consumer, store, pool, openReader, world, instance }
+  const rebuild: RebuildOptions = around
+  return {
+    create: request => createCampaign(pool, consumer, request),
+    preview: (id, { dryRun = false } = {}) => previewCampaign(pool, id, { consumer, openReader, dryRun }),
+    run: (id, more = {}) => runCampaign(id, { ...around, ...more }),
+    swap: (id, { acceptMissing = false } = {}) => swapTables(id, { ...rebuild, acceptMissing }),
+    rollBack: id => rollBackTables(id, rebuild),
+    close: () => pool.end(),
+  }
+}

@@ -1,0 +1,199 @@
+import type { Position } from '../../contracts/source.ts'
+import { OncewardError } from '../../errors.ts'
+import type { Page } from '../log/pull-source.ts'
+import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
+import { readAddress, type StreamAddress } from './address.ts'
+import { type Extent, lookAt, surveyExtent } from './extent.ts'
+import { readLife } from './life.ts'
+import { toRecords } from './to-records.ts'
+import { type Chunk, readChunk } from './wire/chunk.ts'
+import { giveCredit, queryPartitions, subscribe } from './wire/commands.ts'
+import type { StreamConnection } from './wire/connection.ts'
+import { openLink } from './wire/handshake.ts'
+
+export interface StreamRangeOptions {
+  readonly stream: string
+  readonly superStream: boolean
+  readonly url: string | undefined
+  /** Whose mark says which life of the stream this is; only read, never left. */
+  readonly group: string
+}
+
+/** Chunks the broker may send ahead. */
+const chunksAhead = 4
+const chunkTimeoutMs = 10_000
+
+/** A stream's records between two offsets. Subscribes without a name, and stores no offset. */
+export class StreamRangeReader implements RangeReader {
+  readonly origin: string
+  readonly #options: StreamRangeOptions
+  readonly #address: StreamAddress
+  readonly #flows = new Map<string, Flow>()
+  readonly #connections = new Set<StreamConnection>()
+  #shared: StreamConnection | null = null
+
+  constructor(options: StreamRangeOptions) {
+    this.origin = options.stream
+    this.#options = options
+    this.#address = readAddress(options.url, `rabbitmq stream ${options.stream}`)
+  }
+
+  async survey({ start, end }: Edges): Promise<readonly LogRange[]> {
+    const connection = await this.#connect()
+    const { stream, superStream, group } = this.#options
+    const ranges: LogRange[] = []
+    for (const partition of superStream ? await queryPartitions(connection, stream) : [stream]) {
+      const extent = await surveyExtent(connection, partition)
+      const from = await offsetAt(connection, partition, start, extent)
+      const to = await offsetAt(connection, partition, end, extent)
+      if (from === null || to === null) continue
+      assertWithin(partition, from, to, extent)
+      const incarnation = (await readLife(connection, group, partition)) ?? unmarked
+      const last = Math.max(from, Math.min(to, extent.recordsEnd))
+      ranges.push({ partition, incarnation, from: String(from), to: String(last) })
+    }
+    return ranges
+  }
+
+  async read(partition: string, from: Position): Promise<Page> {
+    const flow = await this.#flowAt(partition, from)
+    if ('kind' in flow) return flow
+    const chunk = await flow.next().catch(error => {
+      this.#flows.delete(partition)
+      throw error
+    })
+    const wanted = Number(from.next)
+    // What is missing before a chunk the broker kept for itself, or retention was faster than we are.
+    if (chunk.firstOffset > wanted) {
+      const { first } = await surveyExtent(flow.connection, partition)
+      if (first > wanted) return lost(`retention has removed ${partition}@${wanted}`)
+    }
+    const next = Math.max(wanted, chunk.firstOffset + chunk.records)
+    flow.at = next
+    return {
+      kind: 'records',
+      records: toRecords(chunk, partition, wanted, next),
+      next: String(next),
+      atEnd: false,
+      behind: null,
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections].map(connection => connection.close(2_000)))
+  }
+
+  /** The subscription that stands at this place, or a new one; or what is gone since the range was surveyed. */
+  async #flowAt(partition: string, { incarnation, next }: Position): Promise<Flow | Page> {
+    const known = this.#flows.get(partition)
+    if (known?.at === Number(next) && known.connection.live) return known
+    const connection = await this.#connect()
+    const life = (await readLife(connection, this.#options.group, partition)) ?? unmarked
+    const { first, end } = await surveyExtent(connection, partition)
+    if (incarnation !== unmarked && life !== incarnation)
+      return lost(`stream ${partition} was deleted and made again`)
+    if (Number(next) < first || Number(next) > end) return lost(`${partition} has no offset ${next} any more`)
+    const flow = new Flow(connection, Number(next))
+    await flow.start(partition)
+    this.#flows.set(partition, flow)
+    return flow
+  }
+
+  async #connect(): Promise<StreamConnection> {
+    if (this.#shared?.live) return this.#shared
+    const { connection } = await openLink(this.#address, `replays ${this.origin}`)
+    this.#shared = connection
+    this.#connections.add(connection)
+    return connection
+  }
+}
+
+/** Nobody has marked the stream: its lives cannot be told apart. */
+const unmarked = 'unmarked'
+
+/** One subscription, chunk by chunk. */
+class Flow {
+  readonly connection: StreamConnection
+  at: number
+  readonly #chunks: (Chunk | Error)[] = []
+  #arrived: () => void = () => {}
+  #id = -1
+
+  constructor(connection: StreamConnection, at: number) {
+    this.connection = connection
+    this.at = at
+    void connection.ended.then(reason => this.#arrive(new Error(reason)))
+  }
+
+  async start(stream: string): Promise<void> {
+    const from = { offset: this.at }
+    this.#id = await subscribe(
+      this.connection,
+      { stream, from, credit: chunksAhead },
+      {
+        onChunk: (frame, at) => this.#take(frame, at),
+        onActive: (_active, answer) => answer(null),
+      },
+    )
+  }
+
+  /** The next chunk that has records from our place on. Rejects when none comes: there are some, so the broker is in trouble. */
+  async next(): Promise<Chunk> {
+    for (;;) {
+      const chunk = this.#chunks.shift() ?? (await this.#wait())
+      if (chunk instanceof Error) throw chunk
+      giveCredit(this.connection, this.#id, 1)
+      if (chunk.firstOffset + chunk.records > this.at) return chunk
+    }
+  }
+
+  #take(frame: Buffer, at: number): void {
+    try {
+      const chunk = readChunk(frame, at)
+      if (chunk === null) giveCredit(this.connection, this.#id, 1)
+      else this.#arrive(chunk)
+    } catch (error) {
+      this.#arrive(error as Error)
+    }
+  }
+
+  #arrive(chunk: Chunk | Error): void {
+    this.#chunks.push(chunk)
+    this.#arrived()
+  }
+
+  async #wait(): Promise<Chunk | Error> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const late = setTimeout(() => this.#arrive(new Error(`no chunk in ${chunkTimeoutMs} ms`)), chunkTimeoutMs)
+    this.#arrived = resolve
+    await promise.finally(() => clearTimeout(late))
+    this.#arrived = () => {}
+    return this.#chunks.shift()!
+  }
+}
+
+/** Null where a partition is not named. */
+async function offsetAt(
+  connection: StreamConnection,
+  stream: string,
+  edge: Edge,
+  { first, end }: Extent,
+): Promise<number | null> {
+  if (edge === 'first') return first
+  if (edge === 'next') return end
+  if ('offsets' in edge) return edge.offsets[stream] ?? null
+  const found = await lookAt(connection, stream, { timestampMs: edge.timestampMs })
+  return found?.firstOffset ?? end
+}
+
+function assertWithin(partition: string, from: number, to: number, { first, end }: Extent): void {
+  if (from >= first && to <= end) return
+  throw new OncewardError(
+    'configuration',
+    `Stream ${partition} reaches from ${first} to ${end} now, and offsets ${from} to ${to} were asked for. Nothing was read. Ask for what is there.`,
+  )
+}
+
+function lost(reason: string): Page {
+  return { kind: 'lost', to: null, records: null, reason }
+}

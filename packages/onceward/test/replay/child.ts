@@ -1,0 +1,21 @@
+import { defineConsumer, openReplay, realSurroundings } from 'onceward'
+import { type CrashPoint, dieAt } from 'onceward/testing'
+import { factContract } from './scene.ts'
+
+/** What a parent tells a process that runs a campaign; see `kill.test.ts`. */
+export interface RunnerOrders {
+  readonly databaseUrl: string
+  readonly path: string
+  readonly id: string
+  readonly step: 'run' | 'swap' | 'rollBack'
+  readonly dieAt: { readonly point: CrashPoint; readonly hit: number; readonly witness: string } | null
+}
+
+const orders = JSON.parse(process.env.RUNNER_ORDERS!) as RunnerOrders
+const reach = orders.dieAt === null ? undefined : dieAt(orders.dieAt.point, orders.dieAt)
+const replay = await openReplay(defineConsumer(factContract(orders.path)), {
+  databaseUrl: orders.databaseUrl,
+  world: realSurroundings(reach && { reach }),
+})
+await replay[orders.step](orders.id)
+await replay.close()

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { projection } from 'onceward'
+import { finishCampaign, verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { skipWithout } from '../services/services.ts'
+import { runChild } from './kill.ts'
+import { type Fact, facts, Scene } from './scene.ts'
+
+/** Live has a table that somebody spoilt; the rebuild has run and is verified. */
+async function rebuilt(t: Parameters<typeof Scene.open>[0]) {
+  const scene = await Scene.open(t)
+  const consumer = scene.contract()
+  await scene.write(...facts(60))
+  await scene.live(consumer)
+  await scene.pool.query(`update effect set times = 7 where id < 'f00010'`)
+  const replay = await scene.replay(consumer)
+  const id = await scene.planned(replay, { mode: 'rebuild' })
+  await replay.run(id)
+  assert.equal((await verifyCampaign(scene.pool, id)).complete, true)
+  return { scene, consumer, replay, id }
+}
+
+const sums = `select count(*)::int as rows, sum(times)::int as times from effect`
+
+describe('a rebuild', await skipWithout('postgres'), () => {
+  test('leaves the live table alone until it is swapped in, with what came meanwhile, once each', async t => {
+    const { scene, consumer, replay, id } = await rebuilt(t)
+    assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: 120 }])
+    await scene.write(...facts(5, 'live'))
+    await scene.live(consumer)
+    await scene.write(...facts(3, 'unread'))
+    const swap = await replay.swap(id)
+    assert.deepEqual([swap.campaign.state, swap.messages], ['swapped', 3])
+    assert.deepEqual(await scene.rows(sums), [{ rows: 68, times: 68 }])
+    await scene.live(consumer)
+    assert.deepEqual(await scene.rows(sums), [{ rows: 68, times: 68 }])
+    await scene.write(...facts(2, 'after'))
+    await scene.live(consumer)
+    assert.deepEqual(await scene.rows(sums), [{ rows: 70, times: 70 }])
+    await assert.rejects(scene.pool.query(`insert into effect (id, mode) values ('f00001', 'x')`), {
+      constraint: 'effect_pkey',
+    })
+    await finishCampaign(scene.pool, id)
+    assert.deepEqual(
+      await scene.rows(`select nspname from pg_namespace where nspname like 'onceward\\_%'`),
+      [],
+    )
+    assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.would_have'), [{ n: 136 }])
+  })
+
+  test('is rolled back to the old table, and a replay brings what was applied since', async t => {
+    const { scene, consumer, replay, id } = await rebuilt(t)
+    await replay.swap(id)
+    await scene.write(...facts(4, 'after'))
+    await scene.live(consumer)
+    const back = await replay.rollBack(id)
+    assert.deepEqual([back.campaign.state, back.messages], ['cancelled', 4])
+    assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: 120 }])
+    const next = await scene.planned(replay)
+    await replay.run(next)
+    assert.deepEqual(await scene.outcomes(next), { applied: 4, duplicate: 60 })
+    assert.deepEqual(await scene.rows(sums), [{ rows: 64, times: 124 }])
+  })
+
+  test('that lacks what is applied live is not swapped in unless that is accepted', async t => {
+    const { scene, replay, id } = await rebuilt(t)
+    await scene.pool.query(
+      `insert into onceward.inbox (consumer_id, run_id, status, message_id, digest) select 1, 1, 'applied', 'from elsewhere', '\\x00'`,
+    )
+    await assert.rejects(replay.swap(id), /1 messages that are applied live are not in the rebuilt tables/)
+    assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: 120 }])
+    await replay.swap(id, { acceptMissing: true })
+    assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: 60 }])
+  })
+
+  test('whose handler names the live table with its schema is stopped before it commits', async t => {
+    const scene = await Scene.open(t)
+    await scene.write(...facts(3))
+    const consumer = scene.contract({
+      async handle({ message, tx }) {
+        await tx.query(`insert into public.effect (id, mode) values ($1, 'x')`, [message.id])
+      },
+    })
+    const replay = await scene.replay(consumer)
+    const id = await scene.planned(replay, { mode: 'rebuild' })
+    await assert.rejects(replay.run(id), /wrote to public.effect itself/)
+    assert.deepEqual(await scene.rows('select from effect'), [])
+  })
+
+  test('of a table that a view reads is refused before anything is read', async t => {
+    const scene = await Scene.open(t)
+    await scene.write(...facts(3))
+    await scene.pool.query('create view report as select * from effect')
+    const replay = await scene.replay(scene.contract())
+    await assert.rejects(scene.planned(replay, { mode: 'rebuild' }), /view report reads it/)
+  })
+
+  test('of a declared projection makes its table anew', async t => {
+    const scene = await Scene.open(t)
+    await scene.pool.query('create table latest (id text primary key, version bigint not null, fact text)')
+    const versions = [1, 2, 3].map(version => ({ id: `k ${version}`, key: 'k', version }))
+    await scene.write(...(versions as unknown as Fact[]))
+    const latest = projection<Fact>({
+      table: 'latest',
+      key: { id: (fact: Fact) => fact.key },
+      version: { version: (fact: Fact) => (fact as unknown as { version: number }).version },
+      columns: { fact: (fact: Fact) => fact.id },
+      gap: 'accept latest',
+    })
+    const consumer = scene.contract({
+      handle: undefined as never,
+      effect: { apply: latest },
+      replay: { modes: ['rebuild'] },
+    })
+    await scene.live(consumer)
+    await scene.pool.query('update latest set version = 9')
+    const replay = await scene.replay(consumer)
+    const id = await scene.planned(replay, { mode: 'rebuild' })
+    await replay.run(id)
+    await verifyCampaign(scene.pool, id)
+    await replay.swap(id)
+    assert.deepEqual(await scene.rows('select id, version::int from latest'), [{ id: 'k', version: 3 }])
+  })
+
+  for (const [point, step] of [
+    ['swap.moved', 'swap'],
+    ['swap.done', 'swap'],
+    ['swap.undone', 'rollBack'],
+  ] as const) {
+    test(`killed at ${point} is whole, on one side or the other`, async t => {
+      const { scene, replay, id } = await rebuilt(t)
+      if (step === 'rollBack') await replay.swap(id)
+      const witness = `${scene.path}.witness`
+      const orders = { databaseUrl: scene.url, path: scene.path, id, step }
+      assert.equal(await runChild({ ...orders, dieAt: { point, hit: 1, witness } }), 'SIGKILL')
+      assert.ok(existsSync(witness))
+      const isNew = point !== 'swap.moved'
+      assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: isNew ? 60 : 120 }])
+      const [row] = await scene.rows('select state from onceward.campaign')
+      assert.equal(row!.state, isNew ? 'swapped' : 'verified')
+      if (point === 'swap.done') return
+      assert.equal(await runChild({ ...orders, dieAt: null }), 0)
+      assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: step === 'swap' ? 60 : 120 }])
+    })
+  }
+})

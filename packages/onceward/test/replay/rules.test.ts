@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createPool } from 'onceward/postgres'
+import { createTestSurroundings, until } from 'onceward/testing'
+import {
+  approveCampaign,
+  cancelCampaign,
+  finishCampaign,
+  pauseCampaign,
+  verifyCampaign,
+} from '../../src/replay/steer-campaign.ts'
+import { Throttle } from '../../src/replay/throttle.ts'
+import { postgresUrl, skipWithout } from '../services/services.ts'
+import { facts, Scene } from './scene.ts'
+
+/** Another person's own connection, gone with the test. */
+async function colleague(scene: Scene, t: { after(work: () => Promise<void>): void }) {
+  const name = `colleague_${Math.random().toString(36).slice(2)}`
+  const admin = createPool(await postgresUrl(), { max: 1 })
+  await admin.query(`create role ${name} login superuser password 'secret'`)
+  const url = new URL(scene.url)
+  url.username = name
+  url.password = 'secret'
+  const pool = createPool(url.href, { max: 2 })
+  t.after(async () => {
+    await pool.end()
+    await admin.query(`drop role ${name}`)
+    await admin.end()
+  })
+  return { name, pool }
+}
+
+describe("the rules of campaigns are the database's", await skipWithout('postgres'), () => {
+  test('money needs the approval of another person, for exactly this plan, in time', async t => {
+    const scene = await Scene.open(t)
+    const other = await colleague(scene, t)
+    const consumer = scene.contract({ risk: 'money' })
+    await scene.write(...facts(20))
+    const replay = await scene.replay(consumer)
+    const id = await scene.planned(replay)
+    await assert.rejects(replay.run(id), /needs the approval of somebody other/)
+    const digestOf = async () =>
+      (
+        await scene.rows<{ digest: string }>(
+          `select encode(plan_digest, 'hex') as digest from onceward.campaign where id = $1`,
+          id,
+        )
+      )[0]!.digest
+    const planDigest = await digestOf()
+    const approval = { because: 'looked at it', planDigest }
+    await assert.rejects(approveCampaign(scene.pool, id, approval), /somebody else has to approve/)
+    await assert.rejects(
+      scene.pool.query(
+        `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, because)
+         select id, plan_digest, 'nobody', 'somebody', clock_timestamp(), clock_timestamp() + interval '1 hour', 'forged' from onceward.campaign`,
+      ),
+      { constraint: 'approver_is_not_requester' },
+    )
+    await scene.write(...facts(1, 'later'))
+    await replay.preview(id)
+    assert.notEqual(await digestOf(), planDigest)
+    await assert.rejects(approveCampaign(other.pool, id, approval), /another plan than the one approved/)
+    const approved = await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
+    assert.equal(approved.approvedBy, other.name)
+    await assert.rejects(
+      scene.pool.query('update onceward.campaign_approval set because = $1', ['other']),
+      /neither changed nor taken back/,
+    )
+    await scene.write(...facts(1, 'later still'))
+    await replay.preview(id)
+    await assert.rejects(replay.run(id), /for exactly this plan/)
+    await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
+    assert.equal((await replay.run(id)).state, 'ran')
+  })
+
+  test('an approval that has expired is none', async t => {
+    const scene = await Scene.open(t)
+    const other = await colleague(scene, t)
+    await scene.write(...facts(5))
+    const replay = await scene.replay(scene.contract({ risk: 'regulatory' }))
+    const id = await scene.planned(replay)
+    await other.pool.query(
+      `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, because)
+       select id, plan_digest, '', '', clock_timestamp(), clock_timestamp() + interval '100 milliseconds', 'short' from onceward.campaign`,
+    )
+    await until('it has expired', async () => {
+      const [row] = await scene.rows<{ over: boolean }>(
+        'select expires_at < clock_timestamp() as over from onceward.campaign_approval',
+      )
+      return row!.over
+    })
+    await assert.rejects(replay.run(id), /has not expired/)
+  })
+
+  test('nobody changes who asked, what for, the plan of what runs, or the order of the steps', async t => {
+    const scene = await Scene.open(t)
+    await scene.write(...facts(5))
+    const replay = await scene.replay(scene.contract())
+    const id = await scene.planned(replay)
+    const change = (what: string) => scene.pool.query(`update onceward.campaign set ${what} where id = ${id}`)
+    for (const what of [
+      `requested_by = 'somebody'`,
+      `mode = 'forensic'`,
+      `needs_approval = false, effects = 'requested'`,
+      `selection = '{}'`,
+    ])
+      await assert.rejects(change(what), /does not change/)
+    await assert.rejects(change(`state = 'finished'`), /cannot become finished/)
+    await replay.run(id)
+    await assert.rejects(change(`plan = '{}'`), /its plan is fixed/)
+    await assert.rejects(finishCampaign(scene.pool, id), /once it is verified/)
+    const { complete } = await verifyCampaign(scene.pool, id)
+    assert.equal(complete, true)
+    assert.equal((await finishCampaign(scene.pool, id)).state, 'finished')
+    await assert.rejects(cancelCampaign(scene.pool, id), /is finished/)
+    const events = await scene.rows<{ did: string; actor: string }>(
+      'select did, actor from onceward.campaign_event order by id',
+    )
+    assert.deepEqual(
+      events.map(one => one.did),
+      ['created', 'previewed', 'running', 'ran', 'verified', 'finished'],
+    )
+    const [{ me }] = (await scene.rows<{ me: string }>('select session_user as me')) as [{ me: string }]
+    assert.ok(events.every(one => one.actor === me))
+  })
+
+  test('what the contract does not allow is refused when it is asked for', async t => {
+    const scene = await Scene.open(t)
+    await scene.write(...facts(5))
+    const log = { of: 'log', start: 'first', end: 'next' } as const
+    const plain = await scene.replay(scene.contract({ replay: {} }))
+    await assert.rejects(
+      plain.create({ mode: 'backfill', selection: log, reason: 'x' }),
+      /allows replay, repair, forensic/,
+    )
+    await assert.rejects(plain.create({ mode: 'repair', selection: log, reason: 'x' }), /of selected keys/)
+    await assert.rejects(
+      plain.create({ mode: 'replay', selection: { ...log, keys: ['a'] }, reason: 'x' }),
+      /leaves holes/,
+    )
+    await assert.rejects(plain.create({ mode: 'replay', selection: log, reason: ' ' }), /say why/)
+    await assert.rejects(
+      plain.create({ mode: 'replay', selection: log, reason: 'x', effects: 'requested' }),
+      /backfill and repair only/,
+    )
+    const forgetful = await scene.replay(
+      scene.contract({
+        dedup: 'checkpoint',
+        order: 'partition',
+        effect: {},
+        replay: { modes: ['forensic'] },
+      }),
+    )
+    await assert.rejects(forgetful.create({ mode: 'replay', selection: log, reason: 'x' }), /allows forensic/)
+  })
+
+  test('two operators: one runs it, the other is told who does', async t => {
+    const scene = await Scene.open(t)
+    const consumer = scene.contract()
+    await scene.write(...facts(300))
+    const [one, two] = [
+      await scene.replay(consumer, { instance: 'one' }),
+      await scene.replay(consumer, { instance: 'two' }),
+    ]
+    const id = await scene.planned(one)
+    const ended = await Promise.allSettled([one.run(id), two.run(id)])
+    assert.deepEqual(ended.map(end => end.status).sort(), ['fulfilled', 'rejected'])
+    const { reason } = ended.find(end => end.status === 'rejected') as PromiseRejectedResult
+    assert.match(String(reason), /cannot be run/)
+    assert.deepEqual(await scene.outcomes(id), { applied: 300 })
+    assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
+  })
+
+  test('paused by somebody else it keeps its place, and goes on from there', async t => {
+    const scene = await Scene.open(t)
+    const consumer = scene.contract()
+    await scene.write(...facts(200))
+    const replay = await scene.replay(consumer)
+    const id = await scene.planned(replay, { rateMax: 40 })
+    const running = replay.run(id)
+    await until('it has begun', async () => (await scene.applied('replay')).length > 0)
+    await pauseCampaign(scene.pool, id)
+    assert.equal((await running).state, 'paused')
+    const before = (await scene.applied('replay')).length
+    assert.ok(before < 200, 'it had ended before it could pause')
+    await assert.rejects(pauseCampaign(scene.pool, id), /only what runs can pause/)
+    await scene.pool.query('update onceward.campaign set rate_max = null')
+    assert.equal((await replay.run(id)).state, 'ran')
+    assert.deepEqual(await scene.outcomes(id), { applied: 200 })
+  })
+})
+
+test('a throttle lets through no more than its rate', async () => {
+  const world = createTestSurroundings()
+  const throttle = new Throttle(100, world)
+  const passed: number[] = []
+  const flow = (async () => {
+    for (let page = 0; page < 8; page++) {
+      await throttle.pass(throttle.countMax)
+      passed.push(world.clock.nowMs())
+    }
+  })()
+  const began = world.clock.nowMs()
+  await until('all have passed', async () => {
+    await world.advance(50)
+    return passed.length === 8
+  })
+  await flow
+  assert.deepEqual(
+    passed.map(at => Math.round((at - began) / 250)),
+    [0, 1, 2, 3, 4, 5, 6, 7],
+  )
+})
