@@ -32,6 +32,8 @@ export const crashPoints = {
   'work.finished':
     "A worker's effect is written, its row removed and its marker moved, COMMIT not sent: all of it vanishes, and the lease ends.",
   'work.committed': 'Effect, row and marker are durable together: nothing remains to do.',
+  'suspect.counted':
+    'An attempt of a suspect is durable, its handler not begun: the next process counts one death it did not die of.',
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

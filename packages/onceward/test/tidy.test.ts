@@ -303,7 +303,7 @@ test('every fault in the list of faults names a test that exists', () => {
   const rows = [...page.matchAll(/^\| (\d+) \|.*\| `([^`]+)`: (.+) \|$/gm)]
   assert.deepEqual(
     rows.map(([, number]) => Number(number)),
-    Array.from({ length: 15 }, (_, index) => 41 + index),
+    [12, 23, ...Array.from({ length: 15 }, (_, index) => 41 + index), 87],
   )
   const missing = rows.filter(([, , file, words]) => {
     const path = join(home, 'test', file!)

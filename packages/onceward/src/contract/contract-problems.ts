@@ -2,6 +2,7 @@ import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-
 import type { ConsumerContract } from './contract.ts'
 import { effectProblems } from './effect-problems.ts'
 import { inboxProblems } from './inbox-problems.ts'
+import { isolationProblems } from './isolation-problems.ts'
 import { failureClasses, properties, risks } from './known-names.ts'
 import { settleProblems } from './settle-problems.ts'
 
@@ -53,6 +54,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   failureProblems(contract, wrong, notBuilt)
   batchProblems(contract, wrong)
   inboxProblems(contract, wrong)
+  isolationProblems(contract, wrong)
   settleProblems(contract, wrong)
   return problems
 }

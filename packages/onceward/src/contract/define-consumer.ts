@@ -10,6 +10,7 @@ import type {
   FailureSection,
   IdentitySection,
   InboxSection,
+  IsolationSection,
   MessageSection,
   SettleSection,
   SqlTransaction,
@@ -18,7 +19,10 @@ import { contractProblems } from './contract-problems.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
-  extends Omit<ConsumerContract<M, Tx>, 'message' | 'failure' | 'batch' | 'inbox' | 'identity' | 'settle'> {
+  extends Omit<
+    ConsumerContract<M, Tx>,
+    'message' | 'failure' | 'batch' | 'inbox' | 'isolation' | 'identity' | 'settle'
+  > {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
   readonly dedup: Dedup
@@ -34,6 +38,7 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly failure: Required<Omit<FailureSection, 'deadLetter'>> & { readonly deadLetter: string | null }
   readonly batch: Required<BatchSection>
   readonly inbox: Required<InboxSection>
+  readonly isolation: Required<IsolationSection>
 }
 
 /** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
@@ -88,6 +93,12 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       bytesMax: 64 * 1024 * 1024,
       handlerTimeoutMs: 10_000,
       ...given(contract.batch),
+    },
+    isolation: {
+      mode: 'none' as const,
+      deadlineMs: Math.max(1_000, contract.batch?.handlerTimeoutMs ?? 10_000),
+      memoryMaxMb: null,
+      ...given(contract.isolation),
     },
     inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 2, ...given(contract.inbox) },
   })

@@ -31,6 +31,7 @@ export const sections = {
     'failure',
     'batch',
     'inbox',
+    'isolation',
     'replay',
     'retention',
     'objectives',
@@ -59,6 +60,7 @@ export const sections = {
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],
+  isolation: ['mode', 'deadlineMs', 'memoryMaxMb'],
   'message.limits': [
     'bytesMax',
     'depthMax',

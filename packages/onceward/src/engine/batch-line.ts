@@ -9,6 +9,7 @@ import { type Desk, decideBatch } from './decide-batch.ts'
 import type { Decided, Stage } from './process-batch.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import type { StoreWatch } from './store-watch.ts'
+import type { SuspectTry } from './suspect-line.ts'
 import type { Tally } from './tally.ts'
 import { Turns } from './turns.ts'
 
@@ -67,11 +68,12 @@ export class BatchLine<M, Tx> {
   async run(
     batch: readonly Received<M>[],
     onDecided: (decided: readonly Decided<M>[]) => void,
+    suspect?: SuspectTry,
   ): Promise<void> {
     const settlement = this.#settling.begin(batch, this.#when, this.#options.subscription)
     try {
       await settlement.before()
-      const decided = await decideBatch(batch, this.#deskFor(settlement))
+      const decided = await decideBatch(batch, this.#deskFor(settlement, suspect))
       onDecided(decided)
       await settlement.after(decided)
     } finally {
@@ -84,7 +86,7 @@ export class BatchLine<M, Tx> {
     return this.#settling.without(matches)
   }
 
-  #deskFor(settlement: Settlement): Desk<M, Tx> {
+  #deskFor(settlement: Settlement, suspect: SuspectTry | undefined): Desk<M, Tx> {
     const { consumer, store, enrolment, subscription, mode, stage, world, watch, signal, waits } =
       this.#options
     return {
@@ -108,6 +110,7 @@ export class BatchLine<M, Tx> {
         turns: this.#turns,
         ...(this.#options.callInline && { callInline: this.#options.callInline }),
         suspicious,
+        ...(suspect && { suspect }),
         watchClaims:
           stage === 'work'
             ? (batch, onLost) =>

@@ -14,9 +14,11 @@ import { consumerFacts } from './consumer-facts.ts'
 import { HeldRetries } from './held-retries.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
-import type { Stage } from './process-batch.ts'
+import type { Decided, Stage } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
 import { StoreWatch } from './store-watch.ts'
+import { SuspectLine, type SuspectTry } from './suspect-line.ts'
+import { Suspicion } from './suspicion.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
 
 export interface ConsumerOptions<M, Tx> {
@@ -63,6 +65,8 @@ export class ConsumerProcess<M, Tx> {
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #line: BatchLine<M, Tx> | null = null
+  #suspicion: Suspicion | null = null
+  #suspects: SuspectLine<M, Tx> | null = null
   #receiving = false
   #batchesInFlight = 0
 
@@ -106,10 +110,13 @@ export class ConsumerProcess<M, Tx> {
     if (this.#stage !== 'work') assertKeepable(consumer, source, store)
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
     this.#enrolment = enrolment
-    const subscription = await this.#open(enrolment).catch(async error => {
-      await store.closeRun(enrolment).catch(() => {}) // else it would look like one that died
-      throw error
-    })
+    const subscription = await this.#look(enrolment)
+      .then(() => this.#open(enrolment))
+      .catch(async error => {
+        this.#suspicion?.stop()
+        await store.closeRun(enrolment).catch(() => {}) // else it would look like one that died
+        throw error
+      })
     this.#subscription = subscription
     this.#line = new BatchLine({
       consumer,
@@ -152,6 +159,26 @@ export class ConsumerProcess<M, Tx> {
     void this.#close()
   }
 
+  /** Who fell silent, before anything is taken. Where no handler runs nobody dies of one. */
+  async #look(enrolment: Enrolment): Promise<void> {
+    const { store, world, consumer } = this.#options
+    if (store.suspects === undefined) return
+    this.#suspicion = new Suspicion({
+      ledger: store.suspects,
+      enrolment,
+      world,
+      leaseMs: consumer.inbox.leaseMs,
+      isLive: delivery => this.#subscription?.isLive(delivery) ?? true,
+      onLifted: () => this.#pump(),
+    })
+    if (this.#stage !== 'store') {
+      const { attemptsMax } = consumer.failure
+      const [suspicion, lanes, watch] = [this.#suspicion, this.#lanes, this.#watch]
+      this.#suspects = new SuspectLine({ suspicion, store, enrolment, watch, world, lanes, attemptsMax })
+    }
+    await this.#suspicion.begin()
+  }
+
   async #open(enrolment: Enrolment): Promise<Subscription> {
     const { consumer, source, store, world } = this.#options
     await consumer.effect?.apply?.verify(store.query!, { consumer, world })
@@ -162,7 +189,7 @@ export class ConsumerProcess<M, Tx> {
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
-        checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, world.reach),
         onRevoke: partitions => this.#revoke(partitions),
       },
       enrolment,
@@ -172,12 +199,19 @@ export class ConsumerProcess<M, Tx> {
   #pump(): void {
     if (this.#state !== 'running') return this.#closeIfIdle()
     const { batch } = this.#options.consumer
-    while (this.#batchesInFlight < batch.inFlightMax && this.#worthStarting()) {
+    while (this.#batchesInFlight < batch.inFlightMax && !this.#suspects?.busy && this.#worthStarting()) {
+      const suspect = this.#suspects?.next(this.#batchesInFlight) ?? null
+      if (suspect === 'wait') break
       this.#batchesInFlight++
-      void this.#runBatch(this.#lanes.cut(this.#size.now, batchBytesMax) as Received<M>[])
+      void (suspect === null ? this.#runBatch(this.#cut()) : this.#runSuspect(suspect))
     }
     const mayReceive = this.#batchesInFlight < batch.inFlightMax || this.#lanes.size < this.#size.now
     if (mayReceive && !this.#receiving) void this.#receive()
+  }
+
+  #cut(): readonly Received<M>[] {
+    const stops = this.#suspects?.any ? this.#suspects.isSuspect : undefined
+    return this.#lanes.cut(this.#size.now, batchBytesMax, stops) as Received<M>[]
   }
 
   /**
@@ -210,6 +244,7 @@ export class ConsumerProcess<M, Tx> {
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
     world.metrics.delivered(consumer.name, deliveries.length, redelivered)
     this.#tally.delivered(deliveries.length, redelivered)
+    this.#suspicion?.look(deliveries)
     await this.#read(deliveries)
     world.reach('batch.received')
   }
@@ -218,8 +253,25 @@ export class ConsumerProcess<M, Tx> {
     for (const received of await this.#intake.take(deliveries)) this.#lanes.push(received)
   }
 
-  async #runBatch(batch: readonly Received<M>[]): Promise<void> {
+  async #runSuspect(received: Received<M>): Promise<void> {
+    try {
+      await this.#suspects!.run(received, (suspect, onDecided) =>
+        this.#runBatch([received], suspect, onDecided),
+      )
+    } catch (error) {
+      this.#batchesInFlight--
+      if (this.#state === 'running') this.#halt(error)
+    }
+    this.#pump()
+  }
+
+  async #runBatch(
+    batch: readonly Received<M>[],
+    suspect?: SuspectTry,
+    onDecided: (decided: readonly Decided<M>[]) => void = () => {},
+  ): Promise<readonly Decided<M>[]> {
     const { world } = this.#options
+    let ended: readonly Decided<M>[] = []
     const began = world.clock.nowMs()
     let inFlight = 1
     const leaveSlot = () => {
@@ -227,14 +279,17 @@ export class ConsumerProcess<M, Tx> {
       inFlight = 0
     }
     try {
-      await this.#line!.run(batch, decided => {
+      const onBatchDecided = (decided: readonly Decided<M>[]) => {
         this.#options.onCommitted?.()
+        ended = decided
+        onDecided(decided)
         this.#size.took(batch.length, world.clock.nowMs() - began)
         if (this.#stage !== 'work') this.#held.hold(decided)
         this.#lanes.release(batch)
         leaveSlot()
         this.#pump()
-      })
+      }
+      await this.#line!.run(batch, onBatchDecided, suspect)
     } catch (error) {
       // While stopping, a batch that cannot be finished simply stays unsettled and goes back.
       const givenUp =
@@ -244,6 +299,7 @@ export class ConsumerProcess<M, Tx> {
       leaveSlot()
     }
     this.#pump()
+    return ended
   }
 
   /** Partitions of a log are going: forgets what no batch has taken, and waits for the batches that have some of them. */
@@ -276,7 +332,7 @@ export class ConsumerProcess<M, Tx> {
   }
 
   #closeIfIdle(): void {
-    if (this.#state === 'draining' && (this.#line?.idle ?? true)) void this.#close()
+    if (this.#state === 'draining' && !this.#suspects?.busy && (this.#line?.idle ?? true)) void this.#close()
   }
 
   #closing: Promise<void> | null = null
@@ -286,6 +342,7 @@ export class ConsumerProcess<M, Tx> {
     this.#closing ??= (async () => {
       this.#intake.stop()
       this.#held.cancelAll()
+      this.#suspicion?.stop()
       this.#stopWatchingLag()
       await this.#subscription?.close()
       if (this.#state === 'halted') return

@@ -1,4 +1,5 @@
 import type { MarkerStatus } from '../contracts/store.ts'
+import { processDied } from '../contracts/suspects.ts'
 import type { Decision, Fact, Failure, Outcome } from './outcome.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import type { Verdict } from './verdicts.ts'
@@ -36,6 +37,8 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return ofVerdict(fact.verdict, attempt, policy)
     case 'failed':
       return ofFailure(fact.failure, attempt, policy)
+    case 'killed':
+      return killed(fact, policy)
     case 'behind':
       return behind(fact.leader, fact.delayMs)
   }
@@ -128,6 +131,15 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
       }
       return again
   }
+}
+
+/** Tried again it would kill the next process: where its lane must wait, it waits untried. */
+function killed({ deaths, attempts }: { deaths: number; attempts: number }, policy: FailurePolicy): Decision {
+  const reason = `its process died ${deaths} time${deaths === 1 ? '' : 's'}`
+  const met = { failureClass: 'poison', code: processDied, error: reason, attempts }
+  if (policy.exhausted === 'stop')
+    return { ...decision('retry', reason), ...met, retryDelayMs: policy.delayMaxMs }
+  return { ...decision('parked', reason), ...met, status: 'parked' }
 }
 
 /** Where a message of this failure class ends when nothing brings it through. */

@@ -36,6 +36,8 @@ export type Fact =
   | { readonly kind: 'business seen'; readonly byId: string; readonly sameDigest: boolean }
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   | { readonly kind: 'failed'; readonly failure: Failure }
+  /** Its process died over it too often: its handler did not run. */
+  | { readonly kind: 'killed'; readonly attempts: number; readonly deaths: number }
   /** A message before it in the same lane, or the first of the same id, did not get through. */
   | { readonly kind: 'behind'; readonly leader: 'retry' | 'parked' | 'gone'; readonly delayMs: number }
 
@@ -61,5 +63,6 @@ const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'applied', 'dupl
 
 /** Where order counts, what comes after such a message in its lane must wait. */
 export function stopsLane(fact: Fact): boolean {
+  if (fact.kind === 'killed') return true
   return fact.kind === 'failed' || (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))
 }

@@ -47,13 +47,17 @@ export class DeliveryBench<Tx> {
     return (await this.under.applied()).filter(key => key.startsWith(mine)).map(key => key.slice(mine.length))
   }
 
-  /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. */
-  async start(changes: Partial<JobContract> = {}, options: { another?: boolean; mode?: Mode } = {}) {
+  /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. `unclosed`: its run will look as if it died. */
+  async start(
+    changes: Partial<JobContract> = {},
+    options: { another?: boolean; unclosed?: boolean; mode?: Mode } = {},
+  ) {
     this.#generation = changes.generation ?? 1
+    const store = options.another ? this.under.second : this.under.store
     const one = new ConsumerProcess<Job, unknown>({
       consumer: defineConsumer(this.#contract(changes)),
       source: options.another ? this.queue.another() : this.queue.source,
-      store: (options.another ? this.under.second : this.under.store) as never,
+      store: (options.unclosed ? neverClosed(store) : store) as never,
       world: realSurroundings(),
       mode: options.mode ?? 'live',
       instance: `process ${this.#processes.length + 1}`,
@@ -183,6 +187,16 @@ export class DeliveryBench<Tx> {
     await this.queue.close()
     await this.under.close()
   }
+}
+
+function neverClosed<T extends object>(store: T): T {
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'closeRun') return () => Promise.resolve()
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }
 
 export const jobs = (count: number, changes: (index: number) => Partial<Job> = () => ({})): Job[] =>
