@@ -244,7 +244,7 @@ export class ConsumerProcess<M, Tx> {
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
     world.metrics.delivered(consumer.name, deliveries.length, redelivered)
     this.#tally.delivered(deliveries.length, redelivered)
-    this.#suspicion?.look(deliveries)
+    if (this.#suspects !== null) this.#suspicion!.look(deliveries)
     await this.#read(deliveries)
     world.reach('batch.received')
   }

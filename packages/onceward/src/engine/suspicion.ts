@@ -75,11 +75,13 @@ export class Suspicion {
 
   /** Called with everything that arrives. */
   look(deliveries: readonly Delivery[]): void {
+    const before = this.#suspects.size
     for (const delivery of deliveries) {
       if (delivery.held !== undefined) {
         if (delivery.held.abandoned) this.#suspects.set(delivery, null)
       } else if (this.#silent.size > 0) this.#lookAt(delivery)
     }
+    if (before === 0 && this.#suspects.size > 0) this.#tell()
   }
 
   suspects(delivery: Delivery): boolean {
@@ -88,7 +90,10 @@ export class Suspicion {
 
   /** Its process survived it. */
   cleared(delivery: Delivery): void {
-    if (!this.#suspects.delete(delivery) || delivery.held !== undefined) return
+    const runId = this.#suspects.get(delivery)
+    this.#suspects.delete(delivery)
+    // A partition has a window of its own, and held work a lease.
+    if (runId !== null || delivery.held !== undefined) return
     this.#through++
     let held = 0
     for (const { deliveriesMax } of this.#silent.values()) held += deliveriesMax
@@ -144,11 +149,17 @@ export class Suspicion {
   }
 
   #suspect({ runId, deliveriesMax }: SilentRun): void {
-    const { world, leaseMs, enrolment } = this.#options
+    const { world, leaseMs } = this.#options
     const cancel = world.timers.after(Math.max(suspectMs, 3 * leaseMs), () => this.#forgive([runId]))
     this.#silent.set(runId, { deliveriesMax, cancel })
-    const fields = { consumer: enrolment.facts.name, run: runId }
-    world.log.warn('a run fell silent: what is handed over again is taken one by one', fields)
+  }
+
+  #tell(): void {
+    const { world, enrolment } = this.#options
+    world.log.warn('a process seems to have died: what it may have died over is taken one by one', {
+      consumer: enrolment.facts.name,
+      silentRuns: [...this.#silent.keys()],
+    })
   }
 
   #forget(runId: number): void {

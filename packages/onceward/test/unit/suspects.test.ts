@@ -37,6 +37,14 @@ function batchSizes(rig: ConsumerRig) {
   return { sizes, handle }
 }
 
+/** The runs a newcomer would take for dead. */
+async function silent(rig: ConsumerRig): Promise<readonly number[]> {
+  const newcomer = await rig.store.enroll(factsOf())
+  const found = await rig.store.suspects.beat(newcomer, 0)
+  await rig.store.memory.closeRun(newcomer)
+  return found.map(({ runId }) => runId)
+}
+
 async function settled(rig: ConsumerRig): Promise<void> {
   for (let turns = 0; turns < 500 && rig.queue.unsettled > 0; turns++) await rig.world.turn()
   assert.equal(rig.queue.unsettled, 0)
@@ -79,36 +87,43 @@ describe('after a process died', () => {
     const one = await rig.start({})
     await settled(rig)
     assert.equal(rig.world.counted.get('suspectTaken'), 4)
-    const again = { body: JSON.stringify({ id: 'later' }) }
-    rig.queue.publish(again)
-    await settled(rig)
     await one.drain()
-    const next = await rig.start({})
-    assert.equal(rig.world.lines.filter(line => /fell silent/.test(line.message)).length, 1)
-    await next.drain()
+    assert.deepEqual(await silent(rig), [], 'the dead run is cleared for everybody')
   })
 
   test('a neighbour that is heard of is no dead run: its suspects are lifted', async () => {
-    const rig = await afterDeath([])
-    const facts = (await rig.store.enroll(factsOf())).facts
-    const neighbour = await rig.store.enroll(facts)
-    const one = await rig.start({})
-    assert.equal(rig.world.lines.filter(line => /fell silent/.test(line.message)).length, 3)
+    const rig = new ConsumerRig()
+    rig.publish(...notes(3))
+    const hung = await rig.start({ handle: () => new Promise<void>(() => {}) })
+    await rig.world.turn()
+    hung.leave()
+    await rig.world.turn()
+    const neighbour = await rig.store.enroll(factsOf())
+    const first = Promise.withResolvers<void>()
+    const one = await rig.start({
+      handle: async ({ message, tx }) => {
+        if (rig.handled.length === 0) await first.promise
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.world.turn()
+    assert.equal(rig.world.counted.get('suspectTaken'), 1, 'not heard of yet')
     await rig.store.suspects.beat(neighbour, 0)
     await rig.world.advance(2_000)
-    const silent = await rig.store.suspects.beat(neighbour, 0)
-    assert.ok(silent.every(({ runId }) => runId !== neighbour.runId))
+    first.resolve()
+    await settled(rig)
+    assert.equal(rig.world.counted.get('suspectTaken'), 1, 'heard of, so the others went in a batch')
     await one.drain()
+    assert.deepEqual(await silent(rig), [neighbour.runId], 'and it is not cleared: it lives')
   })
 
   test('after five minutes nobody is suspected any more', async () => {
     const rig = await afterDeath([])
     const one = await rig.start({})
+    assert.equal((await silent(rig)).length, 2, 'the dead one, and the one that has just begun')
     await rig.world.advance(5 * 60_000)
     await one.drain()
-    const next = await rig.start({})
-    assert.equal(rig.world.lines.filter(line => /fell silent/.test(line.message)).length, 1)
-    await next.drain()
+    assert.deepEqual(await silent(rig), [])
   })
 
   test('without a silent run, what is handed over again goes in batches', async () => {
