@@ -199,19 +199,23 @@ export class ConsumerProcess<M, Tx> {
   #pump(): void {
     if (this.#state !== 'running') return this.#closeIfIdle()
     const { batch } = this.#options.consumer
-    while (this.#batchesInFlight < batch.inFlightMax && !this.#suspects?.busy && this.#worthStarting()) {
+    let alone = this.#suspects?.busy ?? false
+    while (!alone && this.#batchesInFlight < batch.inFlightMax && this.#worthStarting()) {
       const suspect = this.#suspects?.next(this.#batchesInFlight) ?? null
-      if (suspect === 'wait') break
-      this.#batchesInFlight++
-      void (suspect === null ? this.#runBatch(this.#cut()) : this.#runSuspect(suspect))
+      alone = suspect !== null
+      if (suspect !== 'wait') this.#begin(suspect)
     }
-    const mayReceive = this.#batchesInFlight < batch.inFlightMax || this.#lanes.size < this.#size.now
+    // Slots that are kept free for a suspect are no reason to read ahead.
+    const hasSlot = !alone && this.#batchesInFlight < batch.inFlightMax
+    const mayReceive = hasSlot || this.#lanes.size < this.#size.now
     if (mayReceive && !this.#receiving) void this.#receive()
   }
 
-  #cut(): readonly Received<M>[] {
+  #begin(suspect: Received<M> | null): void {
+    this.#batchesInFlight++
+    if (suspect !== null) return void this.#runSuspect(suspect)
     const stops = this.#suspects?.any ? this.#suspects.isSuspect : undefined
-    return this.#lanes.cut(this.#size.now, batchBytesMax, stops) as Received<M>[]
+    void this.#runBatch(this.#lanes.cut(this.#size.now, batchBytesMax, stops) as Received<M>[])
   }
 
   /**

@@ -38,7 +38,9 @@ describe('a contract that asks for isolation', await skipWithout('postgres'), ()
         assert.ok(deaths!.length <= attemptsMax + 1, command.output())
         assert.equal(/says nothing and is killed/.test(command.output()), how === 'loop')
       } finally {
-        command.child.kill('SIGKILL')
+        // Not SIGKILL: a child in an endless loop would be left behind.
+        command.child.kill('SIGTERM')
+        await command.ended
       }
     })
   }
