@@ -132,6 +132,8 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     suspectTaken: () => add('suspectTaken', 1),
     killerFound: () => add('killerFound', 1),
     watchFreshness: () => () => {},
+    paused: () => add('paused', 1),
+    watchPaused: () => () => {},
     watchLag: () => () => {},
   }
 }

@@ -145,5 +145,7 @@ const noMetrics: Metrics = {
   suspectTaken() {},
   killerFound() {},
   watchFreshness: () => () => {},
+  paused() {},
+  watchPaused: () => () => {},
   watchLag: () => () => {},
 }

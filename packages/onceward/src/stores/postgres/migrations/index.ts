@@ -1,4 +1,5 @@
 import { spine } from './0001-spine.ts'
+import { failure } from './0002-failure.ts'
 import { suspects } from './0006-suspects.ts'
 
 export interface Migration {
@@ -12,5 +13,6 @@ export interface Migration {
 /** Forward only; a released migration is never edited. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'spine', sql: spine, compatibleFrom: 1 },
+  { version: 2, name: 'failure', sql: failure, compatibleFrom: 1 },
   { version: 6, name: 'suspects', sql: suspects, compatibleFrom: 1 },
 ]
