@@ -78,6 +78,12 @@ export class Lanes {
 
   /** Takes the first that matches and could be taken now, alone, and marks its lane busy. */
   cutOne(matches: (received: Received) => boolean): Received | null {
+    const found = this.#shift(matches)
+    if (found !== null) this.#leave(found)
+    return found
+  }
+
+  #shift(matches: (received: Received) => boolean): Received | null {
     const index = this.#unordered.findIndex(matches)
     if (index >= 0) return this.#unordered.splice(index, 1)[0]!
     for (const lane of this.#queued) {
