@@ -338,7 +338,7 @@ export class ConsumerProcess<M, Tx> {
         this.#options.onCommitted?.()
         ended = decided
         onDecided(decided)
-        this.#size.took(batch.length, world.clock.nowMs() - began)
+        this.#size.took(batch.length, world.clock.nowMs() - began, suspect !== undefined)
         if (this.#stage !== 'work') this.#held.hold(decided)
         this.#lanes.release(batch)
         leaveSlot()

@@ -41,6 +41,8 @@ export class Suspicion {
   /** Of each partition: the silent run that had it, and how many more of its records count. */
   readonly #windows = new Map<string, { readonly runId: number; left: number }>()
   #through = 0
+  /** A cause was found, and nobody fell silent since: abandoned work is no sign of another. */
+  #explained = false
   #cancelBeat: () => void = () => {}
   #stopped = false
 
@@ -78,7 +80,7 @@ export class Suspicion {
     const before = this.#suspects.size
     for (const delivery of deliveries) {
       if (delivery.held !== undefined) {
-        if (delivery.held.abandoned) this.#suspects.set(delivery, null)
+        if (delivery.held.abandoned && !this.#explained) this.#suspects.set(delivery, null)
       } else if (this.#silent.size > 0) this.#lookAt(delivery)
     }
     if (before === 0 && this.#suspects.size > 0) this.#tell()
@@ -108,7 +110,9 @@ export class Suspicion {
   /** The deaths so far have their cause: nobody else is suspected of them. */
   explained(delivery: Delivery): void {
     this.#suspects.delete(delivery)
+    this.#explained = true
     this.#forgive([...this.#silent.keys()])
+    this.#lift()
   }
 
   #lookAt(delivery: Delivery): void {
@@ -152,6 +156,7 @@ export class Suspicion {
     const { world, leaseMs } = this.#options
     const cancel = world.timers.after(Math.max(suspectMs, 3 * leaseMs), () => this.#forgive([runId]))
     this.#silent.set(runId, { deliveriesMax, cancel })
+    this.#explained = false
   }
 
   #tell(): void {
@@ -174,7 +179,7 @@ export class Suspicion {
     for (const [delivery, runId] of this.#suspects) {
       const stays =
         runId === always ||
-        delivery.held !== undefined ||
+        (delivery.held !== undefined && !this.#explained) ||
         (runId === null ? this.#silent.size > 0 : this.#silent.has(runId))
       if (!stays) this.#suspects.delete(delivery)
     }

@@ -36,7 +36,8 @@ describe('a contract that asks for isolation', await skipWithout('postgres'), ()
         assert.equal(await command.ended, 0, command.output())
         const deaths = command.output().match(/died and is started again/g)
         assert.ok(deaths!.length <= attemptsMax + 1, command.output())
-        assert.equal(/says nothing and is killed/.test(command.output()), how === 'loop')
+        // A heap that overflows may take longer to collect than the deadline: killed then, too.
+        if (how === 'loop') assert.match(command.output(), /says nothing and is killed/)
       } finally {
         // Not SIGKILL: a child in an endless loop would be left behind.
         command.child.kill('SIGTERM')

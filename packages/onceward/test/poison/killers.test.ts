@@ -19,7 +19,7 @@ const cases: readonly (Omit<SceneOptions, 'killer'> & { readonly name: string })
 for (const { name, ...scene } of cases) {
   describe(`a message whose handler ${name}`, await skipWithout('postgres', serviceOf[scene.kind]), () => {
     test('is found within (attempts + 1) restarts while 10,000 neighbours arrive once', {
-      timeout: 180_000,
+      timeout: 300_000,
     }, async () => {
       const killer = 'pay-777'
       await using world = await openScene({ ...scene, killer })

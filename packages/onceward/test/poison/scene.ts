@@ -56,7 +56,7 @@ export async function openScene({ kind, killer, how, stored = false }: SceneOpti
     },
     /** Starts the consumer again whenever it has died, until `done`; answers how often that was. */
     async restartUntil(done: () => Promise<boolean>, restartsMax: number): Promise<number> {
-      const deadline = performance.now() + 150_000
+      const deadline = performance.now() + 270_000
       for (let restarts = 0; ; restarts++) {
         assert.ok(restarts <= restartsMax, `still dying after ${restartsMax} restarts`)
         const { child, ended } = scene.spawn()
