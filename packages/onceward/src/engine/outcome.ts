@@ -73,6 +73,5 @@ const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'applied', 'dupl
 
 /** Where order counts, what comes after such a message in its lane must wait. */
 export function stopsLane(fact: Fact): boolean {
-  if (fact.kind === 'killed') return true
   return fact.kind === 'failed' || (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))
 }
