@@ -42,6 +42,8 @@ export const crashPoints = {
   'swap.moved': 'Tables and markers are exchanged, COMMIT not sent: everything is where it was.',
   'swap.done': 'The rebuilt tables are live and the campaign says so: nothing remains to do.',
   'swap.undone': 'The old tables are back, COMMIT not sent: the rebuilt ones are still live.',
+  'suspect.counted':
+    'An attempt of a suspect is durable, its handler not begun: the next process counts one death it did not die of.',
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

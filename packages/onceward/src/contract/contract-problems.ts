@@ -3,6 +3,7 @@ import type { ConsumerContract } from './contract.ts'
 import { effectProblems } from './effect-problems.ts'
 import { failureProblems } from './failure-problems.ts'
 import { inboxProblems } from './inbox-problems.ts'
+import { isolationProblems } from './isolation-problems.ts'
 import { properties, risks } from './known-names.ts'
 import { replayProblems } from './replay-problems.ts'
 import { settleProblems } from './settle-problems.ts'
@@ -56,6 +57,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   batchProblems(contract, wrong)
   inboxProblems(contract, wrong)
   replayProblems(contract, wrong)
+  isolationProblems(contract, wrong)
   settleProblems(contract, wrong)
   return problems
 }

@@ -41,6 +41,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   batch?: BatchSection
   /** When the work is done. Default in the transaction that takes the delivery. */
   inbox?: InboxSection
+  /** Where `onceward run` lets handlers run. Default in its own process. */
+  isolation?: IsolationSection
   /** How history may be read again. See `docs/replay.md`. */
   replay?: ReplaySection
   /** *Later.* How long markers are kept. */
@@ -241,6 +243,18 @@ export interface InboxSection {
   leaseMs?: number
   /** Batches one process works on at a time, each in a transaction of its own. Default 2; slow work needs more. */
   workers?: number
+}
+
+export interface IsolationSection {
+  /**
+   * Default `none`. `child`: the consumer runs in a child process that is started again when it dies, and killed when its event loop stands still, as
+   * in an endless loop. The message at fault is then found and parked.
+   */
+  mode?: 'none' | 'child'
+  /** How long the child may say nothing. Default `batch.handlerTimeoutMs`, at least 1 s. */
+  deadlineMs?: number
+  /** The child's heap at most, in MiB. Default null: what Node chooses. */
+  memoryMaxMb?: number | null
 }
 
 /** What a handler may do to the database inside the batch's transaction. */

@@ -9,6 +9,7 @@ import type {
   Dedup,
   IdentitySection,
   InboxSection,
+  IsolationSection,
   MessageSection,
   ReplaySection,
   SettleSection,
@@ -21,7 +22,7 @@ import { type FailureRules, failureRules } from './failure-rules.ts'
 export interface Consumer<M = unknown, Tx = unknown>
   extends Omit<
     ConsumerContract<M, Tx>,
-    'message' | 'failure' | 'batch' | 'inbox' | 'identity' | 'settle' | 'replay'
+    'message' | 'failure' | 'batch' | 'inbox' | 'isolation' | 'identity' | 'settle' | 'replay'
   > {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
@@ -40,6 +41,7 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly failure: FailureRules
   readonly batch: Required<BatchSection>
   readonly inbox: Required<InboxSection>
+  readonly isolation: Required<IsolationSection>
   readonly replay: Required<Omit<ReplaySection, 'windowDays'>> & { readonly windowDays: number | null }
 }
 
@@ -88,6 +90,12 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       bytesMax: 64 * 1024 * 1024,
       handlerTimeoutMs: 10_000,
       ...given(contract.batch),
+    },
+    isolation: {
+      mode: 'none' as const,
+      deadlineMs: Math.max(1_000, contract.batch?.handlerTimeoutMs ?? 10_000),
+      memoryMaxMb: null,
+      ...given(contract.isolation),
     },
     inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 2, ...given(contract.inbox) },
     replay: {

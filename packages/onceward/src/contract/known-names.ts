@@ -31,6 +31,7 @@ export const sections = {
     'failure',
     'batch',
     'inbox',
+    'isolation',
     'replay',
     'retention',
     'objectives',
@@ -86,6 +87,7 @@ export const sections = {
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],
   replay: ['modes', 'windowDays', 'tables'],
+  isolation: ['mode', 'deadlineMs', 'memoryMaxMb'],
   'message.limits': [
     'bytesMax',
     'depthMax',

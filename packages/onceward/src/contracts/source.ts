@@ -35,6 +35,8 @@ export interface HeldFacts {
   readonly digest: Buffer
   /** It waited for its turn, which came or did not; null where it waited for nobody. */
   readonly waited: 'released' | 'too late' | null
+  /** Its last holder let the lease run out, as one does that died over it. */
+  readonly abandoned: boolean
   /** What this process read from the bytes when it stored them; absent where they came out of the store. */
   readonly read?: ReadBefore
 }
@@ -151,6 +153,8 @@ export interface Position {
 export interface Ownership {
   readonly partition: string
   readonly epoch: number
+  /** The run that had it before; null when nobody had. */
+  readonly lastRun: number | null
   /** The last position the store knows; null when this consumer never began here. */
   readonly stored: Position | null
   /** A person accepted a declared loss: go on from here, then `begin`. */

@@ -2,6 +2,7 @@ import type { Dedup, SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkClaim, WorkQueue } from './held-work.ts'
 import type { Delivery, Loss, Ownership, Position, Progress } from './source.ts'
+import type { SuspectLedger } from './suspects.ts'
 
 /**
  * The database adapter: only what the spine needs. `Tx` is what a handler gets as `tx`.
@@ -44,6 +45,9 @@ export interface Store<Tx> {
 
   /** Stores that keep work to be done later. */
   readonly work?: WorkQueue
+
+  /** Stores that outlive their processes: who died, and over what. */
+  readonly suspects?: SuspectLedger
 
   /** Called after `unavailable`, repeatedly, until it resolves. */
   ping(): Promise<void>
@@ -101,6 +105,9 @@ export interface StoreSession<Tx> {
 
   /** Adds one failed attempt for each id, durably if the transaction commits; answers with the counts, these included. */
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]>
+
+  /** Stores that know suspects: the handlers of these came back, so what `beginAttempt` counted for them in this run is taken back. */
+  withdrawAttempts?(ids: readonly string[]): Promise<void>
 
   /** Changes what the claims left: removes markers of messages to be retried, stores held work. */
   conclude(conclusions: readonly Conclusion[]): Promise<void>
@@ -165,6 +172,8 @@ export interface ConsumerFacts {
   readonly dedup: Dedup
   /** Longest a handler may hold its transaction: the store lets the server end what is idle or running past it. */
   readonly handlerTimeoutMs: number
+  /** How many deliveries it may hold at a time: as many are under suspicion when it dies. */
+  readonly deliveriesMax: number
   /** Where the contract's dead letters go on the broker; null when they stay in the store only. */
   readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
 }

@@ -12,6 +12,7 @@ import type { Decided, Stage } from './process-batch.ts'
 import { Care } from './run-parts.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import type { StoreWatch } from './store-watch.ts'
+import type { SuspectTry } from './suspect-line.ts'
 import type { Tally } from './tally.ts'
 import { Turns } from './turns.ts'
 
@@ -76,11 +77,12 @@ export class BatchLine<M, Tx> {
   async run(
     batch: readonly Received<M>[],
     onDecided: (decided: readonly Decided<M>[]) => void,
+    suspect?: SuspectTry,
   ): Promise<void> {
     const settlement = this.#settling.begin(batch, this.#when, this.#options.subscription)
     try {
       await settlement.before()
-      const decided = await decideBatch(batch, this.#deskFor(settlement))
+      const decided = await decideBatch(batch, this.#deskFor(settlement, suspect))
       onDecided(decided)
       await settlement.after(decided)
     } finally {
@@ -93,7 +95,7 @@ export class BatchLine<M, Tx> {
     return this.#settling.without(matches)
   }
 
-  #deskFor(settlement: Settlement): Desk<M, Tx> {
+  #deskFor(settlement: Settlement, suspect: SuspectTry | undefined): Desk<M, Tx> {
     const {
       consumer,
       store,
@@ -132,6 +134,7 @@ export class BatchLine<M, Tx> {
         care: this.#care,
         ...(this.#options.callInline && { callInline: this.#options.callInline }),
         suspicious,
+        ...(suspect && { suspect }),
         watchClaims:
           stage === 'work'
             ? (batch, onLost) =>

@@ -3,18 +3,21 @@ import type { Checkpoints, LogOptions } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Reach } from '../crash-points.ts'
 import type { StoreWatch } from './store-watch.ts'
+import type { Suspicion } from './suspicion.ts'
 
 /** The engine's side of a log source: the store's rows, asked again for as long as the store is away. */
 export function checkpointsOf<Tx>(
   store: Store<Tx>,
   enrolment: Enrolment,
   watch: StoreWatch<Tx>,
+  suspicion: Suspicion | null,
   reach: Reach,
 ): Checkpoints {
   return {
     async take(partitions) {
       const taken = await watch.persist(() => store.takePartitions(enrolment, partitions))
       reach('checkpoint.taken')
+      suspicion?.took(taken)
       return taken
     },
     begin(partition, epoch, position) {

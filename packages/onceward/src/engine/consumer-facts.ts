@@ -15,6 +15,7 @@ export function consumerFacts<M, Tx>(consumer: Consumer<M, Tx>, mode: Mode, inst
     instance,
     dedup,
     handlerTimeoutMs: batch.handlerTimeoutMs,
+    deliveriesMax: batch.deliveriesMax,
     deadLetterTo:
       failure.deadLetter === null ? null : { broker: deadLetterBroker(source), queue: failure.deadLetter },
   }

@@ -20,6 +20,8 @@ import { type Decided, firstTries, type Stage } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
 import { reportOutage } from './report-outage.ts'
 import { StoreWatch } from './store-watch.ts'
+import { SuspectLine, type SuspectTry } from './suspect-line.ts'
+import { Suspicion } from './suspicion.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
 
 export interface ConsumerOptions<M, Tx> {
@@ -75,6 +77,8 @@ export class ConsumerProcess<M, Tx> {
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #line: BatchLine<M, Tx> | null = null
+  #suspicion: Suspicion | null = null
+  #suspects: SuspectLine<M, Tx> | null = null
   #receiving = false
   #batchesInFlight = 0
 
@@ -124,10 +128,13 @@ export class ConsumerProcess<M, Tx> {
     if (this.#stage !== 'work') assertKeepable(consumer, source, store)
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
     this.#enrolment = enrolment
-    const subscription = await this.#open(enrolment).catch(async error => {
-      await store.closeRun(enrolment).catch(() => {}) // else it would look like one that died
-      throw error
-    })
+    const subscription = await this.#look(enrolment)
+      .then(() => this.#open(enrolment))
+      .catch(async error => {
+        this.#suspicion?.stop()
+        await store.closeRun(enrolment).catch(() => {}) // else it would look like one that died
+        throw error
+      })
     this.#subscription = subscription
     this.#line = new BatchLine({
       consumer,
@@ -178,6 +185,26 @@ export class ConsumerProcess<M, Tx> {
     void this.#close()
   }
 
+  /** Who fell silent, before anything is taken. Where no handler runs nobody dies of one. */
+  async #look(enrolment: Enrolment): Promise<void> {
+    const { store, world, consumer } = this.#options
+    if (store.suspects === undefined) return
+    this.#suspicion = new Suspicion({
+      ledger: store.suspects,
+      enrolment,
+      world,
+      leaseMs: consumer.inbox.leaseMs,
+      isLive: delivery => this.#subscription?.isLive(delivery) ?? true,
+      onLifted: () => this.#pump(),
+    })
+    if (this.#stage !== 'store') {
+      const { attemptsMax } = consumer.failure
+      const [suspicion, lanes, watch] = [this.#suspicion, this.#lanes, this.#watch]
+      this.#suspects = new SuspectLine({ suspicion, store, enrolment, watch, world, lanes, attemptsMax })
+    }
+    await this.#suspicion.begin()
+  }
+
   async #open(enrolment: Enrolment): Promise<Subscription> {
     const { consumer, source, store, world } = this.#options
     await consumer.effect?.apply?.verify(store.query!, { consumer, world })
@@ -188,7 +215,7 @@ export class ConsumerProcess<M, Tx> {
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
-        checkpoints: checkpointsOf(store, enrolment, this.#watch, world.reach),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, world.reach),
         onRevoke: partitions => this.#revoke(partitions),
       },
       enrolment,
@@ -199,11 +226,17 @@ export class ConsumerProcess<M, Tx> {
     if (this.#state !== 'running') return this.#closeIfIdle()
     const { room } = this.#breaker
     const closed = room === Number.POSITIVE_INFINITY
-    if (closed) while (this.#batchesInFlight < this.#inFlightMax && this.#worthStarting()) this.#begin()
-    else this.#probe(room)
+    let alone = this.#suspects?.busy ?? false
+    if (!closed) this.#probe(room)
+    else
+      while (!alone && this.#batchesInFlight < this.#inFlightMax && this.#worthStarting()) {
+        const suspect = this.#suspects?.next(this.#batchesInFlight) ?? null
+        alone = suspect !== null
+        if (suspect !== 'wait') this.#begin(suspect)
+      }
     // What comes back for another try does not count: it would keep everybody else out for as long as it fails.
     const ahead = this.#lanes.untried < this.#size.now
-    const mayReceive = ahead || (closed && this.#batchesInFlight < this.#inFlightMax)
+    const mayReceive = ahead || (closed && !alone && this.#batchesInFlight < this.#inFlightMax)
     if (mayReceive && !this.#receiving) void this.#receive()
   }
 
@@ -211,15 +244,20 @@ export class ConsumerProcess<M, Tx> {
     return this.#options.consumer.batch.inFlightMax
   }
 
-  #begin(countMax = this.#size.now): void {
+  /** Slots that are kept free for a suspect are no reason to read ahead. */
+  #begin(suspect: Received<M> | null, countMax = this.#size.now): void {
     this.#batchesInFlight++
-    void this.#runBatch(this.#lanes.cut(countMax, batchBytesMax) as Received<M>[])
+    if (suspect !== null) return void this.#runSuspect(suspect)
+    const stops = this.#suspects?.any ? this.#suspects.isSuspect : undefined
+    void this.#runBatch(this.#lanes.cut(countMax, batchBytesMax, stops) as Received<M>[])
   }
 
   /** The downstream is away: after the pause one message at a time is tried, each time another one, until one gets through. */
   #probe(room: number): void {
     if (room > 0) {
-      if (this.#batchesInFlight === 0 && this.#lanes.ready > 0) this.#begin(1)
+      if (this.#batchesInFlight > 0 || this.#lanes.ready === 0) return
+      const suspect = this.#suspects?.next(0) ?? null
+      if (suspect !== 'wait') this.#begin(suspect, 1)
       return
     }
     this.#cancelProbe()
@@ -268,6 +306,7 @@ export class ConsumerProcess<M, Tx> {
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
     world.metrics.delivered(consumer.name, deliveries.length, redelivered)
     this.#tally.delivered(deliveries.length, redelivered)
+    if (this.#suspects !== null) this.#suspicion!.look(deliveries)
     await this.#read(deliveries)
     world.reach('batch.received')
   }
@@ -276,8 +315,25 @@ export class ConsumerProcess<M, Tx> {
     for (const received of await this.#intake.take(deliveries)) this.#lanes.push(received)
   }
 
-  async #runBatch(batch: readonly Received<M>[]): Promise<void> {
+  async #runSuspect(received: Received<M>): Promise<void> {
+    try {
+      await this.#suspects!.run(received, (suspect, onDecided) =>
+        this.#runBatch([received], suspect, onDecided),
+      )
+    } catch (error) {
+      this.#batchesInFlight--
+      if (this.#state === 'running') this.#halt(error)
+    }
+    this.#pump()
+  }
+
+  async #runBatch(
+    batch: readonly Received<M>[],
+    suspect?: SuspectTry,
+    onDecided: (decided: readonly Decided<M>[]) => void = () => {},
+  ): Promise<readonly Decided<M>[]> {
     const { world } = this.#options
+    let ended: readonly Decided<M>[] = []
     const began = world.clock.nowMs()
     let inFlight = 1
     const leaveSlot = () => {
@@ -285,14 +341,17 @@ export class ConsumerProcess<M, Tx> {
       inFlight = 0
     }
     try {
-      await this.#line!.run(batch, decided => {
+      const onBatchDecided = (decided: readonly Decided<M>[]) => {
         this.#options.onCommitted?.()
-        this.#size.took(batch.length, world.clock.nowMs() - began)
+        ended = decided
+        onDecided(decided)
+        this.#size.took(batch.length, world.clock.nowMs() - began, suspect !== undefined)
         if (this.#stage !== 'work') this.#held.hold(decided)
         this.#lanes.release(batch)
         leaveSlot()
         this.#pump()
-      })
+      }
+      await this.#line!.run(batch, onBatchDecided, suspect)
     } catch (error) {
       // While stopping, a batch that cannot be finished simply stays unsettled and goes back.
       const givenUp =
@@ -302,6 +361,7 @@ export class ConsumerProcess<M, Tx> {
       leaveSlot()
     }
     this.#pump()
+    return ended
   }
 
   /** Partitions of a log are going: forgets what no batch has taken, and waits for the batches that have some of them. */
@@ -334,7 +394,7 @@ export class ConsumerProcess<M, Tx> {
   }
 
   #closeIfIdle(): void {
-    if (this.#state === 'draining' && (this.#line?.idle ?? true)) void this.#close()
+    if (this.#state === 'draining' && !this.#suspects?.busy && (this.#line?.idle ?? true)) void this.#close()
   }
 
   #closing: Promise<void> | null = null
@@ -344,6 +404,7 @@ export class ConsumerProcess<M, Tx> {
     this.#closing ??= (async () => {
       this.#intake.stop()
       this.#held.cancelAll()
+      this.#suspicion?.stop()
       this.#cancelProbe()
       for (const unwatch of this.#unwatch) unwatch()
       await this.#subscription?.close()

@@ -1,5 +1,6 @@
 import type { ClassRules, FailureRules, PolicyClass, Terminal } from '../contract/failure-rules.ts'
 import type { MarkerStatus } from '../contracts/store.ts'
+import { processDied } from '../contracts/suspects.ts'
 import type { ProblemKind } from '../message/received.ts'
 import type { Decision, Fact, Failure, Outcome } from './outcome.ts'
 import { retryDelayMs } from './retry-delay.ts'
@@ -42,6 +43,8 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return ofVerdict(fact.verdict, attempt, policy)
     case 'failed':
       return ofFailure(fact.failure, attempt, policy)
+    case 'killed':
+      return killed(fact, policy)
     case 'behind':
       return behind(fact.leader, fact.delayMs)
   }
@@ -184,6 +187,15 @@ function ended(
         ? { ...decision('parked', reason), ...met, status: 'parked' }
         : { ...decision('dead-lettered', reason), ...met, status: 'dead' }
   }
+}
+
+/** Tried again it would kill the next process: where its lane must wait, it waits untried. */
+function killed({ deaths, attempts }: { deaths: number; attempts: number }, policy: FailurePolicy): Decision {
+  const reason = `its process died ${deaths} time${deaths === 1 ? '' : 's'}`
+  const met = { failureClass: 'poison', code: processDied, error: reason, attempts }
+  if (policy.exhausted === 'stop')
+    return { ...decision('retry', reason), ...met, retryDelayMs: policy.rules.poison.delayMaxMs }
+  return { ...decision('parked', reason), ...met, status: 'parked' }
 }
 
 function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: number): Decision {

@@ -49,15 +49,15 @@ export class Lanes {
     else this.#queueBehind(received.lane, received)
   }
 
-  /** Takes a batch, whole lanes first come first served, and marks their lanes busy. */
-  cut(countMax: number, bytesMax: number): Received[] {
+  /** Takes a batch, whole lanes first come first served, and marks their lanes busy. A lane goes no further than one that `stops` it. */
+  cut(countMax: number, bytesMax: number, stops: (received: Received) => boolean = never): Received[] {
     const batch: Received[] = []
     let bytes = 0
     const fits = (received: Received) =>
       batch.length === 0 || (batch.length < countMax && bytes + received.delivery.body.length <= bytesMax)
     const take = (from: Received[]) => {
       let taken = 0
-      while (taken < from.length && fits(from[taken]!)) {
+      while (taken < from.length && fits(from[taken]!) && !stops(from[taken]!)) {
         const received = from[taken++]!
         this.#leave(received)
         batch.push(received)
@@ -68,11 +68,38 @@ export class Lanes {
     take(this.#unordered)
     for (const lane of this.#queued) {
       if (batch.length >= countMax) break
+      if (stops(lane.messages[0]!)) continue
       if (take(lane.messages).length === 0) break
       lane.state = 'busy'
       this.#queued.delete(lane)
     }
     return batch
+  }
+
+  /** Takes the first that matches and could be taken now, alone, and marks its lane busy. */
+  cutOne(matches: (received: Received) => boolean): Received | null {
+    const found = this.#shift(matches)
+    if (found !== null) this.#leave(found)
+    return found
+  }
+
+  #shift(matches: (received: Received) => boolean): Received | null {
+    const index = this.#unordered.findIndex(matches)
+    if (index >= 0) return this.#unordered.splice(index, 1)[0]!
+    for (const lane of this.#queued) {
+      if (!matches(lane.messages[0]!)) continue
+      lane.state = 'busy'
+      this.#queued.delete(lane)
+      return lane.messages.shift()!
+    }
+    return null
+  }
+
+  /** Whether `cutOne` would find one. */
+  some(matches: (received: Received) => boolean): boolean {
+    if (this.#unordered.some(matches)) return true
+    for (const lane of this.#queued) if (matches(lane.messages[0]!)) return true
+    return false
   }
 
   /** Drops what no batch has taken yet, as when its partition goes to another owner. */
@@ -144,6 +171,8 @@ export class Lanes {
     return lane === null ? undefined : this.#lanes.get(lane)
   }
 }
+
+const never = () => false
 
 interface Lane {
   readonly key: string

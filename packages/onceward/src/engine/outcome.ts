@@ -40,6 +40,8 @@ export type Fact =
   | { readonly kind: 'business seen'; readonly byId: string; readonly sameDigest: boolean }
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   | { readonly kind: 'failed'; readonly failure: Failure }
+  /** Its process died over it too often: its handler did not run. */
+  | { readonly kind: 'killed'; readonly attempts: number; readonly deaths: number }
   /** A message before it in the same lane, or the first of the same id, did not get through. */
   | { readonly kind: 'behind'; readonly leader: Leader; readonly delayMs: number }
 

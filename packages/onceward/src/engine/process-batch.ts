@@ -15,6 +15,7 @@ import { type LogSide, passFence } from './log-fence.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { recoverRound, splitBatch } from './recover-round.ts'
 import type { Care } from './run-parts.ts'
+import type { SuspectTry } from './suspect-line.ts'
 import type { Turns } from './turns.ts'
 
 /**
@@ -45,6 +46,8 @@ export interface Spine<M = unknown, Tx = unknown> {
    * of waiting for a better time.
    */
   readonly suspicious?: boolean
+  /** The batch is one message, taken alone because a process may have died over it. */
+  readonly suspect?: SuspectTry
   /** Of held work: calls back when a claim of the batch is lost; the result ends the watch. Null elsewhere. */
   readonly watchClaims: ((batch: readonly Received<M>[], onLost: (error: Error) => void) => () => void) | null
   /** Makes the calls of `effects.call`. */
@@ -82,6 +85,7 @@ export async function processBatch<M, Tx>(
   spine: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const known: KnownFacts = new Map()
+  if (spine.suspect?.killed) known.set(batch[0]!, { kind: 'killed', ...spine.suspect.killed })
   for (let round = 1; ; round++) {
     try {
       const decided = await commitRound(batch, known, spine)
@@ -113,6 +117,7 @@ async function commitRound<M, Tx>(
       const facts =
         spine.stage === 'store' ? keepAll(claims) : await applyEffects(batch, claims, known, session, spine)
       world.reach('batch.applied')
+      if (spine.suspect) await session.withdrawAttempts!([spine.suspect.id])
       const decided = await concludeBatch(batch, claims, facts, session, spine)
       world.reach('batch.concluded')
       session.book?.decided(decided)

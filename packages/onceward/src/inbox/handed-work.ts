@@ -48,7 +48,7 @@ export function handedDelivery({ received, claim }: Decided): Delivery {
     redelivered: deliveryCount > 0,
     deliveryCount,
     token: null,
-    held: { row, epoch, messageId: read.id, digest: read.digest, waited: null, read },
+    held: { row, epoch, messageId: read.id, digest: read.digest, waited: null, abandoned: false, read },
   }
 }
 

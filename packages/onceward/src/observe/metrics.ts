@@ -28,6 +28,9 @@ export interface Metrics {
   /** Work taken from workers that let their lease run out; work lost to others in the same way. */
   claimsExpired(consumer: string, count: number): void
   claimsLost(consumer: string, count: number): void
+  /** Messages taken alone because a process may have died over them; of these, those that were found to be the cause. */
+  suspectTaken(consumer: string): void
+  killerFound(consumer: string): void
   /** Age in seconds of the oldest held work that is not done, asked whenever the metrics are collected, until the result is called. */
   watchFreshness(consumer: string, read: () => number | null): () => void
   /** The source was paused because the downstream is away. */
@@ -70,6 +73,8 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'),
 
   const expired = count('consumer.claims.expired', 'Held work taken over because its lease ran out')
   const lost = count('consumer.claims.lost', 'Held work lost to another worker because the lease ran out')
+  const suspects = count('consumer.suspects', 'Messages taken alone after a process died')
+  const killers = count('consumer.killers', 'Messages parked because their process died over them')
   const oldest = meter.createObservableGauge('consumer.held.oldest', {
     description: 'Age of the oldest held work that is not done',
     unit: 's',
@@ -130,6 +135,8 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'),
     externalCall: (target, result) => calls.add(1, { target, result }),
     claimsExpired: (consumer, n) => expired.add(n, { consumer }),
     claimsLost: (consumer, n) => lost.add(n, { consumer }),
+    suspectTaken: consumer => suspects.add(1, { consumer }),
+    killerFound: consumer => killers.add(1, { consumer }),
     watchFreshness(consumer, read) {
       const observe = (result: ObservableResult) => result.observe(read() ?? 0, { consumer })
       oldest.addCallback(observe)

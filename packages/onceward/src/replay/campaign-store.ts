@@ -47,6 +47,8 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
       return rows.map(({ partition, epoch, incarnation, next }) => ({
         partition,
         epoch,
+        // Nobody is suspected: a person watches a campaign, and looking must leave no attempt behind.
+        lastRun: null,
         stored: next === null ? null : { incarnation, next },
         resumeAt: null,
       }))

@@ -12,7 +12,7 @@ export class MemoryCheckpoints implements Checkpoints {
         const row = this.#rows.get(partition) ?? { epoch: 0, stored: null, resumeAt: null }
         row.epoch++
         this.#rows.set(partition, row)
-        return { partition, ...row }
+        return { partition, lastRun: null, ...row }
       }),
     )
   }

@@ -45,6 +45,7 @@ const probing: Enrolment = {
     handlerVersion: 'probe',
     instance: 'probe',
     handlerTimeoutMs: 30_000,
+    deliveriesMax: 1,
     dedup: 'marker',
     deadLetterTo: null,
   },

@@ -129,6 +129,8 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     externalCall: (target, result) => add(`externalCall ${target} ${result}`, 1),
     claimsExpired: (_consumer, n) => add('claimsExpired', n),
     claimsLost: (_consumer, n) => add('claimsLost', n),
+    suspectTaken: () => add('suspectTaken', 1),
+    killerFound: () => add('killerFound', 1),
     watchFreshness: () => () => {},
     paused: () => add('paused', 1),
     watchPaused: () => () => {},

@@ -227,6 +227,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
       handlerVersion: 'unversioned',
       instance: 'cli test',
       handlerTimeoutMs: 1_000,
+      deliveriesMax: 100,
       dedup: 'marker',
       deadLetterTo: null,
     })

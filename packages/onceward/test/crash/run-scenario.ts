@@ -59,6 +59,10 @@ export async function runScenario(
     target: broker.target,
   }
   await broker.publish(workMessages(memory))
+  if (scenario.after !== undefined) {
+    const first = join(folder, 'first')
+    await dieIn({ ...orders, dieAt: { point: scenario.after, hit: 1, witness: first } }, first)
+  }
   if (scenario.task === 'consume') await dieIn({ ...orders, ...armed }, witness)
   if (scenario.task === 'drain') await dieIn({ ...orders, ...armed }, witness, 'SIGTERM')
 

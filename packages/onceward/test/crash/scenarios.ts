@@ -9,6 +9,8 @@ export interface CrashScenario {
   readonly hits: readonly number[]
   /** What the contract must remember by for the point to exist. Default: as contracts do that say nothing. */
   readonly memory?: Memory
+  /** Where a first process dies, so that the next has somebody to suspect. */
+  readonly after?: CrashPoint
   /** Brokers on which the point does not exist, with the reason. */
   readonly without?: Partial<Record<BrokerKind, string>>
 }
@@ -75,6 +77,7 @@ export const crashScenarios: Record<SuitePoint, CrashScenario> = {
   'work.claimed': work,
   'work.finished': work,
   'work.committed': work,
+  'suspect.counted': { task: 'consume', hits: [1, 4], after: 'batch.applied' },
   'migrate.applied': {
     task: 'migrate',
     hits: [1],

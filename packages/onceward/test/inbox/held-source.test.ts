@@ -14,6 +14,7 @@ const row = (id: string, epoch: number): WorkRow => ({
   messageId: id,
   digest: Buffer.alloc(32),
   waited: null,
+  abandoned: false,
   body: Buffer.from('{}'),
   headers: null,
   properties: null,

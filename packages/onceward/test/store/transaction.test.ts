@@ -13,6 +13,7 @@ const facts = {
   handlerVersion: '1',
   instance: 'test',
   handlerTimeoutMs: 1_000,
+  deliveriesMax: 100,
   dedup: 'marker' as const,
   deadLetterTo: null,
 }

@@ -22,6 +22,7 @@ type NoteContract = ConsumerContract<Note, MemoryTransaction>
 export class SwitchableStore implements Store<MemoryTransaction> {
   readonly memory = new MemoryStore()
   readonly capabilities = this.memory.capabilities
+  readonly suspects = this.memory.suspects
   trouble: StoreTrouble | null = null
   transactions = 0
   pings = 0
@@ -43,9 +44,9 @@ export class SwitchableStore implements Store<MemoryTransaction> {
     return this.memory.declareLoss(enrolment, loss)
   }
 
-  closeRun() {
+  closeRun(enrolment: Enrolment) {
     this.runsClosed++
-    return this.memory.closeRun()
+    return this.memory.closeRun(enrolment)
   }
 
   async ping() {

@@ -16,6 +16,7 @@ const enrolment = {
     instance: 'unit',
     dedup: 'marker',
     handlerTimeoutMs: 1_000,
+    deliveriesMax: 100,
     deadLetterTo: null,
   },
 } as const

@@ -1,8 +1,11 @@
 import { Command, Option } from 'commander'
 import type { Mode } from '../../contract/contract.ts'
+import type { Consumer } from '../../contract/define-consumer.ts'
 import { createPool, migrate } from '../../postgres.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
-import { type Part, runConsumer } from '../../runtime/run-consumer.ts'
+import { type Part, type Running, runConsumer } from '../../runtime/run-consumer.ts'
+import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
+import type { Log } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
 import { loadConsumer, loadStore } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
@@ -37,12 +40,25 @@ export function runCommand(): Command {
     .action(async (file: string, flags: RunFlags) => {
       const json = flags.json === true
       const log = consoleLog(json)
+      const drainMs = Number(flags.drain) * 1_000
       const consumer = await loadConsumer(file)
+      const isChild = process.env[supervised] !== undefined
+      let running: Running | null = null
+      const answer = isChild
+        ? answerSupervisor(consumer.isolation.deadlineMs, () => {
+            if (running === null) process.exit(1)
+            running.drain(drainMs).catch(() => {})
+          })
+        : null
       const store = await loadStore(file)
       const database = await openDatabase(log)
       try {
         if (database.embedded) await migrateEmbedded(database.url)
-        const running = await runConsumer(consumer, {
+        if (consumer.isolation.mode === 'child' && !isChild) {
+          process.exitCode = await superviseRun(consumer.isolation, database.url, log)
+          return
+        }
+        running = await runConsumer(consumer, {
           databaseUrl: database.url,
           ...(store && { store }),
           rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
@@ -53,7 +69,7 @@ export function runCommand(): Command {
           ...(flags.part && { parts: flags.part }),
           world: realSurroundings({ log }),
         })
-        onSignals(Number(flags.drain) * 1_000, running)
+        onSignals(drainMs, running)
         await running.finished
         const tally = running.consumer?.tally
         const worked = running.worker?.tally.outcomes
@@ -66,8 +82,25 @@ export function runCommand(): Command {
       } finally {
         await store?.close?.()
         await database.close()
+        answer?.ending()
       }
     })
+}
+
+/** The same command once more, in a child that is started again when it dies. */
+function superviseRun(
+  { deadlineMs, memoryMaxMb }: Consumer['isolation'],
+  databaseUrl: string,
+  log: Log,
+): Promise<number> {
+  return supervise({
+    program: process.argv[1]!,
+    args: process.argv.slice(2),
+    environment: { ONCEWARD_DATABASE_URL: databaseUrl },
+    deadlineMs,
+    memoryMaxMb,
+    log,
+  })
 }
 
 async function migrateEmbedded(url: string): Promise<void> {

@@ -54,7 +54,7 @@ const takeRetryMs = 300
 /** There is no store beside Kafka: whatever the group has committed is all that is known. */
 const nothingStored: Checkpoints = {
   take: async partitions =>
-    partitions.map(partition => ({ partition, epoch: 0, stored: null, resumeAt: null })),
+    partitions.map(partition => ({ partition, epoch: 0, lastRun: null, stored: null, resumeAt: null })),
   begin: async () => {},
   declareLoss: async () => {},
 }

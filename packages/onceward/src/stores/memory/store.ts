@@ -19,7 +19,9 @@ import type {
   Store,
   StoreSession,
 } from '../../contracts/store.ts'
+import { type EarlierAttempts, processDied, type SuspectLedger } from '../../contracts/suspects.ts'
 import { OncewardError } from '../../errors.ts'
+import { MemoryRuns } from './runs.ts'
 
 /** What a handler gets as `tx`: a map whose changes vanish with the transaction. */
 export type MemoryTransaction = Map<string, unknown>
@@ -29,10 +31,11 @@ interface State {
   businessKeys: Map<string, { id: string; digest: Buffer | null }>
   intents: Map<string, Intent>
   outbox: Outgoing[]
-  attempts: Map<string, AttemptRecord[]>
+  /** With the run that began it, where its handler has not come back. */
+  attempts: Map<string, (AttemptRecord & { readonly runId?: number })[]>
   held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
   blocked: Set<string>
-  checkpoints: Map<string, { epoch: number; stored: Position | null }>
+  checkpoints: Map<string, { epoch: number; runId: number; stored: Position | null }>
   losses: Map<string, Loss>
   data: MemoryTransaction
 }
@@ -45,6 +48,13 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly capabilities = { durable: false, shared: false, sql: false, concurrent: true }
   #state: State = emptyState()
   #consumers = 0
+  readonly #runs = new MemoryRuns()
+  readonly suspects: SuspectLedger = {
+    beat: async ({ runId }) => this.#runs.beat(runId),
+    clear: async (_enrolment, runIds) => this.#runs.end(runIds),
+    beginAttempt: (enrolment, id, attemptsMax) =>
+      this.transaction(enrolment, async session => (session as MemorySession).beginAttempt(id, attemptsMax)),
+  }
   readonly #dedup = new Map<string, Dedup>()
   #tail: Promise<unknown> = Promise.resolve()
 
@@ -57,11 +67,12 @@ export class MemoryStore implements Store<MemoryTransaction> {
       throw keptBesideMarkers(facts)
     this.#dedup.set(scope, facts.dedup)
     this.#consumers++
+    this.#runs.begin(this.#consumers, scope, facts.deliveriesMax)
     return { consumerId: this.#consumers, runId: this.#consumers, facts }
   }
 
-  closeRun(): Promise<void> {
-    return Promise.resolve()
+  async closeRun({ runId }: Enrolment): Promise<void> {
+    this.#runs.end([runId])
   }
 
   ping(): Promise<void> {
@@ -78,7 +89,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   ): Promise<T> {
     const turn = this.#tail.then(async () => {
       const copy = copyState(this.#state)
-      const session = new MemorySession(copy, enrolment.facts)
+      const session = new MemorySession(copy, enrolment)
       try {
         const result = await work(session)
         this.#state = copy
@@ -115,10 +126,12 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   readonly #scope: string
   /** Intents belong to the name alone: a new generation must not ask again. */
   readonly #name: string
+  readonly #runId: number
   readonly #loans: MemoryLoan[] = []
 
-  constructor(state: State, { name, generation }: Enrolment['facts']) {
+  constructor(state: State, { facts: { name, generation }, runId }: Enrolment) {
     this.#state = state
+    this.#runId = runId
     this.#scope = `${name}/${generation}`
     this.#name = name
   }
@@ -186,6 +199,31 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     })
   }
 
+  beginAttempt(id: string, attemptsMax: number): EarlierAttempts {
+    const earlier = this.#state.attempts.get(this.#key(id)) ?? []
+    const deaths = earlier.filter(({ code }) => code === processDied).length
+    const begun = {
+      id,
+      failureClass: 'poison',
+      code: processDied,
+      error: 'its process died while its handler ran',
+      place: '',
+    }
+    if (earlier.length < attemptsMax || deaths === 0)
+      this.#state.attempts.set(this.#key(id), [...earlier, { ...begun, runId: this.#runId }])
+    return { attempts: earlier.length, deaths }
+  }
+
+  async withdrawAttempts(ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      const left = (this.#state.attempts.get(this.#key(id)) ?? []).filter(
+        ({ runId }) => runId !== this.#runId,
+      )
+      if (left.length > 0) this.#state.attempts.set(this.#key(id), left)
+      else this.#state.attempts.delete(this.#key(id))
+    }
+  }
+
   async conclude(conclusions: readonly Conclusion[]): Promise<void> {
     for (const { id, digest, to, claimed, businessKey, held } of conclusions) {
       if (businessKey !== null) this.#state.businessKeys.delete(this.#key(businessKey))
@@ -199,9 +237,11 @@ class MemorySession implements StoreSession<MemoryTransaction> {
 
   take(partitions: readonly string[]): readonly Ownership[] {
     return partitions.map(partition => {
-      const row = this.#state.checkpoints.get(this.#key(partition)) ?? { epoch: 0, stored: null }
-      this.#state.checkpoints.set(this.#key(partition), { ...row, epoch: row.epoch + 1 })
-      return { partition, epoch: row.epoch + 1, stored: row.stored, resumeAt: null }
+      const row = this.#state.checkpoints.get(this.#key(partition))
+      const epoch = (row?.epoch ?? 0) + 1
+      const stored = row?.stored ?? null
+      this.#state.checkpoints.set(this.#key(partition), { epoch, runId: this.#runId, stored })
+      return { partition, epoch, lastRun: row?.runId ?? null, stored, resumeAt: null }
     })
   }
 
@@ -227,7 +267,11 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     if (moved.length > 0) throw fenced('position_moved', moved)
     for (const { partition, epoch, incarnation, next } of progress) {
       if (next !== null)
-        this.#state.checkpoints.set(this.#key(partition), { epoch, stored: { incarnation, next } })
+        this.#state.checkpoints.set(this.#key(partition), {
+          epoch,
+          runId: this.#runId,
+          stored: { incarnation, next },
+        })
     }
   }
 

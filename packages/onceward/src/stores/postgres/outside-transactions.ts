@@ -4,6 +4,7 @@ import { diagnose } from './diagnose.ts'
 import { assertUsable } from './migrate.ts'
 import type { SqlClient } from './pool.ts'
 import { beginPartition, declareLoss, takePartitions } from './sql/own-partitions.ts'
+import { suspectLedger } from './sql/silent-runs.ts'
 
 /** The calls of a store that are a statement each, outside of any batch; the same however its transactions are opened. */
 export function outsideTransactions(
@@ -22,6 +23,7 @@ export function outsideTransactions(
     takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
     beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
     declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
+    suspects: suspectLedger(client),
     query: async (text, values) => {
       const { rows, rowCount } = await client.query(text, values as unknown[])
       return { rows, rowCount: rowCount ?? 0 }
@@ -45,8 +47,8 @@ async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolmen
   if (consumer.rows[0].dedup !== facts.dedup) throw keptBesideMarkers(facts)
   const consumerId = consumer.rows[0].id as number
   const run = await client.query(
-    `insert into onceward.run (consumer_id, instance, handler_version, mode) values ($1, $2, $3, $4) returning id`,
-    [consumerId, facts.instance, facts.handlerVersion, facts.mode],
+    `insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max) values ($1, $2, $3, $4, $5) returning id`,
+    [consumerId, facts.instance, facts.handlerVersion, facts.mode, facts.deliveriesMax],
   )
   return { consumerId, runId: run.rows[0].id as number, facts }
 }

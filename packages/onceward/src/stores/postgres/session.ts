@@ -26,6 +26,7 @@ import { finishWork } from './sql/finish-work.ts'
 import { keepMessages } from './sql/keep-messages.ts'
 import { keysAtWork } from './sql/keys-at-work.ts'
 import { recordIntents } from './sql/record-intents.ts'
+import { withdraw } from './sql/silent-runs.ts'
 import { takeUpWork } from './sql/take-up-work.ts'
 import { writeOutbox } from './sql/write-outbox.ts'
 
@@ -92,6 +93,11 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
 
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {
     return countAttempts(this.#client, this.#enrolment, failures)
+  }
+
+  async withdrawAttempts(ids: readonly string[]): Promise<void> {
+    const { consumerId, runId } = this.#enrolment
+    await this.#client.query(withdraw, [consumerId, runId, ids])
   }
 
   conclude(conclusions: readonly Conclusion[]): Promise<void> {

@@ -49,12 +49,16 @@ export class DeliveryBench<Tx> {
     return (await this.under.applied()).filter(key => key.startsWith(mine)).map(key => key.slice(mine.length))
   }
 
-  /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. */
-  async start(changes: Partial<JobContract> = {}, options: { another?: boolean; mode?: Mode } = {}) {
+  /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. `unclosed`: its run will look as if it died. */
+  async start(
+    changes: Partial<JobContract> = {},
+    options: { another?: boolean; unclosed?: boolean; mode?: Mode } = {},
+  ) {
     this.#generation = changes.generation ?? 1
+    const store = options.another ? this.under.second : this.under.store
     const around = {
       consumer: defineConsumer<Job, unknown>(this.#contract(changes)),
-      store: (options.another ? this.under.second : this.under.store) as Store<unknown>,
+      store: (options.unclosed ? neverClosed(store) : store) as Store<unknown>,
       world: realSurroundings(),
       mode: options.mode ?? 'live',
       instance: `process ${this.#processes.length + 1}`,
@@ -194,6 +198,16 @@ export class DeliveryBench<Tx> {
     await this.queue.close()
     await this.under.close()
   }
+}
+
+function neverClosed<T extends object>(store: T): T {
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'closeRun') return () => Promise.resolve()
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 }
 
 export const jobs = (count: number, changes: (index: number) => Partial<Job> = () => ({})): Job[] =>

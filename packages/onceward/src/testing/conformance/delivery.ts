@@ -6,6 +6,7 @@ import { deliveryFailureCases } from './delivery-failure-cases.ts'
 import { deliveryLifecycleCases } from './delivery-lifecycle-cases.ts'
 import { deliveryLogCases } from './delivery-log-cases.ts'
 import { deliveryOrderCases } from './delivery-order-cases.ts'
+import { deliverySuspectCases } from './delivery-suspect-cases.ts'
 import { deliveryUnreadableCases } from './delivery-unreadable-cases.ts'
 import { missingSourceFeature, type SourceFactory, type SourceFeature } from './source.ts'
 import { missingStoreFeature, type StoreFactory, type StoreFeature, type StoreUnderTest } from './store.ts'
@@ -30,6 +31,7 @@ export function deliveryConformance<Tx>(name: string, { source, store }: Deliver
       ...deliveryUnreadableCases,
       ...deliveryLifecycleCases,
       ...deliveryLogCases,
+      ...deliverySuspectCases,
     ],
     open: async needs => {
       const queue = await source.create({ keyOrder: needs.includes('key order') })

@@ -71,6 +71,7 @@ export function factsOf(name: string, changes: Partial<ConsumerFacts> = {}): Con
     handlerVersion: '1',
     instance: 'conformance',
     handlerTimeoutMs: 30_000,
+    deliveriesMax: 100,
     dedup: 'marker',
     deadLetterTo: null,
     ...changes,

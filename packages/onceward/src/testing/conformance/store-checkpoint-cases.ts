@@ -19,17 +19,18 @@ const move = (partition: string, epoch: number, from: string | null, next: strin
 /** Logs: ownership of partitions, their positions, and the fence in every transaction. */
 export const storeCheckpointCases: Cases = [
   {
-    name: 'taking a partition raises its epoch by one, and knows the position it stands at',
+    name: 'taking a partition raises its epoch by one, and knows the position it stands at and who had it',
     async run(bench) {
+      const lastRun = bench.enrolment.runId
       const first = await take(bench, 'p1', 'p2')
       assert.deepEqual(first, [
-        { partition: 'p1', epoch: 1, stored: null, resumeAt: null },
-        { partition: 'p2', epoch: 1, stored: null, resumeAt: null },
+        { partition: 'p1', epoch: 1, lastRun: null, stored: null, resumeAt: null },
+        { partition: 'p2', epoch: 1, lastRun: null, stored: null, resumeAt: null },
       ])
       await bench.under.store.beginPartition(bench.enrolment, 'p1', 1, at('7'))
       assert.deepEqual(await take(bench, 'p1', 'p2'), [
-        { partition: 'p1', epoch: 2, stored: at('7'), resumeAt: null },
-        { partition: 'p2', epoch: 2, stored: null, resumeAt: null },
+        { partition: 'p1', epoch: 2, lastRun, stored: at('7'), resumeAt: null },
+        { partition: 'p2', epoch: 2, lastRun, stored: null, resumeAt: null },
       ])
     },
   },
@@ -45,7 +46,7 @@ export const storeCheckpointCases: Cases = [
       ] as const) {
         const other = await store.enroll(factsOf(name, { generation }))
         const [taken] = await store.takePartitions(other, ['p'])
-        assert.deepEqual(taken, { partition: 'p', epoch: 1, stored: null, resumeAt: null })
+        assert.deepEqual(taken, { partition: 'p', epoch: 1, lastRun: null, stored: null, resumeAt: null })
       }
       await bench.transaction(session => session.advance([move('p', 1, '7', '8')]))
     },
@@ -219,7 +220,8 @@ export const storeCheckpointCases: Cases = [
       await until('the taker waits', async () => (await bench.under.waiting!()) > 0)
       commit.open()
       await owner
-      assert.deepEqual(await taking, [{ partition: 'p', epoch: 2, stored: at('5'), resumeAt: null }])
+      const lastRun = bench.enrolment.runId
+      assert.deepEqual(await taking, [{ partition: 'p', epoch: 2, lastRun, stored: at('5'), resumeAt: null }])
       assert.equal(await bench.count(`${bench.name} in time`), 1)
     },
   },

@@ -7,6 +7,7 @@ import { storeClaimCases } from './store-claim-cases.ts'
 import { storeConcludeCases } from './store-conclude-cases.ts'
 import { storeIntentCases } from './store-intent-cases.ts'
 import { storeOutboxCases } from './store-outbox-cases.ts'
+import { storeSuspectCases } from './store-suspect-cases.ts'
 import { storeTransactionCases } from './store-transaction-cases.ts'
 
 /** A store with a portable effect, and readers that see only what is committed. */
@@ -88,6 +89,7 @@ export function storeConformance<Tx>(name: string, factory: StoreFactory<Tx>): v
       ...storeOutboxCases,
       ...storeTransactionCases,
       ...storeCheckpointCases,
+      ...storeSuspectCases,
     ],
     open: async () => StoreBench.open((await factory.create()) as StoreUnderTest<unknown>),
     close: bench => bench.under.close(),

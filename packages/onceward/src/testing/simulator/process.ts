@@ -142,6 +142,8 @@ const noMetrics: Metrics = {
   externalCall() {},
   claimsExpired() {},
   claimsLost() {},
+  suspectTaken() {},
+  killerFound() {},
   watchFreshness: () => () => {},
   paused() {},
   watchPaused: () => () => {},

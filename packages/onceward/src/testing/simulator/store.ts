@@ -59,7 +59,7 @@ export class SimulatedStore implements Store<SimulatedTx> {
       partitions.map(partition => {
         const row = transaction.read('checkpoints', partition) ?? { epoch: 0, stored: null }
         transaction.write('checkpoints', partition, { ...row, epoch: row.epoch + 1 })
-        return { partition, epoch: row.epoch + 1, stored: row.stored, resumeAt: null }
+        return { partition, epoch: row.epoch + 1, lastRun: null, stored: row.stored, resumeAt: null }
       }),
     )
   }

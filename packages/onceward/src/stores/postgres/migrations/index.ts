@@ -1,6 +1,7 @@
 import { spine } from './0001-spine.ts'
 import { failure } from './0002-failure.ts'
 import { replay } from './0004-replay.ts'
+import { suspects } from './0006-suspects.ts'
 
 export interface Migration {
   readonly version: number
@@ -15,4 +16,5 @@ export const migrations: readonly Migration[] = [
   { version: 1, name: 'spine', sql: spine, compatibleFrom: 1 },
   { version: 2, name: 'failure', sql: failure, compatibleFrom: 1 },
   { version: 4, name: 'replay', sql: replay, compatibleFrom: 1 },
+  { version: 6, name: 'suspects', sql: suspects, compatibleFrom: 1 },
 ]

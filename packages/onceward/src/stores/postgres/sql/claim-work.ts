@@ -124,6 +124,7 @@ function workRow(row: any): WorkRow {
     messageId: row.message_id,
     digest: row.digest,
     waited: row.state !== 'waiting' ? null : row.released ? 'released' : 'too late',
+    abandoned: row.expired,
     body: row.body,
     headers: row.headers,
     properties: row.properties,

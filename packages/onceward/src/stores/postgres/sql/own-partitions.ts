@@ -10,14 +10,16 @@ export async function takePartitions(
   partitions: readonly string[],
 ): Promise<readonly Ownership[]> {
   const { rows } = await pool.query(
-    `with taken as (
+    `with before as materialized (
+       select partition, run_id from onceward.checkpoint where consumer_id = $1 and partition = any($3::text[])
+     ), taken as (
        insert into onceward.checkpoint (consumer_id, partition, epoch, run_id)
        select $1, partition, 1, $2 from unnest($3::text[]) as p (partition) order by partition collate "C"
        on conflict (consumer_id, partition)
          do update set epoch = onceward.checkpoint.epoch + 1, run_id = excluded.run_id, at = clock_timestamp()
        returning partition, epoch, incarnation, next
      )
-     select t.*, g.to_incarnation, g.to_next from taken t
+     select t.*, b.run_id as last_run, g.to_incarnation, g.to_next from taken t left join before b using (partition)
      left join lateral (
        select to_incarnation, to_next from onceward.gap
        where consumer_id = $1 and partition = t.partition and accepted_at is not null and resumed_at is null
@@ -28,6 +30,7 @@ export async function takePartitions(
   return rows.map(row => ({
     partition: row.partition as string,
     epoch: row.epoch as number,
+    lastRun: row.last_run as number | null,
     stored: position(row.incarnation, row.next),
     resumeAt: position(row.to_incarnation, row.to_next),
   }))

@@ -1,0 +1,37 @@
+import type { Enrolment } from './store.ts'
+
+/**
+ * What a store knows of runs that fell silent, and of the messages whose handlers were at work when they did. Each call is a short transaction of
+ * its own, on the store's clock. Nothing of it decides what is applied: a run that is wrongly taken for dead costs time, not correctness.
+ */
+export interface SuspectLedger {
+  /**
+   * Called at start and then every few seconds: this run lives. Answers with the other open runs of the consumer that were not heard of since
+   * this one began, or for `silentMs`. A neighbour that lives is on the list until its next beat at most.
+   */
+  beat(enrolment: Enrolment, silentMs: number): Promise<readonly SilentRun[]>
+
+  /** What these runs may have left behind is dealt with; nobody hears of them again. */
+  clear(enrolment: Enrolment, runIds: readonly number[]): Promise<void>
+
+  /**
+   * Called before the handler of a suspect runs. Counts an attempt that is durable when this resolves, unless one of `attemptsMax` ended with
+   * its process already; answers with what was counted before. What stands of it when the process dies says why.
+   */
+  beginAttempt(enrolment: Enrolment, id: string, attemptsMax: number): Promise<EarlierAttempts>
+}
+
+export interface SilentRun {
+  readonly runId: number
+  /** How many deliveries it may have held. */
+  readonly deliveriesMax: number
+}
+
+export interface EarlierAttempts {
+  readonly attempts: number
+  /** Of these, how many ended with the process. */
+  readonly deaths: number
+}
+
+/** The code of an attempt that began and was never heard of again. */
+export const processDied = 'process_died'

@@ -1,0 +1,52 @@
+import { processDied, type SuspectLedger } from '../../../contracts/suspects.ts'
+import type { SqlClient } from '../pool.ts'
+
+const beat = `
+  with me as (update onceward.run set heard_at = clock_timestamp() where id = $2 returning started_at)
+  select r.id, r.deliveries_max from onceward.run r, me
+  where r.consumer_id = $1 and r.id <> $2 and r.ended_at is null and r.cleared_at is null and r.campaign_id is null
+    and r.heard_at <= greatest(me.started_at, clock_timestamp() - $3::float8 * interval '1 millisecond')
+  order by r.id`
+
+const clear = `
+  update onceward.run set cleared_at = clock_timestamp()
+  where consumer_id = $1 and id = any($2::integer[]) and ended_at is null and cleared_at is null`
+
+/**
+ * It has to outlive our process, not the server: no need to wait for the disk. What a run left that was closed in order is no death. A number that somebody else has just taken belongs to a
+ * holder that came after us, and counts for both.
+ */
+const begin = `
+  with unhurried as materialized (select set_config('synchronous_commit', 'off', true)),
+  earlier as materialized (
+    select count(*)::integer as attempts, count(*) filter (where code = '${processDied}')::integer as deaths,
+      (select coalesce(max(number), 0) from onceward.attempt where consumer_id = $1 and message_id = $3) as number
+    from onceward.attempt a where consumer_id = $1 and message_id = $3
+      and not (code = '${processDied}' and exists (select from onceward.run where id = a.run_id and ended_at is not null))),
+  begun as (
+    insert into onceward.attempt (consumer_id, run_id, message_id, number, failure_class, code, error)
+    select $1, $2, $3, number + 1, 'poison', '${processDied}', 'its process died while its handler ran'
+    from earlier, unhurried where attempts < $4 or deaths = 0
+    on conflict do nothing)
+  select attempts, deaths from earlier`
+
+/** The attempts that this run began and that came back. */
+export const withdraw = `
+  delete from onceward.attempt
+  where consumer_id = $1 and run_id = $2 and message_id = any($3::text[]) and code = '${processDied}'`
+
+export function suspectLedger(client: SqlClient): SuspectLedger {
+  return {
+    async beat({ consumerId, runId }, silentMs) {
+      const { rows } = await client.query(beat, [consumerId, runId, silentMs])
+      return rows.map(row => ({ runId: row.id as number, deliveriesMax: row.deliveries_max as number }))
+    },
+    async clear({ consumerId }, runIds) {
+      await client.query(clear, [consumerId, runIds])
+    },
+    async beginAttempt({ consumerId, runId }, id, attemptsMax) {
+      const { rows } = await client.query(begin, [consumerId, runId, id, attemptsMax])
+      return { attempts: rows[0].attempts as number, deaths: rows[0].deaths as number }
+    },
+  }
+}

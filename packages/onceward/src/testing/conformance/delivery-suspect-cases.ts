@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import type { ConformanceCase } from './conformance-case.ts'
+import type { DeliveryFeature } from './delivery.ts'
+import { type DeliveryBench, idsOf, type JobContext, jobs } from './delivery-bench.ts'
+import { gate } from './store-bench.ts'
+
+type Cases = readonly ConformanceCase<DeliveryBench<unknown>, DeliveryFeature>[]
+
+/** What a process does with the messages over which another one may have died. */
+export const deliverySuspectCases: Cases = [
+  {
+    name: 'after an unclean stop suspects are taken one by one, and are not blamed for getting through',
+    async run(bench) {
+      const began = gate()
+      const list = jobs(6)
+      await bench.publish(...list)
+      const dead = await bench.start(
+        {
+          async handle() {
+            began.open()
+            await new Promise<void>(() => {})
+          },
+        },
+        { unclosed: true },
+      )
+      await began.opened
+      await dead.drain(1)
+      let running = 0
+      let together = 0
+      const onRecord = new Map<string, number>()
+      await bench.start(
+        {
+          async handle({ message, tx }: JobContext) {
+            together = Math.max(together, ++running)
+            onRecord.set(message.id, await bench.attempts(message.id))
+            await bench.apply(tx, message.id)
+            running--
+          },
+        },
+        { another: true },
+      )
+      await bench.finish(6)
+      assert.equal(together, 1)
+      assert.deepEqual([...onRecord.values()], [1, 1, 1, 1, 1, 1])
+      assert.deepEqual((await bench.applied()).sort(), idsOf(list))
+      for (const { id } of list) assert.equal(await bench.attempts(id), 0)
+    },
+  },
+]

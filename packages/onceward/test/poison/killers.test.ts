@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { serviceOf } from '../crash/brokers.ts'
+import { skipWithout } from '../services/services.ts'
+import { attemptsMax } from './poison-contract.ts'
+import { openScene, type SceneOptions } from './scene.ts'
+
+const neighbours = 10_000
+
+const cases: readonly (Omit<SceneOptions, 'killer'> & { readonly name: string })[] = [
+  { name: 'runs out of memory, on RabbitMQ', kind: 'rabbitmq', how: 'memory' },
+  { name: 'exits, on a queue of PostgreSQL', kind: 'postgres', how: 'exit' },
+  { name: 'aborts, on Kafka', kind: 'kafka', how: 'abort' },
+  { name: 'exits, in stored work', kind: 'postgres', how: 'exit', stored: true },
+  { name: 'exits, on a stream', kind: 'rabbitmq-stream', how: 'exit' },
+  { name: 'exits, in a file', kind: 'file', how: 'exit' },
+]
+
+for (const { name, ...scene } of cases) {
+  describe(`a message whose handler ${name}`, await skipWithout('postgres', serviceOf[scene.kind]), () => {
+    test('is found within (attempts + 1) restarts while 10,000 neighbours arrive once', {
+      timeout: 300_000,
+    }, async () => {
+      const killer = 'pay-777'
+      await using world = await openScene({ ...scene, killer })
+      const ids = Array.from({ length: neighbours + 1 }, (_, n) => `pay-${n}`)
+      await world.publish(ids)
+      const done = async () =>
+        (await world.held()).some(({ state }) => state === 'parked') &&
+        (await world.effects()).ids === neighbours
+      const restarts = await world.restartUntil(done, attemptsMax + 1)
+      assert.ok(restarts <= attemptsMax + 1)
+      assert.deepEqual(await world.effects(), { ids: neighbours, times: neighbours })
+      const [held, ...others] = await world.held()
+      assert.deepEqual(others, [], 'nobody else is set aside')
+      const { body, ...record } = held!
+      assert.deepEqual(record, {
+        id: killer,
+        state: 'parked',
+        class: 'poison',
+        code: 'process_died',
+        reason: `its process died ${attemptsMax} times`,
+        attempts: attemptsMax,
+      })
+      assert.equal(String(body), JSON.stringify({ id: killer }))
+      assert.deepEqual(
+        await world.attempts(),
+        Array.from({ length: attemptsMax }, (_, n) => ({ id: killer, number: n + 1, code: 'process_died' })),
+        'neighbours are not blamed',
+      )
+    })
+  })
+}

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { ConsumerContract } from 'onceward'
+import type { MemoryTransaction } from 'onceward/memory'
+import { ConsumerRig, type Note, type NoteContext } from './consumer-rig.ts'
+
+type Changes = Partial<ConsumerContract<Note, MemoryTransaction>>
+
+const notes = (count: number, key?: (n: number) => string) =>
+  Array.from({ length: count }, (_, n) => ({ id: `n${n}`, ...(key && { key: key(n) }) }))
+
+/** A rig in which a process took everything and died, as far as the store and the queue can tell. */
+async function afterDeath(published: readonly Note[], changes: Changes = {}) {
+  const rig = new ConsumerRig()
+  rig.publish(...published)
+  const dead = await rig.start({ ...changes, handle: () => new Promise<void>(() => {}) })
+  await rig.world.turn()
+  rig.store.closeRun = () => Promise.resolve()
+  dead.leave()
+  await rig.world.turn()
+  delete (rig.store as { closeRun?: unknown }).closeRun
+  return rig
+}
+
+/** How many handlers had begun when each began and had not ended. */
+function batchSizes(rig: ConsumerRig) {
+  const sizes: number[] = []
+  let running = 0
+  const handle = async ({ message, tx }: NoteContext) => {
+    running++
+    const mine = sizes.push(running) - 1
+    await rig.world.turn()
+    sizes[mine] = Math.max(sizes[mine]!, running)
+    running--
+    rig.apply(tx, message.id)
+  }
+  return { sizes, handle }
+}
+
+/** The runs a newcomer would take for dead. */
+async function silent(rig: ConsumerRig): Promise<readonly number[]> {
+  const newcomer = await rig.store.enroll(factsOf())
+  const found = await rig.store.suspects.beat(newcomer, 0)
+  await rig.store.memory.closeRun(newcomer)
+  return found.map(({ runId }) => runId)
+}
+
+async function settled(rig: ConsumerRig): Promise<void> {
+  for (let turns = 0; turns < 500 && rig.queue.unsettled > 0; turns++) await rig.world.turn()
+  assert.equal(rig.queue.unsettled, 0)
+}
+
+describe('after a process died', () => {
+  test('suspects are taken one by one, with their attempt on record while the handler runs', async () => {
+    const rig = await afterDeath(notes(5))
+    const { sizes, handle } = batchSizes(rig)
+    const onRecord: number[] = []
+    const one = await rig.start({
+      handle: async context => {
+        onRecord.push(rig.store.memory.committed.attempts.size)
+        await handle(context)
+      },
+    })
+    await settled(rig)
+    assert.deepEqual(sizes, [1, 1, 1, 1, 1])
+    assert.deepEqual(onRecord, [1, 1, 1, 1, 1])
+    assert.equal(rig.store.memory.committed.attempts.size, 0, 'whoever gets through is not blamed')
+    assert.deepEqual(rig.applied, { n0: 1, n1: 1, n2: 1, n3: 1, n4: 1 })
+    assert.equal(rig.world.counted.get('suspectTaken'), 5)
+    await one.drain()
+  })
+
+  test('what was never handed over before goes in batches, after the suspects', async () => {
+    const rig = await afterDeath(notes(3))
+    rig.publish({ id: 'fresh0' }, { id: 'fresh1' })
+    const { sizes, handle } = batchSizes(rig)
+    const one = await rig.start({ handle })
+    await settled(rig)
+    assert.deepEqual(sizes.slice(0, 3), [1, 1, 1])
+    assert.equal(Math.max(...sizes), 2)
+    assert.deepEqual(rig.handled.slice(0, 3), ['n0', 'n1', 'n2'])
+    await one.drain()
+  })
+
+  test('batches come back when as many as the dead run can have held are through', async () => {
+    const rig = await afterDeath(notes(4), { batch: { deliveriesMax: 4 } })
+    const one = await rig.start({})
+    await settled(rig)
+    assert.equal(rig.world.counted.get('suspectTaken'), 4)
+    await one.drain()
+    assert.deepEqual(await silent(rig), [], 'the dead run is cleared for everybody')
+  })
+
+  test('a neighbour that is heard of is no dead run: its suspects are lifted', async () => {
+    const rig = new ConsumerRig()
+    rig.publish(...notes(3))
+    const hung = await rig.start({ handle: () => new Promise<void>(() => {}) })
+    await rig.world.turn()
+    hung.leave()
+    await rig.world.turn()
+    const neighbour = await rig.store.enroll(factsOf())
+    const first = Promise.withResolvers<void>()
+    const one = await rig.start({
+      handle: async ({ message, tx }) => {
+        if (rig.handled.length === 0) await first.promise
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.world.turn()
+    assert.equal(rig.world.counted.get('suspectTaken'), 1, 'not heard of yet')
+    await rig.store.suspects.beat(neighbour, 0)
+    await rig.world.advance(2_000)
+    first.resolve()
+    await settled(rig)
+    assert.equal(rig.world.counted.get('suspectTaken'), 1, 'heard of, so the others went in a batch')
+    await one.drain()
+    assert.deepEqual(await silent(rig), [neighbour.runId], 'and it is not cleared: it lives')
+  })
+
+  test('after five minutes nobody is suspected any more', async () => {
+    const rig = await afterDeath([])
+    const one = await rig.start({})
+    assert.equal((await silent(rig)).length, 2, 'the dead one, and the one that has just begun')
+    await rig.world.advance(5 * 60_000)
+    await one.drain()
+    assert.deepEqual(await silent(rig), [])
+  })
+
+  test('without a silent run, what is handed over again goes in batches', async () => {
+    const rig = new ConsumerRig()
+    rig.publish(...notes(4))
+    const first = await rig.start({ handle: () => new Promise<void>(() => {}) })
+    await rig.world.turn()
+    first.leave()
+    await rig.world.turn()
+    const { sizes, handle } = batchSizes(rig)
+    const one = await rig.start({ handle })
+    await settled(rig)
+    assert.equal(Math.max(...sizes), 4)
+    assert.equal(rig.world.counted.get('suspectTaken'), undefined)
+    await one.drain()
+  })
+})
+
+describe('the message that killed its process', () => {
+  const failure = { attemptsMax: 3, delayMs: 0, delayMaxMs: 0 }
+
+  /** Starts processes of which each dies in the handler of `killer`; answers how many it took until one lived. */
+  async function restarts(rig: ConsumerRig, killer: string, changes: Changes = {}): Promise<number> {
+    for (let restart = 1; ; restart++) {
+      assert.ok(restart < 10, 'the killer is found')
+      const { promise: died, resolve: die } = Promise.withResolvers<'died'>()
+      const one = await rig.start({
+        failure,
+        ...changes,
+        handle: ({ message, tx, signal }) => {
+          if (message.id !== killer) return rig.apply(tx, message.id)
+          die('died')
+          return new Promise<void>((_, reject) =>
+            signal.addEventListener('abort', () => reject(signal.reason)),
+          )
+        },
+      })
+      const end = await Promise.race([died, settled(rig).then(() => 'lived' as const)])
+      if (end === 'lived') {
+        await one.drain()
+        return restart
+      }
+      const [closeRun, transaction] = [rig.store.closeRun, rig.store.transaction]
+      Object.assign(rig.store, { closeRun: async () => {}, transaction: () => new Promise(() => {}) })
+      one.leave()
+      await rig.world.turn()
+      Object.assign(rig.store, { closeRun, transaction })
+    }
+  }
+
+  test('is found within (attempts + 1) restarts and parked with all that is known of it; neighbours are applied once', async () => {
+    const rig = await afterDeath(notes(20))
+    assert.equal(await restarts(rig, 'n7'), failure.attemptsMax + 1)
+    const [held] = rig.store.memory.committed.held.values()
+    assert.deepEqual(
+      [held!.id, held!.state, held!.failureClass, held!.code, held!.attempts, held!.reason],
+      ['n7', 'parked', 'poison', 'process_died', 3, 'its process died 3 times'],
+    )
+    assert.equal(rig.store.memory.committed.held.size, 1)
+    const { n7, ...others } = rig.applied
+    assert.equal(n7, undefined)
+    assert.equal(Object.keys(others).length, 19)
+    assert.ok(Object.values(others).every(times => times === 1))
+    assert.deepEqual(
+      [...rig.store.memory.committed.attempts.values()].map(list => list.length),
+      [3],
+      'only the killer has attempts on record',
+    )
+    assert.equal(rig.world.counted.get('killerFound'), 1)
+  })
+
+  test('blocks its key, and only its key', async () => {
+    const order = {
+      order: 'key',
+      identity: { id: (m: Note) => m.id, orderKey: (m: Note) => m.key! },
+    } as const
+    const rig = await afterDeath(
+      notes(8, n => (n % 2 ? 'odd' : 'even')),
+      order,
+    )
+    assert.equal(await restarts(rig, 'n3', order), failure.attemptsMax + 1)
+    assert.deepEqual(Object.keys(rig.applied).sort(), ['n0', 'n1', 'n2', 'n4', 'n6'])
+    assert.deepEqual(
+      [...rig.store.memory.committed.held.values()].map(({ id, code }) => [id, code]),
+      [
+        ['n3', 'process_died'],
+        ['n5', 'behind_parked'],
+        ['n7', 'behind_parked'],
+      ],
+    )
+  })
+
+  test('is not tried again where its lane must wait for it', async () => {
+    const stop = {
+      order: 'key',
+      identity: { id: (m: Note) => m.id, orderKey: (m: Note) => m.key! },
+      failure: { ...failure, exhausted: 'stop', delayMaxMs: 1_000 },
+    } as const
+    const rig = await afterDeath([{ id: 'n0', key: 'k' }], stop)
+    for (let attempt = 0; attempt < failure.attemptsMax; attempt++) {
+      const enrolment = await rig.store.enroll(factsOf())
+      await rig.store.suspects.beginAttempt(enrolment, 'n0', failure.attemptsMax)
+    }
+    const one = await rig.start(stop)
+    await rig.world.advance(60_000)
+    assert.deepEqual(rig.handled, [])
+    assert.equal(rig.queue.unsettled, 1)
+    await one.drain()
+  })
+
+  test('an ordinary failure of a suspect is one attempt, not two', async () => {
+    const rig = await afterDeath([{ id: 'n0' }])
+    let failures = 0
+    const one = await rig.start({
+      failure: { attemptsMax: 3, delayMs: 10, delayMaxMs: 10 },
+      handle: () => {
+        failures++
+        throw new Error('no')
+      },
+    })
+    for (let turns = 0; turns < 10; turns++) await rig.world.advance(10)
+    assert.equal(failures, 3)
+    const [held] = rig.store.memory.committed.held.values()
+    assert.deepEqual([held!.attempts, held!.code === 'process_died'], [3, false])
+    await one.drain()
+  })
+})
+
+function factsOf() {
+  return {
+    name: 'notes',
+    generation: 1,
+    owner: 'unit',
+    risk: 'low value',
+    mode: 'live',
+    handlerVersion: '1',
+    instance: 'unit',
+    handlerTimeoutMs: 1_000,
+    deliveriesMax: 10,
+    dedup: 'marker' as const,
+    deadLetterTo: null,
+  }
+}
