@@ -32,6 +32,15 @@ export const crashPoints = {
   'work.finished':
     "A worker's effect is written, its row removed and its marker moved, COMMIT not sent: all of it vanishes, and the lease ends.",
   'work.committed': 'Effect, row and marker are durable together: nothing remains to do.',
+  'parking.selected':
+    'A replay of parked messages is written down, nothing moved: the same order goes on with it.',
+  'parking.moving': 'A stage of a replay is moved, COMMIT not sent: its messages are parked as before.',
+  'parking.moved': 'A stage is handed over to the workers: the next begins where it ended.',
+  'parking.skipped':
+    'Messages are given up, COMMIT not sent: they are parked as before, and the audit says nothing.',
+  'parking.fixed': 'A payload is replaced, COMMIT not sent: it is the original.',
+  'parking.deleted':
+    'An approved deletion is written, COMMIT not sent: the bytes and the approval are there.',
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

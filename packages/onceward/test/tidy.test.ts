@@ -51,6 +51,7 @@ describe('import boundaries', () => {
       'stores/',
       'effects/',
       'inbox/',
+      'parking/',
       'cli/',
       'testing/',
       'runtime/',
@@ -99,7 +100,16 @@ describe('import boundaries', () => {
 
   test('commands use public doors, the runtime and the views, never the inside', () => {
     const doors = Object.values(doorFiles())
-    const allowed = ['cli/', 'runtime/', 'observe/', 'demo/', 'errors.ts', 'surroundings.ts', ...doors]
+    const allowed = [
+      'cli/',
+      'runtime/',
+      'observe/',
+      'parking/',
+      'demo/',
+      'errors.ts',
+      'surroundings.ts',
+      ...doors,
+    ]
     const inside = imports.filter(
       ({ file, to, typeOnly }) => within(file, 'cli/') && !typeOnly && !within(to, ...allowed),
     )
@@ -125,7 +135,7 @@ describe('the world is passed in', () => {
     /from 'node:(timers|process|perf_hooks|os|worker_threads)/,
     /\bconsole\./,
   ]
-  for (const folder of ['engine/', 'message/', 'effects/', 'inbox/', 'contract/', 'contracts/']) {
+  for (const folder of ['engine/', 'message/', 'effects/', 'inbox/', 'parking/', 'contract/', 'contracts/']) {
     test(`${folder} touches no clock, timer, randomness or process`, () => {
       const found = files
         .filter(file => file.startsWith(folder))
@@ -195,9 +205,17 @@ describe('crash points', () => {
 
   const scenarios = join(home, 'test/crash/scenarios.ts')
   const missing = existsSync(scenarios) ? {} : { skip: 'test/crash/scenarios.ts does not exist yet' }
-  test('every declared point has a scenario in the crash suite', missing, async () => {
-    const { crashScenarios } = (await import(scenarios)) as { crashScenarios: Record<string, unknown> }
-    assert.deepEqual(Object.keys(crashScenarios).sort(), [...known].sort())
+  test('every declared point has a scenario in the crash suite, or a test of its own', missing, async () => {
+    const { crashScenarios, killedElsewhere } = (await import(scenarios)) as {
+      crashScenarios: Record<string, unknown>
+      killedElsewhere: Record<string, string>
+    }
+    assert.deepEqual(
+      [...Object.keys(crashScenarios), ...Object.keys(killedElsewhere)].sort(),
+      [...known].sort(),
+    )
+    for (const [point, file] of Object.entries(killedElsewhere))
+      assert.ok(readFileSync(join(home, 'test', file), 'utf8').includes(`'${point}'`), `${file}: ${point}`)
   })
 })
 

@@ -3,6 +3,7 @@ import type { ConsumerContract } from './contract.ts'
 import { effectProblems } from './effect-problems.ts'
 import { inboxProblems } from './inbox-problems.ts'
 import { failureClasses, properties, risks } from './known-names.ts'
+import { parkingProblems } from './parking-problems.ts'
 import { settleProblems } from './settle-problems.ts'
 
 export interface ContractProblem {
@@ -110,6 +111,7 @@ function failureProblems(contract: ConsumerContract, wrong: Report, notBuilt: Re
   if (!isRecord(failure)) return wrong('failure', 'must be an object')
   unknownKeys(failure, 'failure', 'failure.', wrong)
   wholeNumber(failure.attemptsMax, 'failure.attemptsMax', 1, 1_000, wrong)
+  parkingProblems(failure.parking, wrong)
   wholeNumber(failure.delayMs, 'failure.delayMs', 0, 2 ** 31 - 1, wrong)
   wholeNumber(failure.delayMaxMs, 'failure.delayMaxMs', 0, 2 ** 31 - 1, wrong)
   const mode = String(failure.mode ?? 'block')

@@ -147,8 +147,17 @@ export interface FailureSection {
    * waits before it for as long as it takes, attempts being counted and reported; other lanes go on.
    */
   exhausted?: 'set aside' | 'stop'
+  /** How much may be parked before what comes next waits at the source instead. Nothing is dropped; a log line and a metric say so. */
+  parking?: ParkingSection
   /** Queue on the same broker that gets a copy of dead letters and quarantined messages. */
   deadLetter?: string
+}
+
+export interface ParkingSection {
+  /** Default 10,000. Messages behind the parked head of one key; a batch may go past it by its own size. */
+  perKeyMax?: number
+  /** Default 1,000,000. Parked messages of the consumer in all. */
+  totalMax?: number
 }
 
 export interface BatchSection {

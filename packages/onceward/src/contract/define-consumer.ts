@@ -11,6 +11,7 @@ import type {
   IdentitySection,
   InboxSection,
   MessageSection,
+  ParkingSection,
   SettleSection,
   SqlTransaction,
 } from './contract.ts'
@@ -31,7 +32,10 @@ export interface Consumer<M = unknown, Tx = unknown>
     readonly digestHeaders: readonly string[]
   }
   readonly identity: IdentitySection<M>
-  readonly failure: Required<Omit<FailureSection, 'deadLetter'>> & { readonly deadLetter: string | null }
+  readonly failure: Required<Omit<FailureSection, 'deadLetter' | 'parking'>> & {
+    readonly deadLetter: string | null
+    readonly parking: Required<ParkingSection>
+  }
   readonly batch: Required<BatchSection>
   readonly inbox: Required<InboxSection>
 }
@@ -80,6 +84,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       classes: {},
       deadLetter: null,
       ...given(contract.failure),
+      parking: { perKeyMax: 10_000, totalMax: 1_000_000, ...given(contract.failure?.parking) },
     },
     batch: {
       sizeMax: 500,

@@ -26,6 +26,8 @@ export interface Metrics {
   /** Work taken from workers that let their lease run out; work lost to others in the same way. */
   claimsExpired(consumer: string, count: number): void
   claimsLost(consumer: string, count: number): void
+  /** A message waits because as many are parked as the contract allows. */
+  parkingFull(consumer: string): void
   /** Age in seconds of the oldest held work that is not done, asked whenever the metrics are collected, until the result is called. */
   watchFreshness(consumer: string, read: () => number | null): () => void
   /** Asks `read` whenever the metrics are collected, until the result is called. */
@@ -63,6 +65,10 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
 
   const expired = count('consumer.claims.expired', 'Held work taken over because its lease ran out')
   const lost = count('consumer.claims.lost', 'Held work lost to another worker because the lease ran out')
+  const full = count(
+    'consumer.parking.full',
+    'Batches in which messages waited because the parking lot is full',
+  )
   const oldest = meter.createObservableGauge('consumer.held.oldest', {
     description: 'Age of the oldest held work that is not done',
     unit: 's',
@@ -117,6 +123,7 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
     externalCall: (target, result) => calls.add(1, { target, result }),
     claimsExpired: (consumer, n) => expired.add(n, { consumer }),
     claimsLost: (consumer, n) => lost.add(n, { consumer }),
+    parkingFull: consumer => full.add(1, { consumer }),
     watchFreshness(consumer, read) {
       const observe = (result: ObservableResult) => result.observe(read() ?? 0, { consumer })
       oldest.addCallback(observe)

@@ -129,6 +129,7 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     externalCall: (target, result) => add(`externalCall ${target} ${result}`, 1),
     claimsExpired: (_consumer, n) => add('claimsExpired', n),
     claimsLost: (_consumer, n) => add('claimsLost', n),
+    parkingFull: () => add('parkingFull', 1),
     watchFreshness: () => () => {},
     watchLag: () => () => {},
   }

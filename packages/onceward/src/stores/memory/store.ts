@@ -3,6 +3,7 @@ import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
 import type { Loss, Ownership, Position, Progress } from '../../contracts/source.ts'
 import type {
   AttemptRecord,
+  BlockedKey,
   BusinessAnswer,
   BusinessClaim,
   Claim,
@@ -136,8 +137,14 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     })
   }
 
-  async blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
-    return new Set(keys.filter(key => this.#state.blocked.has(this.#key(key))))
+  async blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
+    const blocked = keys.filter(key => this.#state.blocked.has(this.#key(key)))
+    return new Map(blocked.map(key => [key, { released: false, waiting: this.#behind(key) }]))
+  }
+
+  async parkedTotal(): Promise<number> {
+    const mine = [...this.#state.held].filter(([key]) => key.startsWith(`${this.#scope}\0`))
+    return mine.filter(([, { state }]) => state === 'parked').length
   }
 
   async claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
@@ -224,6 +231,11 @@ class MemorySession implements StoreSession<MemoryTransaction> {
       if (next !== null)
         this.#state.checkpoints.set(this.#key(partition), { epoch, stored: { incarnation, next } })
     }
+  }
+
+  #behind(key: string): number {
+    const mine = [...this.#state.held].filter(([place]) => place.startsWith(`${this.#scope}\0`))
+    return mine.filter(([, { orderKey, code }]) => orderKey === key && code === 'behind_parked').length
   }
 
   #checkpoint({ partition }: Progress) {

@@ -143,5 +143,6 @@ const noMetrics: Metrics = {
   claimsExpired() {},
   claimsLost() {},
   watchFreshness: () => () => {},
+  parkingFull() {},
   watchLag: () => () => {},
 }

@@ -15,8 +15,7 @@ const insertHeld = (placed: boolean) => `
 
 const inserts = { placed: insertHeld(true), anew: insertHeld(false) }
 
-const block = `
-  insert into onceward.blocked_key (consumer_id, key) values ($1, $2) on conflict do nothing`
+const block = 'select onceward.block_keys($1, array[$2], array[$3::integer])'
 
 /**
  * One row per (id, digest): the same bytes coming back only raise its count. Dead and quarantined messages leave a copy in the
@@ -35,7 +34,7 @@ export async function holdMessages(
         ? await client.query(inserts.anew, values)
         : await client.query(inserts.placed, [...values, held.was.row, held.was.epoch])
     if (held.orderKey !== null && (held.state === 'parked' || held.state === 'quarantined'))
-      await client.query(block, [enrolment.consumerId, held.orderKey])
+      await client.query(block, [enrolment.consumerId, held.orderKey, held.code === 'behind_parked' ? 1 : 0])
     const to = enrolment.facts.deadLetterTo
     if (to === null || !(held.state === 'dead' || held.state === 'quarantined') || rows[0].seen > 1) continue
     const messageId = id ?? `held:${rows[0].id}`
