@@ -26,10 +26,10 @@ export interface ReplayWorld {
   /** Resolves after so many milliseconds. */
   pause(ms: number): Promise<void>
   readonly reach?: Reach | undefined
+  /** Messages per transaction at most. Default 1,000. */
+  readonly stageMax?: number
   onStage?(stage: Stage): void
 }
-
-const stageMax = 1_000
 
 /** Writes down what is to be moved, exactly. Nothing moves yet. */
 export async function startReplay(
@@ -62,7 +62,9 @@ export async function runReplay(pool: SqlPool, requestId: string, world: ReplayW
   const total = { moved: 0, behind: 0 }
   for (;;) {
     const call = 'onceward.redrive_stage($1, $2)'
-    const stage = await act<Stage>(pool, call, [requestId, stageMax], () => reach('parking.moving'))
+    const stage = await act<Stage>(pool, call, [requestId, world.stageMax ?? 1_000], () =>
+      reach('parking.moving'),
+    )
     reach('parking.moved')
     total.moved += stage.moved
     total.behind += stage.behind
