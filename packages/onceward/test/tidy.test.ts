@@ -321,7 +321,7 @@ test('every fault in the list of faults names a test that exists', () => {
   const rows = [...page.matchAll(/^\| (\d+) \|.*\| `([^`]+)`: (.+) \|$/gm)]
   assert.deepEqual(
     rows.map(([, number]) => Number(number)),
-    Array.from({ length: 15 }, (_, index) => 41 + index),
+    [...Array.from({ length: 15 }, (_, index) => 41 + index), 88, 91, 92],
   )
   const missing = rows.filter(([, , file, words]) => {
     const path = join(home, 'test', file!)

@@ -19,7 +19,7 @@ export class People {
   async login(
     groups: readonly string[],
     { person }: { readonly person: boolean },
-  ): Promise<{ name: string; pool: Pool }> {
+  ): Promise<{ name: string; url: string; pool: Pool }> {
     const name = `test_${randomBytes(5).toString('hex')}`
     const password = randomBytes(12).toString('hex')
     await this.#admin.query(`create role ${name} login password '${password}' in role ${groups.join(', ')}`)
@@ -30,7 +30,7 @@ export class People {
     url.password = password
     const pool = createPool(url.href, { max: 3 })
     this.#pools.push(pool)
-    return { name, pool }
+    return { name, url: url.href, pool }
   }
 
   async close(): Promise<void> {
