@@ -39,14 +39,18 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   insert into onceward.blocked_key as b (consumer_id, key, waiting)
     select of, put.key, put.behind from unnest(keys, behind) as put (key, behind) order by put.key
-  on conflict (consumer_id, key) do update set state = 'parked', waiting = b.waiting + excluded.waiting;
+  on conflict (consumer_id, key) do update set state = 'parked',
+    waiting = case when b.state = 'released' then 0 else b.waiting end + excluded.waiting;
   with put as (
     update onceward.held h set state = 'parked', due_at = null, lease_until = null, failure_class = 'order', code = 'behind_parked',
       reason = 'an earlier message of its key is parked'
     where h.consumer_id = of and h.order_key = any (keys) and h.order_key is not null and h.state = 'stored'
       and (h.lease_until is null or h.lease_until <= clock_timestamp())
-    returning h.message_id)
-  update onceward.inbox i set status = 'parked' from put where i.consumer_id = of and i.message_id = put.message_id;
+    returning h.message_id, h.order_key),
+  marked as (
+    update onceward.inbox i set status = 'parked' from put where i.consumer_id = of and i.message_id = put.message_id)
+  update onceward.blocked_key b set waiting = b.waiting + n.count
+  from (select order_key, count(*)::integer from put group by order_key) n where b.consumer_id = of and b.key = n.order_key;
 end $$;
 
 -- Called by whoever runs workers: a released key with nothing left is live again. Two statements on purpose: who appended while we waited for
@@ -240,13 +244,13 @@ begin
   return answer;
 end $$;
 
-create function onceward.fix_parked(consumer text, held bigint, kind text, seen bytea, body bytea, digest_after bytea, new_id text, because text)
+create function onceward.fix_parked(consumer text, number bigint, kind text, seen bytea, body bytea, digest_after bytea, new_id text, because text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare h onceward.held; of integer := onceward.selected_consumer(array[held], consumer); marker record; subject text := held::text;
+declare h onceward.held; of integer := onceward.selected_consumer(array[number], consumer); marker record; subject text := number::text;
 begin
   if coalesce(btrim(because), '') = '' then return onceward.refuse('parked fix', consumer, subject, 'Say why.'); end if;
   if of is null then return onceward.refuse('parked fix', consumer, subject, 'There is no such row of this consumer.'); end if;
-  select * into h from onceward.held where id = held for update;
+  select * into h from onceward.held where id = number for update;
   if h.state not in ('parked', 'dead', 'quarantined') then
     return onceward.refuse('parked fix', consumer, subject, 'It is at work.'); end if;
   if sha256(h.body) <> seen then
@@ -258,15 +262,15 @@ begin
       return onceward.refuse('parked fix', consumer, subject, 'Message ' || new_id || ' is ' || marker.status || ' here already: skip this row.'); end if;
     insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
       values (of, h.run_id, h.state::text::onceward.marker_status, new_id, h.digest, h.position);
-    update onceward.held set message_id = new_id where id = held;
+    update onceward.held set message_id = new_id where id = number;
   elsif new_id is not null and new_id <> h.message_id then
     return onceward.refuse('parked fix', consumer, subject, 'A fix keeps the message id, which is ' || h.message_id || '.');
   end if;
   insert into onceward.lineage (held_id, consumer_id, message_id, kind, reason, digest_before, digest_after, body_before)
-    values (held, of, coalesce(h.message_id, new_id), kind, because,
-      coalesce((select l.digest_after from onceward.lineage l where l.held_id = held order by l.id desc limit 1), h.digest),
+    values (number, of, coalesce(h.message_id, new_id), kind, because,
+      coalesce((select l.digest_after from onceward.lineage l where l.held_id = number order by l.id desc limit 1), h.digest),
       coalesce(digest_after, h.digest), case when kind = 'payload' then h.body end);
-  if kind = 'payload' then update onceward.held set body = fix_parked.body where id = held; end if;
+  if kind = 'payload' then update onceward.held set body = fix_parked.body where id = number; end if;
   perform onceward.audit_entry('parked fix', 'done', consumer, subject, because,
     jsonb_build_object('kind', kind, 'before', encode(h.digest, 'hex'), 'after', encode(digest_after, 'hex')));
   return jsonb_build_object('ok', true);
