@@ -33,7 +33,7 @@ export interface AuditVerdict {
 const page = `
   select seq::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, actor, action, outcome, consumer, subject, reason,
     detail::text, encode(hash, 'hex') as hash, encode(previous, 'hex') as previous
-  from onceward.audit where seq > $1 order by seq limit 1000`
+  from onceward.audit where audit.seq > $1 order by audit.seq limit 1000`
 
 /** Newest first. */
 export async function listAudit(
@@ -44,7 +44,7 @@ export async function listAudit(
   const { rows } = await pool.query(
     `select seq::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, actor, action, outcome, consumer, subject,
        reason, detail::text, encode(hash, 'hex') as hash
-     from onceward.audit where $1::text is null or consumer = $1 order by seq desc limit $2`,
+     from onceward.audit where $1::text is null or consumer = $1 order by audit.seq desc limit $2`,
     [consumer ?? null, countMax],
   )
   return rows
