@@ -39,11 +39,22 @@ function findNode24() {
   )
 }
 
+// Sources are TypeScript, stripped anew by every process: with Node's compile cache a start takes 0.6 s instead of 1.8,
+// and tests and demo start hundreds.
+function environmentFor(node) {
+  const cache = process.env.NODE_COMPILE_CACHE ?? join(root, 'node_modules', '.cache', 'compiled')
+  return {
+    ...process.env,
+    PATH: `${dirname(node)}${delimiter}${process.env.PATH}`,
+    NODE_COMPILE_CACHE: cache,
+  }
+}
+
 function handOver(node, entry, args) {
   const child = spawn(
     node,
     ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning', join(root, entry), ...args],
-    { stdio: 'inherit', env: { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env.PATH}` } },
+    { stdio: 'inherit', env: environmentFor(node) },
   )
   // A terminal sends Ctrl-C to the whole group, so the child already has it and forwarding would double it.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'))

@@ -29,6 +29,7 @@ class Child {
   }
 
   async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    if (signal === 'SIGTERM') await this.says('running')
     this.process.kill(signal)
     assert.equal(await this.ended, signal === 'SIGTERM' ? 0 : signal)
   }

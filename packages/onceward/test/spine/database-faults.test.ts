@@ -130,11 +130,15 @@ describe('the store under faults', await skipWithout('postgres'), () => {
     await database.pool.query(
       `do $$ begin execute format('alter database %I set deadlock_timeout = 20', current_database()); end $$`,
     )
+    const eachHasOne = Promise.withResolvers<void>()
+    let holding = 0
     const inOrder = (first: string, second: string) => ({
       batch: { sizeMax: 1, inFlightMax: 2 },
       name: `deadlock_${first}`,
       handle: async ({ tx }: { tx: Parameters<typeof increment>[0] }) => {
         await increment(tx, first)
+        if (++holding === 2) eachHasOne.resolve()
+        await eachHasOne.promise
         await increment(tx, second)
       },
     })
@@ -147,10 +151,12 @@ describe('the store under faults', await skipWithout('postgres'), () => {
     assert.equal(await database.times('a'), 120)
     assert.equal(await database.times('b'), 120)
     assert.deepEqual(await attempts(database), [])
-    const { rows } = await database.pool.query(
-      'select deadlocks from pg_stat_database where datname = current_database()',
-    )
-    assert.ok(Number(rows[0].deadlocks) > 0, 'the test met at least one deadlock')
+    await until('the server has counted a deadlock', async () => {
+      const { rows } = await database.pool.query(
+        'select deadlocks from pg_stat_database where datname = current_database()',
+      )
+      return Number(rows[0].deadlocks) > 0
+    })
   })
 
   for (const isolation of ['repeatable read', 'serializable'] as const) {

@@ -1,4 +1,5 @@
 import type { SourceDeclaration } from '../../contract/contract.ts'
+import { assertKnownOptions } from '../../contracts/known-options.ts'
 
 export interface FileOptions {
   /** Default `forever`: growing files are followed. `end`: the consumer stops when all there is has been applied, a last line without a line feed included. */
@@ -18,10 +19,19 @@ export interface FileDeclaration extends SourceDeclaration, FileOptions {
   readonly pattern: string
 }
 
+const optionNames: readonly (keyof FileOptions)[] = [
+  'until',
+  'lineBytesMax',
+  'rotationMs',
+  'pollMaxMs',
+  'standbyMs',
+]
+
 /**
  * Files of JSON lines: one path, or a folder and a name with `*` and `?` (`events/*.jsonl`). Each file is a partition, a line is a record, and the
  * place is the byte it begins at. Rotate to names the pattern does not match, next to the file and beginning with its name (`app.jsonl.1`).
  */
 export function file(pattern: string, options: FileOptions = {}): FileDeclaration {
+  assertKnownOptions(`File source ${String(pattern)}`, options, optionNames)
   return { kind: 'file', pattern, ...options }
 }

@@ -1,3 +1,4 @@
+import { assertKnownOptions } from '../../contracts/known-options.ts'
 import { OncewardError } from '../../errors.ts'
 import type { KafkaSasl, KafkaTls } from './client/connection-options.ts'
 
@@ -50,8 +51,22 @@ export type TopicOptions = Partial<
   >
 >
 
+const optionNames: readonly (keyof TopicOptions)[] = [
+  'bootstrap',
+  'group',
+  'instance',
+  'protocol',
+  'start',
+  'isolation',
+  'sessionTimeoutMs',
+  'rebalanceTimeoutMs',
+  'tls',
+  'sasl',
+]
+
 /** Names the topic a consumer reads. Nothing is opened. */
 export function topic(name: string, options: TopicOptions = {}): TopicDeclaration {
+  assertKnownOptions(`Kafka topic ${String(name)}`, options, optionNames)
   return { kind: 'kafka', topic: name, ...options }
 }
 
@@ -67,21 +82,6 @@ export interface TopicSettings {
   readonly rebalanceTimeoutMs: number
 }
 
-const options: readonly string[] = [
-  'kind',
-  'topic',
-  'bootstrap',
-  'group',
-  'instance',
-  'protocol',
-  'start',
-  'isolation',
-  'sessionTimeoutMs',
-  'rebalanceTimeoutMs',
-  'tls',
-  'sasl',
-]
-
 /** Refuses what cannot be right, before any broker is asked. */
 export function settingsOf(
   declaration: TopicDeclaration,
@@ -94,9 +94,6 @@ export function settingsOf(
   if (typeof name !== 'string' || !/^[\w.-]{1,249}$/.test(name) || name === '.' || name === '..') {
     refuse('a topic is named by 1 to 249 letters, digits, dots, underscores and hyphens')
   }
-  const unknown = Object.keys(declaration).find(key => !options.includes(key))
-  if (unknown !== undefined)
-    refuse(`there is no option "${unknown}"; there are ${options.slice(2).join(', ')}`)
   if (!['classic', 'consumer'].includes(protocol)) refuse('protocol is "classic" or "consumer"')
   if (!['committed', 'uncommitted'].includes(isolation)) refuse('isolation is "committed" or "uncommitted"')
   if (!isStart(start)) refuse('start is "earliest", "latest" or { timestampMs }')

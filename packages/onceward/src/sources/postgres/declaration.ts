@@ -1,3 +1,4 @@
+import { assertKnownOptions } from '../../contracts/known-options.ts'
 import { OncewardError } from '../../errors.ts'
 
 export interface PostgresQueueOptions {
@@ -13,11 +14,13 @@ export interface PostgresQueueOptions {
 export type PostgresQueue = PostgresQueueOptions & { readonly kind: 'postgres'; readonly queue: string }
 
 const leaseMinMs = 100
+const optionNames: readonly (keyof PostgresQueueOptions)[] = ['keyOrder', 'leaseMs', 'url']
 
 export function postgresQueue(name: string, options: PostgresQueueOptions = {}): PostgresQueue {
   if (typeof name !== 'string' || name.length === 0 || name.length > 200) {
     throw new OncewardError('configuration', 'A queue name has 1 to 200 characters. Nothing was started.')
   }
+  assertKnownOptions(`PostgreSQL queue ${name}`, options, optionNames)
   const { leaseMs } = options
   if (leaseMs !== undefined && !(Number.isInteger(leaseMs) && leaseMs >= leaseMinMs)) {
     throw new OncewardError(

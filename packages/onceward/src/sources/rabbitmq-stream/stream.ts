@@ -1,3 +1,4 @@
+import { assertKnownOptions } from '../../contracts/known-options.ts'
 import { OncewardError } from '../../errors.ts'
 
 /** A RabbitMQ stream, or a super stream, as a contract names it: plain data, made by `stream(...)`. */
@@ -30,8 +31,11 @@ export type StreamOptions = Partial<
   Pick<StreamDeclaration, 'url' | 'superStream' | 'group' | 'start' | 'singleActive'>
 >
 
+const optionNames: readonly (keyof StreamOptions)[] = ['url', 'superStream', 'group', 'start', 'singleActive']
+
 /** Names the stream a consumer reads. Nothing is opened. */
 export function stream(name: string, options: StreamOptions = {}): StreamDeclaration {
+  assertKnownOptions(`RabbitMQ stream ${String(name)}`, options, optionNames)
   return { kind: 'rabbitmq-stream', stream: name, ...options }
 }
 

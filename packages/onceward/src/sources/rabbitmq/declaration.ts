@@ -1,3 +1,4 @@
+import { assertKnownOptions } from '../../contracts/known-options.ts'
 import { OncewardError } from '../../errors.ts'
 
 /** A RabbitMQ queue as a contract names it: plain data, made by `queue(...)`. */
@@ -52,8 +53,23 @@ export type QueueOptions = Partial<
   >
 >
 
+const optionNames: readonly (keyof QueueOptions)[] = [
+  'url',
+  'type',
+  'declare',
+  'singleActiveConsumer',
+  'deliveryLimit',
+  'deadLetterExchange',
+  'deadLetterRoutingKey',
+  'deadLetterIngest',
+  'arguments',
+  'bind',
+  'managementUrl',
+]
+
 /** Names the queue a consumer reads. Nothing is opened. */
 export function queue(name: string, options: QueueOptions = {}): QueueDeclaration {
+  assertKnownOptions(`RabbitMQ queue ${String(name)}`, options, optionNames)
   return { kind: 'rabbitmq', queue: name, ...options }
 }
 

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { file } from '../../src/sources/file/declaration.ts'
+import { topic } from '../../src/sources/kafka/topic.ts'
+import { postgresQueue } from '../../src/sources/postgres/declaration.ts'
+import { queue } from '../../src/sources/rabbitmq/declaration.ts'
+import { stream } from '../../src/sources/rabbitmq-stream/stream.ts'
+
+describe('a misspelt option of a source is refused where it is written', () => {
+  const cases: [string, (options: object) => unknown, string, string][] = [
+    ['rabbitmq', options => queue('q', options), 'singleActiveConsummer', 'singleActiveConsumer'],
+    ['rabbitmq-stream', options => stream('s', options), 'superstream', 'superStream'],
+    ['kafka', options => topic('t', options), 'grup', 'group'],
+    ['postgres', options => postgresQueue('q', options), 'keyorder', 'keyOrder'],
+    ['file', options => file('f', options), 'untill', 'until'],
+  ]
+  for (const [kind, declare, wrong, right] of cases) {
+    test(kind, () => {
+      assert.throws(() => declare({ [wrong]: true }), {
+        code: 'configuration',
+        message: new RegExp(`no option "${wrong}"\\. Did you mean "${right}"\\? Nothing was opened`),
+      })
+      assert.doesNotThrow(() => declare({ [right]: undefined }))
+    })
+  }
+})
