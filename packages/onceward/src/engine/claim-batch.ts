@@ -3,7 +3,7 @@ import type { ReadableMessage, Received, UnreadableMessage } from '../message/re
 import { takeUpWork } from './held-stages.ts'
 import { appliedByPosition, type Standing } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
-import { behindBlocked } from './parking-caps.ts'
+import { behindBlocked, releasedKeys } from './parking-caps.ts'
 import type { Spine } from './process-batch.ts'
 
 /** What claiming told about a batch. */
@@ -96,7 +96,8 @@ async function claimNothing<M, Tx>(
 export function unreadableFact<M, Tx>({ id, problem }: UnreadableMessage, { consumer }: Spine<M, Tx>): Fact {
   if (problem.kind !== 'unvalidated' || id === null) return { kind: 'unreadable', problem }
   const failureClass = consumer.order === 'none' ? 'transient' : 'poison'
-  return { kind: 'failed', failure: { class: failureClass, code: 'validation_timeout', error: problem.text } }
+  const failure = { class: failureClass, code: 'validation_timeout', error: problem.text, place: '' } as const
+  return { kind: 'failed', failure }
 }
 
 async function claimMarkers<M, Tx>(
@@ -159,23 +160,32 @@ async function passUnblocked<M, Tx>(
   const keys = [...new Set(fresh.map(received => received.orderKey!))]
   const blocked = await session.blockedKeys(keys)
   // Asked second: a key is freed in one step with what was parked under it becoming work.
-  const atWork = besideWorkers(spine) ? await session.held!.keysAtWork(keys) : none
+  const asked = besideWorkers(spine) ? keys : releasedKeys(blocked, spine)
+  const atWork = asked.length > 0 ? await session.held!.keysAtWork(asked) : none
   if (blocked.size === 0 && atWork.size === 0) return fresh
   const behind = await behindBlocked(blocked, session, spine)
   return fresh.filter(received => {
     const key = received.orderKey!
     const fact = behind(key)
     if (fact !== null) facts.set(received, fact)
-    else if (atWork.has(key)) facts.set(received, { kind: 'behind', leader: 'retry', delayMs: atWorkDelayMs })
+    else if (atWork.has(key)) facts.set(received, behindWork(atWork.get(key)!, spine))
     else return true
     return false
   })
 }
 
-const none: ReadonlySet<string> = new Set()
+const none: ReadonlyMap<string, number> = new Map()
+
+/** Where failures are deferred, what comes after them is kept behind them; otherwise it is asked again a little later. */
+function behindWork<M, Tx>(dueInMs: number, { consumer }: Spine<M, Tx>): Fact {
+  return consumer.failure.mode === 'defer'
+    ? { kind: 'behind', leader: 'deferred', delayMs: dueInMs }
+    : { kind: 'behind', leader: 'retry', delayMs: atWorkDelayMs }
+}
+
 const atWorkDelayMs = 100
 
 /** Deliveries are applied here, and what was set aside and released by workers. */
 function besideWorkers<M, Tx>({ stage, consumer }: Spine<M, Tx>): boolean {
-  return stage === 'whole' && consumer.effect?.apply?.mayWait === true
+  return stage === 'whole' && (consumer.effect?.apply?.mayWait === true || consumer.failure.mode === 'defer')
 }

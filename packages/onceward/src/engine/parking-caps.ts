@@ -3,31 +3,38 @@ import type { Received } from '../message/received.ts'
 import type { Decision, Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
-const releasedDelayMs = 100
 const fullDelayMs = 1_000
 
 type Behind = Extract<Fact, { kind: 'behind' }>
 
 /**
- * What a message of a blocked key does: parked behind its head; or, where the cap is reached, or the key was released and workers have it, it
- * waits at the source, unsettled. Stored work needs no waiting: its own order keeps it behind.
+ * What a message of a parked key does: parked behind its head, or, where the cap is reached, it waits at the source, unsettled. Of a released
+ * key nothing is said here: what is left of it is at work.
  */
 export async function behindBlocked<M, Tx>(
   blocked: ReadonlyMap<string, BlockedKey>,
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<(key: string) => Behind | null> {
-  const parks = [...blocked.values()].some(({ released }) => !released)
-  const full = parks && (await lotIsFull(session, spine))
-  const overfull = [...blocked.values()].some(block => !block.released && isFull(block, spine))
-  if (full || overfull) alert(spine)
+  const parked = [...blocked.values()].filter(({ released }) => !released)
+  if (parked.length === 0) return () => null
+  const full = await lotIsFull(session, spine)
+  if (full || parked.some(block => isFull(block, spine))) alert(spine)
   return key => {
     const block = blocked.get(key)
-    if (block === undefined || (block.released && spine.stage === 'store')) return null
-    if (block.released) return { kind: 'behind', leader: 'retry', delayMs: releasedDelayMs }
+    if (block === undefined || block.released) return null
     if (full || isFull(block, spine)) return { kind: 'behind', leader: 'retry', delayMs: fullDelayMs }
     return { kind: 'behind', leader: 'parked', delayMs: 0 }
   }
+}
+
+/** Keys that workers have until they are empty. What is to be stored needs no asking: its own order keeps it behind. */
+export function releasedKeys<M, Tx>(
+  blocked: ReadonlyMap<string, BlockedKey>,
+  { stage }: Spine<M, Tx>,
+): readonly string[] {
+  if (stage === 'store') return []
+  return [...blocked].filter(([, { released }]) => released).map(([key]) => key)
 }
 
 /** At the cap nothing is parked any more and nothing is dropped: what would be parked waits, and its lane with it. */

@@ -20,7 +20,7 @@ export interface ParkedGroup {
 
 const ofCause = `
   h.consumer_id = g.consumer_id and h.state in ('parked', 'dead', 'quarantined') and h.state = g.state
-  and onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.origin, h.message_type)) = g.cause`
+  and onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.place, h.origin, h.message_type)) = g.cause`
 
 const groups = `
   with g as (

@@ -48,8 +48,8 @@ export interface ParkedFilter {
 /** Bytes are left where they are: above some 2 kB the server keeps them beside the table, and their length is known without reading them. */
 const columns = `
   h.id::text, c.name as consumer, c.generation, h.state::text, h.failure_class as "failureClass", h.code,
-  onceward.place_of(h.origin, h.message_type) as place,
-  onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.origin, h.message_type)) as cause, h.reason, h.message_id as "messageId",
+  onceward.place_of(h.place, h.origin, h.message_type) as place,
+  onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.place, h.origin, h.message_type)) as cause, h.reason, h.message_id as "messageId",
   h.order_key as key, h.business_key as "businessKey", h.attempts, h.seen, h.first_at as "firstAt", h.last_at as "lastAt",
   octet_length(h.body) as "bodyBytes", t.label, t.assignee`
 
@@ -58,7 +58,7 @@ const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
   [
     'cause',
     place =>
-      `onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.origin, h.message_type)) = ${place}`,
+      `onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.place, h.origin, h.message_type)) = ${place}`,
   ],
   ['key', place => `h.order_key = ${place}`],
   ['messageId', place => `h.message_id = ${place}`],

@@ -131,6 +131,8 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     claimsLost: (_consumer, n) => add('claimsLost', n),
     parkingFull: () => add('parkingFull', 1),
     watchFreshness: () => () => {},
+    paused: () => add('paused', 1),
+    watchPaused: () => () => {},
     watchLag: () => () => {},
   }
 }

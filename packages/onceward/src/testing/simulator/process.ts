@@ -144,5 +144,7 @@ const noMetrics: Metrics = {
   claimsLost() {},
   watchFreshness: () => () => {},
   parkingFull() {},
+  paused() {},
+  watchPaused: () => () => {},
   watchLag: () => () => {},
 }

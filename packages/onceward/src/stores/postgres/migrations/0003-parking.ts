@@ -129,15 +129,15 @@ alter table onceward.blocked_key
   add column waiting integer not null default 0;
 
 -- The cause of a failure, for people who want one row for a thousand alike.
-create function onceward.place_of(origin text, message_type text) returns text language sql immutable
-return coalesce(message_type || ' from ', '') || origin;
+create function onceward.place_of(place text, origin text, message_type text) returns text language sql immutable
+return coalesce(nullif(place, '') || ' on ', '') || coalesce(message_type || ' from ', '') || origin;
 create function onceward.cause_of(failure_class text, code text, place text) returns text language sql immutable
 return left(md5(failure_class || chr(31) || code || chr(31) || place), 12);
 
 -- Only rows that wait for people: nothing of the work queue is in these.
 create index held_for_people on onceward.held (consumer_id, state, id) where state in ('parked', 'dead', 'quarantined');
 create index held_by_cause on onceward.held
-  (consumer_id, onceward.cause_of(failure_class, code, onceward.place_of(origin, message_type)), id)
+  (consumer_id, onceward.cause_of(failure_class, code, onceward.place_of(place, origin, message_type)), id)
   where state in ('parked', 'dead', 'quarantined');
 
 -- How many wait for people, by cause: one row per change, folded now and then. As counters, two batches that park would wait for each other.
@@ -168,18 +168,18 @@ create function onceward.count_parked() returns trigger language plpgsql securit
 begin
   if tg_op <> 'INSERT' and old.state in ('parked', 'dead', 'quarantined') then
     insert into onceward.parked_count
-    values (old.consumer_id, old.state, old.failure_class, old.code, onceward.place_of(old.origin, old.message_type), -1);
+    values (old.consumer_id, old.state, old.failure_class, old.code, onceward.place_of(old.place, old.origin, old.message_type), -1);
   end if;
   if tg_op <> 'DELETE' and new.state in ('parked', 'dead', 'quarantined') then
     insert into onceward.parked_count
-    values (new.consumer_id, new.state, new.failure_class, new.code, onceward.place_of(new.origin, new.message_type), 1);
+    values (new.consumer_id, new.state, new.failure_class, new.code, onceward.place_of(new.place, new.origin, new.message_type), 1);
     if random() < 0.004 then perform onceward.fold_parked_counts(1000); end if;
   end if;
   return null;
 end $$;
 create trigger counted after insert on onceward.held for each row
   when (new.state in ('parked', 'dead', 'quarantined')) execute function onceward.count_parked();
-create trigger recounted after update of state, failure_class, code on onceward.held for each row
+create trigger recounted after update of state, failure_class, code, place on onceward.held for each row
   when (old.state in ('parked', 'dead', 'quarantined') or new.state in ('parked', 'dead', 'quarantined'))
   execute function onceward.count_parked();
 create trigger uncounted after delete on onceward.held for each row

@@ -1,4 +1,5 @@
 import { spine } from './0001-spine.ts'
+import { failure } from './0002-failure.ts'
 import { parking } from './0003-parking.ts'
 import { parkingVerbs } from './0003-parking-verbs.ts'
 
@@ -13,6 +14,6 @@ export interface Migration {
 /** Forward only; a released migration is never edited. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'spine', sql: spine, compatibleFrom: 1 },
-  { version: 2, name: 'failure', sql: 'select 1', compatibleFrom: 1 },
+  { version: 2, name: 'failure', sql: failure, compatibleFrom: 1 },
   { version: 3, name: 'parking', sql: parking + parkingVerbs, compatibleFrom: 3 },
 ]

@@ -11,7 +11,7 @@ const change = `
   from unnest($2::text[], $3::text[]) as changed (id, status)
   where consumer_id = $1 and message_id = changed.id`
 
-/** Everything a batch leaves that is not simply applied. Rare, so plain statements one after the other. */
+/** Everything a batch leaves that is not simply applied: a statement for each kind, however many messages there are. */
 export async function concludeMessages(
   client: SqlClient,
   enrolment: Enrolment,
@@ -20,7 +20,8 @@ export async function concludeMessages(
   const { consumerId } = enrolment
   const claimed = conclusions.filter(conclusion => conclusion.claimed)
   const retried = claimed.filter(conclusion => conclusion.to === 'retry')
-  const changed = claimed.filter(conclusion => conclusion.to !== 'retry' && conclusion.to !== 'applied')
+  // What is held is marked by the statement that holds it.
+  const changed = claimed.filter(({ to, held }) => held === null && to !== 'retry' && to !== 'applied')
   const freed = claimed.flatMap(conclusion => conclusion.businessKey ?? [])
   if (retried.length > 0) await client.query(giveBack, [consumerId, retried.map(({ id }) => id)])
   if (freed.length > 0) await client.query(giveBackKeys, [consumerId, freed])
