@@ -399,7 +399,10 @@ create function onceward.create_roles() returns void language plpgsql set search
 declare name text;
 begin
   foreach name in array array['onceward_run', 'onceward_operator', 'onceward_approver', 'onceward_console'] loop
-    if not exists (select from pg_roles where rolname = name) then execute format('create role %I nologin', name); end if;
+    begin
+      if not exists (select from pg_roles where rolname = name) then execute format('create role %I nologin', name); end if;
+    exception when duplicate_object or unique_violation then null; -- roles are the whole server's: another database has just made it
+    end;
   end loop;
   revoke all on all functions in schema onceward from public;
   grant usage on schema onceward to onceward_run, onceward_operator, onceward_approver, onceward_console;
