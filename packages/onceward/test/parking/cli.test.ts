@@ -73,6 +73,8 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     const done = await json('parked', 'skip', ...because, '--limit', '2', '--expect', preview.digest)
     assert.deepEqual([done.code, done.closed], [0, 2])
     assert.equal((await json('parked', 'groups')).groups[0].count, 4)
+    const gaps = await json('parked', 'gaps', '--consumer', 'cli')
+    assert.deepEqual([gaps.total, gaps.rows[0].how, gaps.rows[0].because], [2, 'skipped', 'a test'])
   })
 
   it('replays by number under a name, and tells what became of it', async () => {

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { classifyCommand, fixCommand, skipCommand } from './parked/decide.ts'
 import { approvalsCommand, approveCommand, deleteCommand, eraseCommand } from './parked/delete.ts'
-import { groupsCommand, listCommand, showCommand } from './parked/look.ts'
+import { gapsCommand, groupsCommand, listCommand, showCommand } from './parked/look.ts'
 import { replayCommand, replaysCommand, stopCommand } from './parked/replay.ts'
 
 /** The parking lot: messages that wait for people, and what people may do. */
@@ -19,6 +19,7 @@ export function parkedCommand(): Command {
     replaysCommand(),
     stopCommand(),
     skipCommand(),
+    gapsCommand(),
     deleteCommand(),
     approvalsCommand(),
     approveCommand(),

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { groupParked, type ParkedGroup } from '../../../parking/group-parked.ts'
+import { type ClosedRow, listClosed } from '../../../parking/list-closed.ts'
 import { listParked } from '../../../parking/list-parked.ts'
 import { type ParkedDetails, readBody, showParked } from '../../../parking/show-parked.ts'
 import { withPool } from '../../database.ts'
@@ -50,6 +51,37 @@ export function showCommand(): Command {
         print(flags.json === true, { ok: true, message }, () => details(message))
       }),
     )
+}
+
+export function gapsCommand(): Command {
+  return new Command('gaps')
+    .description('messages that people gave up or erased, and why')
+    .option('--consumer <name>', 'only of this consumer')
+    .option('--after <id>', 'the page after this number')
+    .option('--limit <count>', 'how many at most', '50')
+    .option('--json', 'print one JSON object')
+    .action((flags: FilterFlags) =>
+      withPool(flags.json === true, async pool => {
+        const { consumer, after, countMax } = filterOf(flags)
+        const gaps = await listClosed(pool, { consumer, after, countMax })
+        print(flags.json === true, { ok: true, ...gaps }, () => gapTable(gaps.total, gaps.rows))
+      }),
+    )
+}
+
+function gapTable(total: number, rows: readonly ClosedRow[]): string {
+  if (total === 0) return 'No gaps.'
+  const lines = rows.map(r => [
+    r.id,
+    r.consumer,
+    r.messageId,
+    r.how,
+    r.at.toISOString(),
+    r.by,
+    r.code,
+    r.because,
+  ])
+  return `${table(['id', 'consumer', 'message', 'how', 'at', 'by', 'code', 'because'], lines)}\n${total} in all`
 }
 
 function groupTable(groups: readonly ParkedGroup[]): string {
