@@ -40,6 +40,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
+const lease = { leaseMs: 2_000 }
+const contracts = {
+  transactional: { inbox: { mode: 'transactional', ...lease } },
+  deferring: {
+    inbox: { mode: 'transactional', ...lease },
+    failure: { mode: 'defer', attemptsMax: 2, delayMs: 5, delayMaxMs: 10 },
+  },
+  stored: { inbox: { mode: 'stored', ...lease } },
+}
+
 /** One schedule on one consumer: what was published, what was given up, what is still to fail. */
 class Schedule {
   readonly #scene: Scene
@@ -51,12 +61,12 @@ class Schedule {
   #replays = 0
   #running!: Running
 
-  constructor(scene: Scene, name: string, mode: 'transactional' | 'stored') {
+  constructor(scene: Scene, name: string, contract: object) {
     this.#scene = scene
     this.#name = name
     this.#changes = {
       ...inOrder,
-      inbox: { mode, leaseMs: 2_000 },
+      ...contract,
       batch: { sizeMax: 3 },
       handle: async (context: JobContext) => {
         const left = this.#toFail.get(context.message.id) ?? 0
@@ -164,11 +174,11 @@ describe('ordered parking', await skipWithout('postgres'), () => {
   after(() => scene.close())
 
   let schedules = 0
-  for (const mode of ['transactional', 'stored'] as const) {
-    it(`in ${mode} mode: whatever fails, is fixed, replayed, skipped or restarted, each key's effects are its messages in order, minus the skipped`, async () => {
+  for (const [mode, contract] of Object.entries(contracts)) {
+    it(`${mode}: whatever fails, is fixed, replayed, skipped or restarted, each key's effects are its messages in order, minus the skipped`, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), steps =>
-          new Schedule(scene, `${mode}_${++schedules}`, mode).play(steps),
+          new Schedule(scene, `${mode}_${++schedules}`, contract).play(steps),
         ),
         { numRuns: Number(process.env.ONCEWARD_PROPERTY_RUNS ?? 6), endOnFailure: true },
       )
