@@ -49,8 +49,16 @@ export function filterOf(flags: FilterFlags, ids: readonly string[] = []): Parke
     label: flags.label,
     assignee: flags.assignee,
     after: flags.after === undefined ? undefined : String(number(flags.after, '--after')),
-    countMax: number(flags.limit, '--limit'),
+    countMax: pageOf(flags.limit),
   }
+}
+
+const countLimit = 100_000
+
+function pageOf(limit: string): number {
+  const count = number(limit, '--limit')
+  if (count <= countLimit) return count
+  throw new OncewardError('usage', `--limit is at most ${countLimit}. Nothing was changed.`)
 }
 
 export function number(text: string, what: string): number {

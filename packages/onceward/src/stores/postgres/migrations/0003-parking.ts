@@ -148,7 +148,7 @@ create table onceward.parked_count (
   code          text not null,
   place         text not null,
   delta         bigint not null
-);
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
 create function onceward.fold_parked_counts(rows_max integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -184,6 +184,8 @@ create trigger recounted after update of state, failure_class, code, place on on
   execute function onceward.count_parked();
 create trigger uncounted after delete on onceward.held for each row
   when (old.state in ('parked', 'dead', 'quarantined')) execute function onceward.count_parked();
+
+create index held_action_of on onceward.held_action (held_id);
 
 -- What people made of a row: a word for it, and whose it is.
 create table onceward.triage (
@@ -237,7 +239,7 @@ create table onceward.redrive (
   actor        text not null default onceward.actor(),
   reason       text not null,
   digest       bytea not null,
-  rate_max     integer,
+  rate_max     integer check (rate_max > 0),
   state        text not null default 'moving' check (state in ('moving', 'stopped', 'moved')),
   next_at      timestamptz not null default clock_timestamp()
 );
