@@ -26,13 +26,29 @@ export async function act<T>(
   beforeCommit: () => void = () => {},
 ): Promise<T> {
   await assertUsable(pool)
-  const answer = await inTransaction(pool, async client => {
-    const { rows } = await client.query(`select ${call} as answer`, values)
-    beforeCommit()
-    return rows[0].answer as { readonly ok: boolean; readonly why?: string }
-  })
+  const answer = await patiently(() =>
+    inTransaction(pool, async client => {
+      const { rows } = await client.query(`select ${call} as answer`, values)
+      beforeCommit()
+      return rows[0].answer as { readonly ok: boolean; readonly why?: string }
+    }),
+  )
   if (!answer.ok) throw refused(answer.why!)
   return answer as T
+}
+
+const triesMax = 5
+/** Serialization failure, deadlock, a lock not had in time: a batch of a consumer was in the way, and nothing was changed. */
+const passing = ['40001', '40P01', '55P03']
+
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (tries === triesMax || !passing.includes((error as { code?: string }).code ?? '')) throw error
+    }
+  }
 }
 
 export function refused(why: string): OncewardError {
