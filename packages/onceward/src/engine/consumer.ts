@@ -17,6 +17,7 @@ import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
 import { type Decided, firstTries, type Stage } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
+import { reportOutage } from './report-outage.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
 
@@ -225,18 +226,9 @@ export class ConsumerProcess<M, Tx> {
   #learn(decided: readonly Decided<M>[]): void {
     const event = this.#breaker.learn(decided, firstTries(this.#options.consumer, this.#stage))
     if (event === null) return
-    const { world, consumer, source, onOutage } = this.#options
-    const { view, waitMs } = this.#breaker
-    const facts = { consumer: consumer.name, source: source.name }
-    if (event === 'closed') world.log.info('downstream answers again: source resumed', facts)
-    else {
-      const seen = { ...facts, code: view.code, failures: view.failures, pauseMs: waitMs }
-      if (event === 'opened') {
-        world.metrics.paused(consumer.name)
-        world.log.warn('downstream away: source paused, no attempt counted', seen)
-      } else world.log.warn('downstream still away', seen)
-    }
-    if (event !== 'still away') onOutage?.(this.#enrolment!, event === 'closed' ? null : view)
+    const { world, consumer, onOutage } = this.#options
+    reportOutage(event, this.#breaker, consumer, world)
+    if (event !== 'still away') onOutage?.(this.#enrolment!, event === 'closed' ? null : this.#breaker.view)
   }
 
   /**

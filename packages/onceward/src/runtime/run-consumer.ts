@@ -96,8 +96,9 @@ export async function runConsumer<M>(
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
     const onOutage = recordOutages(pool, world.log)
-    const breaker = new Breaker(consumer.failure, world.clock)
-    const hooks = { callInline, onCommitted: kickAll, onOutage, breaker }
+    // In stored mode only workers meet the downstream: storing goes on without them.
+    const shared = consumer.inbox.mode !== 'stored' && { breaker: new Breaker(consumer.failure, world.clock) }
+    const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
     const around = { consumer, store, world, instance, mode, ...hooks }
     const worker = wanted.has('worker') && store.work !== undefined ? new WorkerOnDemand(around) : null
     if (worker !== null) carriers.push(worker)

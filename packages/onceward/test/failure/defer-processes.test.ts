@@ -101,6 +101,7 @@ for (const broker of ['postgres', 'rabbitmq', 'kafka'] as const) {
       }
       await until('all are applied', async () => (await applied(pool)) >= count, { deadlineMs: 120_000 })
       await until('nothing is held', async () => (await held(pool)) === 0)
+      for (const child of children) await kill(child)
 
       const { rows } = await pool.query(
         'select key, array_agg(id order by place) as ids from step group by key',

@@ -117,16 +117,19 @@ export const deliveryDeferCases: Cases = [
           return bench.apply(tx, message.id)
         },
       })
-      await until('the key is parked', async () => {
-        const rows = await bench.held()
-        return rows.length === 5 && rows.every(({ state }) => state === 'parked')
-      })
+      await until('it is parked', async () => (await bench.marker('m2')) === 'parked')
+      await until('all behind it are held', async () => (await bench.held()).length === 5)
       assert.equal(await bench.attempts('m2'), 3)
       await bench.publish({ id: 'late', key: 'k0' }, { id: 'other', key: 'k1' })
       await untilApplied(bench, 8)
       await until('the late one is behind it', async () => (await bench.held()).length === 6)
       assert.equal(await bench.marker('late'), 'parked')
       assert.equal(await bench.marker('other'), 'applied')
+      await expectOrder(bench, [
+        list[0]!,
+        ...list.filter(({ key }) => key === 'k1'),
+        { id: 'other', key: 'k1' },
+      ])
       await bench.drain()
     },
   },
