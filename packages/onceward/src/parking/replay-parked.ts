@@ -26,7 +26,7 @@ export interface ReplayWorld {
   /** Resolves after so many milliseconds. */
   pause(ms: number): Promise<void>
   readonly reach?: Reach | undefined
-  /** Messages per transaction at most. Default 1,000. */
+  /** Messages per transaction at most. Default 2,000. */
   readonly stageMax?: number
   onStage?(stage: Stage): void
 }
@@ -59,15 +59,16 @@ export async function startReplay(
  */
 export async function runReplay(pool: SqlPool, requestId: string, world: ReplayWorld): Promise<Stage> {
   const reach = world.reach ?? inert
-  const total = { moved: 0, behind: 0 }
+  const total = { moved: 0, behind: 0, left: 0 }
   for (;;) {
     const call = 'onceward.redrive_stage($1, $2)'
-    const stage = await act<Stage>(pool, call, [requestId, world.stageMax ?? 1_000], () =>
+    const stage = await act<Stage>(pool, call, [requestId, world.stageMax ?? 2_000], () =>
       reach('parking.moving'),
     )
     reach('parking.moved')
     total.moved += stage.moved
     total.behind += stage.behind
+    total.left += stage.left
     const soFar = { ...stage, ...total }
     world.onStage?.(soFar)
     if (stage.state !== 'moving') return soFar

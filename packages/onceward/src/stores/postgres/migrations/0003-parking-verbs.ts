@@ -99,7 +99,7 @@ end $$;
 -- that moves it; what may not be moved is left with the reason.
 create function onceward.redrive_stage(request text, count_max integer)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare drive onceward.redrive; picked bigint[]; keys text[]; n_moved integer; n_left integer; n_behind integer; more boolean; wait_ms float8;
+declare drive onceward.redrive; picked bigint[]; keys text[]; n_moved integer; n_left integer; n_marked integer; n_behind integer; more boolean; wait_ms float8;
 begin
   select * into drive from onceward.redrive r where r.request_id = request for update;
   if not found then return onceward.refuse('parked replay', null, request, 'There is no such replay.'); end if;
@@ -107,7 +107,7 @@ begin
   if drive.state <> 'moving' or wait_ms > 0 then
     return jsonb_build_object('ok', true, 'state', drive.state, 'moved', 0, 'behind', 0, 'left', 0, 'waitMs', greatest(0, ceil(wait_ms)));
   end if;
-  picked := array(select held_id from onceward.redrive_row where redrive_id = drive.id and state = 'selected'
+  picked := array(select held_id from onceward.redrive_row where redrive_id = drive.id and held_id > drive.done_to and state = 'selected'
     order by held_id limit least(count_max, drive.rate_max));
   keys := array(select distinct h.order_key from onceward.held h where h.id = any (picked) and h.order_key is not null order by 1);
   perform from onceward.blocked_key b where b.consumer_id = drive.consumer_id and b.key = any (keys) order by b.key for update;
@@ -145,19 +145,26 @@ begin
   set state = case when ruled.why is null then 'moved' else 'left' end, why = ruled.why, moved_at = clock_timestamp()
   from ruled where r.redrive_id = drive.id and r.held_id = ruled.id;
 
+  drive.done_to := coalesce(picked[cardinality(picked)], drive.done_to);
+  n_left := cardinality(picked);
   picked := array(select held_id from onceward.redrive_row where redrive_id = drive.id and held_id = any (picked) and state = 'moved');
   n_moved := cardinality(picked);
-  select count(*) into n_left from onceward.redrive_row where redrive_id = drive.id and state = 'left';
+  n_left := n_left - n_moved;
   update onceward.redrive_row set outcome = 'parked again' where held_id = any (picked) and redrive_id <> drive.id and state = 'moved'
     and outcome is null;
   insert into onceward.business_key (consumer_id, key, message_id)
     select h.consumer_id, h.business_key, h.message_id from onceward.held h where h.id = any (picked) and h.business_key is not null
     order by h.business_key on conflict do nothing;
-  insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
-    select h.consumer_id, h.run_id, 'stored', h.message_id, h.digest, h.position
-    from onceward.held h join onceward.consumer c on c.id = h.consumer_id and c.dedup = 'marker'
-    where h.id = any (picked) order by h.message_id
-    on conflict (consumer_id, message_id) do update set status = 'stored';
+  update onceward.inbox i set status = 'stored' from onceward.held h
+    where h.id = any (picked) and i.consumer_id = h.consumer_id and i.message_id = h.message_id;
+  get diagnostics n_marked = row_count;
+  if n_marked < n_moved then
+    insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
+      select h.consumer_id, h.run_id, 'stored', h.message_id, h.digest, h.position
+      from onceward.held h join onceward.consumer c on c.id = h.consumer_id and c.dedup = 'marker'
+      where h.id = any (picked) order by h.message_id
+      on conflict (consumer_id, message_id) do update set status = 'stored';
+  end if;
   update onceward.held h set state = 'stored', due_at = clock_timestamp(), last_at = clock_timestamp(), lease_until = null
     where h.id = any (picked);
   keys := array(select distinct h.order_key from onceward.held h where h.id = any (picked) and h.order_key is not null);
@@ -167,8 +174,8 @@ begin
     on conflict (redrive_id, held_id) do update set state = 'moved', moved_at = clock_timestamp();
   get diagnostics n_behind = row_count;
 
-  more := exists (select from onceward.redrive_row where redrive_id = drive.id and state = 'selected');
-  update onceward.redrive set state = case when more then 'moving' else 'moved' end,
+  more := exists (select from onceward.redrive_row where redrive_id = drive.id and held_id > drive.done_to and state = 'selected');
+  update onceward.redrive set done_to = drive.done_to, state = case when more then 'moving' else 'moved' end,
     next_at = clock_timestamp() + coalesce(n_moved::float8 / rate_max, 0) * interval '1 second'
   where id = drive.id returning * into drive;
   if not more then

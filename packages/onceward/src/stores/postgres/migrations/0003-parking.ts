@@ -164,7 +164,7 @@ begin
   return folded;
 end $$;
 
-create function onceward.count_parked() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+create function onceward.count_parked() returns trigger language plpgsql as $$
 begin
   if tg_op <> 'INSERT' and old.state in ('parked', 'dead', 'quarantined') then
     insert into onceward.parked_count
@@ -241,7 +241,9 @@ create table onceward.redrive (
   digest       bytea not null,
   rate_max     integer check (rate_max > 0),
   state        text not null default 'moving' check (state in ('moving', 'stopped', 'moved')),
-  next_at      timestamptz not null default clock_timestamp()
+  next_at      timestamptz not null default clock_timestamp(),
+  -- Everything selected up to this number is moved or left.
+  done_to      bigint not null default 0
 );
 -- What became of it is read from the held row and the marker while the row is this redrive's; outcome is what it was when another act came.
 create table onceward.redrive_row (
@@ -256,7 +258,6 @@ create table onceward.redrive_row (
   primary key (redrive_id, held_id)
 );
 create index redrive_row_of on onceward.redrive_row (held_id);
-create index redrive_row_next on onceward.redrive_row (redrive_id, held_id) where state = 'selected';
 
 create table onceward.approval (
   id           bigint generated always as identity primary key,
