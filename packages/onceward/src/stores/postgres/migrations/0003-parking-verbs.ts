@@ -33,9 +33,11 @@ begin
   return freed;
 end $$;
 
--- Called with what a batch has parked. What is behind it and nobody works on waits for people too: workers need not walk past it.
+-- Called with what a batch has parked. Under a key that was released, what is behind and nobody works on waits for people again.
 create function onceward.block_keys(of integer, keys text[], behind integer[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare again text[] := array(
+  select b.key from onceward.blocked_key b where b.consumer_id = of and b.key = any (keys) and b.state = 'released');
 begin
   insert into onceward.blocked_key as b (consumer_id, key, waiting)
     select of, put.key, put.behind from unnest(keys, behind) as put (key, behind) order by put.key
@@ -44,7 +46,7 @@ begin
   with put as (
     update onceward.held h set state = 'parked', due_at = null, lease_until = null, failure_class = 'order', code = 'behind_parked',
       reason = 'an earlier message of its key is parked'
-    where h.consumer_id = of and h.order_key = any (keys) and h.order_key is not null and h.state = 'stored'
+    where h.consumer_id = of and h.order_key = any (again) and h.order_key is not null and h.state = 'stored'
       and (h.lease_until is null or h.lease_until <= clock_timestamp())
     returning h.message_id, h.order_key),
   marked as (
