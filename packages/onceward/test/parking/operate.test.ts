@@ -190,8 +190,10 @@ describe('the operator', await skipWithout('postgres'), () => {
     )
     await replayAll(scene, 'fixed', 'fixed-1')
     await until('it is applied', async () => (await scene.done('fixed')).length === 1)
-    await scene.publish('fixed', { id: 'a', part: 'bad' }, { id: 'a', part: 'good' })
-    await settled(scene, 'fixed')
+    for (const part of ['bad', 'good']) {
+      await scene.publish('fixed', { id: 'a', part })
+      await settled(scene, 'fixed')
+    }
     await running.drain()
     assert.deepEqual(await scene.done('fixed'), ['a'])
     assert.deepEqual(await scene.held('fixed'), [], 'both contents are known under this id')

@@ -69,6 +69,25 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.done('again'), ids('a', 0, 6))
   })
 
+  it('that is released stays blocked for live messages while anything of it is left', async () => {
+    const changes = { ...inOrder, ...failing('swept', new Set(['a-000'])) }
+    await scene.publish('swept', ...jobs('a', 0, 2))
+    const running = await scene.start('swept', changes)
+    await until('both are parked', async () => (await scene.held('swept')).length === 2)
+    await running.drain()
+    await replayAll(scene, 'swept', 'swept-1')
+    const sweep = () =>
+      scene.pool.query(`select onceward.sweep_keys(id) from onceward.consumer where name = 'swept'`)
+    await sweep()
+    assert.deepEqual(await blockedKeys(scene, 'swept'), ['a released'])
+    await scene.pool.query(`delete from onceward.held where message_id = 'a-000' and origin = 'swept'`)
+    await sweep()
+    assert.deepEqual(await blockedKeys(scene, 'swept'), ['a released'])
+    await scene.pool.query(`delete from onceward.held where origin = 'swept'`)
+    await sweep()
+    assert.deepEqual(await blockedKeys(scene, 'swept'), [])
+  })
+
   it('goes on past a head that is skipped, which counts as a declared gap', async () => {
     await scene.publish('skipped', ...jobs('a', 0, 3))
     const running = await scene.start('skipped', { ...inOrder, ...failing('skipped', new Set(['a-000'])) })
