@@ -85,13 +85,7 @@ describe('the audit', await skipWithout('postgres'), () => {
     await tampered(
       `update onceward.audit set seq = seq + 1000 where seq > 20; update onceward.audit set seq = seq - 999 where seq > 1000;
        insert into onceward.audit select 21, at, actor, action, outcome, consumer, subject, reason, detail, previous, hash from onceward.audit where seq = 20`,
-      [
-        '21 inserted',
-        '21 changed',
-        '22 inserted',
-        ...Array.from({ length: 21 }, (_, n) => `${22 + n} changed`),
-        '42 head',
-      ].sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10)),
+      ['21 inserted', '21 changed', ...Array.from({ length: 21 }, (_, n) => `${22 + n} changed`), '41 head'],
     )
   })
 

@@ -45,7 +45,7 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     })
   const json = async (...args: string[]) => {
     const { code, stdout } = await run(...args, '--json')
-    return { code, ...JSON.parse(stdout) }
+    return { exit: code, ...JSON.parse(stdout) }
   }
   const because = ['--consumer', 'cli', '--because', 'a test']
 
@@ -65,13 +65,13 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
 
   it('acts on a filter only with the digest of what was looked at', async () => {
     const without = await json('parked', 'skip', ...because)
-    assert.deepEqual([without.code, without.ok], [2, false])
+    assert.deepEqual([without.exit, without.ok], [2, false])
     const preview = await json('parked', 'skip', ...because, '--limit', '2', '--dry-run')
     assert.deepEqual([preview.rows.length, preview.more], [2, true])
     const wrong = await json('parked', 'skip', ...because, '--limit', '3', '--expect', preview.digest)
-    assert.equal(wrong.code, 2)
+    assert.equal(wrong.exit, 2)
     const done = await json('parked', 'skip', ...because, '--limit', '2', '--expect', preview.digest)
-    assert.deepEqual([done.code, done.closed], [0, 2])
+    assert.deepEqual([done.exit, done.closed], [0, 2])
     assert.equal((await json('parked', 'groups')).groups[0].count, 4)
     const gaps = await json('parked', 'gaps', '--consumer', 'cli')
     assert.deepEqual([gaps.total, gaps.rows[0].how, gaps.rows[0].because], [2, 'skipped', 'a test'])
@@ -81,22 +81,22 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     const { rows } = await json('parked', 'list', '--consumer', 'cli')
     const ids = rows.map((row: { id: string }) => row.id)
     const wrong = await json('parked', 'replay', ids[0], '--consumer', 'other', '--because', 'x')
-    assert.equal(wrong.code, 2)
+    assert.equal(wrong.exit, 2)
     const replay = ['parked', 'replay', ...ids, ...because, '--id', 'cli-1', '--rate', '1000']
     assert.deepEqual((await json(...replay)).moved, 4)
     assert.deepEqual((await json(...replay)).moved, 0)
     const { replay: result } = await json('parked', 'result', 'cli-1')
     assert.deepEqual(result.outcomes, { 'at work': 4 })
-    assert.equal((await json('parked', 'stop', 'cli-1', '--because', 'x')).code, 2)
+    assert.equal((await json('parked', 'stop', 'cli-1', '--because', 'x')).exit, 2)
     assert.match((await run('parked', 'result', 'cli-1')).stdout, /at work\s+4/)
   })
 
   it('verifies the audit, and says so by its exit code', async () => {
     const verdict = await json('audit', 'verify')
-    assert.deepEqual([verdict.code, verdict.ok, verdict.problems], [0, true, []])
+    assert.deepEqual([verdict.exit, verdict.ok, verdict.problems], [0, true, []])
     assert.equal((await json('audit', 'verify', '--expect', verdict.head)).ok, true)
-    const { code, problems } = await json('audit', 'verify', '--expect', 'ab')
-    assert.deepEqual([code, problems[0].what], [1, 'anchor'])
+    const { exit, problems } = await json('audit', 'verify', '--expect', 'ab')
+    assert.deepEqual([exit, problems[0].what], [1, 'anchor'])
     const { entries } = await json('audit', 'list', '--consumer', 'cli')
     assert.ok(entries.some((entry: { action: string }) => entry.action === 'parked skip'))
   })
