@@ -3,6 +3,7 @@ import { contenders } from './contenders/contenders.ts'
 import { measureEffects } from './effects/effects.ts'
 import { measureHistory } from './effects/history.ts'
 import { measureFailure } from './failure/failure.ts'
+import { measureParked } from './failure/parked.ts'
 import { measureLatency } from './observed/latency.ts'
 import { measureMemory } from './observed/memory.ts'
 import { type Options, type Part, readOptions } from './options.ts'
@@ -31,6 +32,7 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
     measured: taking.length === 0 ? [] : await measureRounds(place, taking, options, say),
     effects: parts.includes('effects') ? await measureEffects(place, options, say) : null,
     failure: parts.includes('failure') ? await measureFailure(place, options, say) : null,
+    parked: parts.includes('failure') && roles === null ? await measureParked(options.effectCount) : null,
     history: parts.includes('history') ? await measureHistory(place, options, say) : null,
     latency: parts.includes('latency') ? await measureLatency(place, options.latencySeconds) : null,
     memory: parts.includes('memory') ? await measureMemory(place, options.memoryCount) : null,

@@ -8,7 +8,7 @@ const hundredths = (value: number | null) => (value === null ? '–' : value.toF
 
 /** The report for people: rates, ratios of the Onceward rows, targets. */
 export function reportLines(results: Results): string[] {
-  const { measured, effects, failure, history, latency, memory, rebalance } = results
+  const { measured, effects, failure, parked, history, latency, memory, rebalance } = results
   const lines: string[] = []
   for (const ids of ['ordered', 'random'] as const) {
     const rows = measured.filter(one => one.ids === ids)
@@ -17,6 +17,12 @@ export function reportLines(results: Results): string[] {
   if (effects !== null) lines.push('', 'effects, messages per second', ...effectLines(effects))
   if (failure !== null)
     lines.push('', 'failures, messages per second', ...effectLines({ ...failure, relays: [] }))
+  if (parked !== null) {
+    lines.push('', 'parked messages, median milliseconds; messages per second')
+    for (const { what, parked: count, ms } of parked.looks)
+      lines.push(`  ${what.padEnd(8)} over ${whole(count).padStart(7)}  ${hundredths(ms)} ms`)
+    lines.push(`  live ${whole(parked.live)}  redrive ${whole(parked.redrive)}`)
+  }
   for (const { rows, ids, empty, full } of history ?? []) {
     lines.push(
       '',

@@ -1,6 +1,7 @@
 import type { Broker, Role } from './contenders/contenders.ts'
 import type { ContestRates, Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
+import type { ParkedRates } from './failure/parked.ts'
 import { median } from './median.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
@@ -11,6 +12,7 @@ export interface Results {
   readonly measured: readonly Measured[]
   readonly effects: Effects | null
   readonly failure: ContestRates | null
+  readonly parked: ParkedRates | null
   readonly history: readonly History[] | null
   readonly latency: Latency | null
   readonly memory: Memory | null
@@ -68,6 +70,7 @@ export function targetsOf({
   measured,
   effects,
   failure,
+  parked,
   history,
   latency,
   memory,
@@ -92,6 +95,11 @@ export function targetsOf({
   atLeast('stream', 'checkpoint form', 'hand checkpoint', 0.9)
   for (const { of, to, atLeast: bound, ratio: value } of [...(effects?.aims ?? []), ...(failure?.aims ?? [])])
     targets.push({ name: `${of} / ${to}`, value, bound: `≥ ${bound}`, reached: value >= bound })
+  if (parked !== null) {
+    for (const { what, ratio } of parked.grows) atMost(`${what}, 100,000 parked / 1,000`, ratio, 3)
+    const value = parked.redrive / parked.live
+    targets.push({ name: 'redrive / live', value, bound: '≥ 0.3', reached: value >= 0.3 })
+  }
   const past = history?.find(({ ids }) => ids === 'ordered')
   if (past !== undefined) {
     const value = slowdown(past)
@@ -109,7 +117,7 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, failure, history, latency, memory, rebalance } = results
+  const { effects, failure, parked, history, latency, memory, rebalance } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
@@ -117,6 +125,7 @@ export function jsonLine(results: Results): string {
     targets,
     effects,
     failure,
+    parked,
     history,
     latency,
     memory,

@@ -44,6 +44,15 @@ export const crashPoints = {
   'swap.undone': 'The old tables are back, COMMIT not sent: the rebuilt ones are still live.',
   'suspect.counted':
     'An attempt of a suspect is durable, its handler not begun: the next process counts one death it did not die of.',
+  'parking.selected':
+    'A replay of parked messages is written down, nothing moved: the same order goes on with it.',
+  'parking.moving': 'A stage of a replay is moved, COMMIT not sent: its messages are parked as before.',
+  'parking.moved': 'A stage is handed over to the workers: the next begins where it ended.',
+  'parking.skipped':
+    'Messages are given up, COMMIT not sent: they are parked as before, and the audit says nothing.',
+  'parking.fixed': 'A payload is replaced, COMMIT not sent: it is the original.',
+  'parking.deleted':
+    'An approved deletion is written, COMMIT not sent: the bytes and the approval are there.',
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

@@ -51,6 +51,7 @@ describe('import boundaries', () => {
       'stores/',
       'effects/',
       'inbox/',
+      'parking/',
       'replay/',
       'cli/',
       'testing/',
@@ -104,6 +105,7 @@ describe('import boundaries', () => {
       'cli/',
       'runtime/',
       'observe/',
+      'parking/',
       'replay/',
       'demo/',
       'errors.ts',
@@ -135,7 +137,17 @@ describe('the world is passed in', () => {
     /from 'node:(timers|process|perf_hooks|os|worker_threads)/,
     /\bconsole\./,
   ]
-  for (const folder of ['engine/', 'message/', 'effects/', 'inbox/', 'replay/', 'contract/', 'contracts/']) {
+  const worldless = [
+    'engine/',
+    'message/',
+    'effects/',
+    'inbox/',
+    'parking/',
+    'replay/',
+    'contract/',
+    'contracts/',
+  ]
+  for (const folder of worldless) {
     test(`${folder} touches no clock, timer, randomness or process`, () => {
       const found = files
         .filter(file => file.startsWith(folder))
@@ -205,12 +217,17 @@ describe('crash points', () => {
 
   const scenarios = join(home, 'test/crash/scenarios.ts')
   const missing = existsSync(scenarios) ? {} : { skip: 'test/crash/scenarios.ts does not exist yet' }
-  test('every declared point has a scenario in the crash suite', missing, async () => {
-    const { crashScenarios } = (await import(scenarios)) as { crashScenarios: Record<string, unknown> }
-    const { replayDeaths } = (await import(join(home, 'test/replay/deaths.ts'))) as {
-      replayDeaths: Record<string, unknown>
+  test('every declared point has a scenario in the crash suite, or a test of its own', missing, async () => {
+    const { crashScenarios, killedElsewhere } = (await import(scenarios)) as {
+      crashScenarios: Record<string, unknown>
+      killedElsewhere: Record<string, string>
     }
-    assert.deepEqual([...Object.keys(crashScenarios), ...Object.keys(replayDeaths)].sort(), [...known].sort())
+    assert.deepEqual(
+      [...Object.keys(crashScenarios), ...Object.keys(killedElsewhere)].sort(),
+      [...known].sort(),
+    )
+    for (const [point, file] of Object.entries(killedElsewhere))
+      assert.ok(readFileSync(join(home, 'test', file), 'utf8').includes(`'${point}'`), `${file}: ${point}`)
   })
 })
 
@@ -317,7 +334,7 @@ test('every fault in the list of faults names a test that exists', () => {
   const rows = [...page.matchAll(/^\| (\d+) \|.*\| `([^`]+)`: (.+) \|$/gm)]
   const staged = rows.map(([, number]) => Number(number))
   const logs = Array.from({ length: 15 }, (_, index) => 41 + index)
-  const expected = [7, 8, 12, 22, 23, ...logs, 87, 89, 90]
+  const expected = [7, 8, 12, 22, 23, ...logs, 87, 88, 89, 90, 91, 92]
   assert.deepEqual(
     expected.filter(number => !staged.includes(number)),
     [],

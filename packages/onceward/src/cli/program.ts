@@ -1,11 +1,13 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
+import { auditCommand } from './commands/audit.ts'
 import { contractCommand } from './commands/contract.ts'
 import { demoCommand } from './commands/demo.ts'
 import { inboxCommand } from './commands/inbox.ts'
 import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { parkedCommand } from './commands/parked.ts'
 import { relayCommand } from './commands/relay.ts'
 import { replayCommand } from './commands/replay.ts'
 import { runCommand } from './commands/run.ts'
@@ -33,6 +35,8 @@ Environment:
     relayCommand(),
     statusCommand(),
     inboxCommand(),
+    parkedCommand(),
+    auditCommand(),
     lossesCommand(),
     ledgerCommand(),
     replayCommand(),

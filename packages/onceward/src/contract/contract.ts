@@ -164,6 +164,8 @@ export interface FailureSection {
    * waits before it for as long as it takes, attempts being counted and reported; other lanes go on.
    */
   exhausted?: 'set aside' | 'stop'
+  /** How much may be parked before what comes next waits at the source instead. Nothing is dropped; a log line and a metric say so. */
+  parking?: ParkingSection
   /** Queue on the same broker that gets a copy of dead letters and quarantined messages, or what else is said of them. */
   deadLetter?: string | DeadLetterSection
 }
@@ -216,6 +218,13 @@ export interface DeadLetterSection {
    * risk money or regulatory parks instead (order `key`) or is refused (order `partition`).
    */
   passingAcceptedBy?: string
+}
+
+export interface ParkingSection {
+  /** Default 10,000. Messages behind the parked head of one key; a batch may go past it by its own size. */
+  perKeyMax?: number
+  /** Default 1,000,000. Parked messages of the consumer in all. */
+  totalMax?: number
 }
 
 export interface BatchSection {

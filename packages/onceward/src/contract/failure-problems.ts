@@ -2,6 +2,7 @@ import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-
 import type { ConsumerContract, FailureSection } from './contract.ts'
 import { isGrave } from './failure-rules.ts'
 import { failureClasses } from './known-names.ts'
+import { parkingProblems } from './parking-problems.ts'
 
 const delayMaxMs = 2 ** 31 - 1
 
@@ -11,6 +12,7 @@ export function failureProblems(contract: ConsumerContract, wrong: Report, notBu
   if (failure === undefined) return passingProblems(contract, {}, wrong)
   if (!isRecord(failure)) return wrong('failure', 'must be an object')
   unknownKeys(failure, 'failure', 'failure.', wrong)
+  parkingProblems(failure.parking, wrong)
   wholeNumber(failure.attemptsMax, 'failure.attemptsMax', 1, 1_000, wrong)
   wholeNumber(failure.delayMs, 'failure.delayMs', 0, delayMaxMs, wrong)
   wholeNumber(failure.delayMaxMs, 'failure.delayMaxMs', 0, delayMaxMs, wrong)

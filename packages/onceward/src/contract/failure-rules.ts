@@ -4,6 +4,7 @@ import type {
   FailureBreaker,
   FailureClass,
   FailureSection,
+  ParkingSection,
 } from './contract.ts'
 
 /** The classes of a contract, and those only we give: nobody knows it, the database's own quarrels, the handler's word. */
@@ -37,6 +38,7 @@ export interface FailureRules {
   readonly unexpected: Terminal
   /** What becomes of what would be dead-lettered. */
   readonly rejected: 'dead-lettered' | 'parked'
+  readonly parking: Required<ParkingSection>
   /** The queue or topic of the copies. */
   readonly deadLetter: string | null
   readonly deadLetterOwner: string
@@ -85,6 +87,7 @@ export function failureRules<M, Tx>(contract: ConsumerContract<M, Tx>): FailureR
     unreadable: policies.poison?.terminal ?? 'quarantined',
     unexpected: policies.poison?.terminal ?? 'parked',
     rejected: mayPass(contract) ? 'dead-lettered' : 'parked',
+    parking: { perKeyMax: 10_000, totalMax: 1_000_000, ...given(failure.parking) },
     deadLetter: deadLetter?.to ?? null,
     deadLetterOwner: deadLetter?.owner ?? contract.owner,
   }

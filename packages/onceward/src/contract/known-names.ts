@@ -68,6 +68,7 @@ export const sections = {
     'poison',
     'breaker',
     'exhausted',
+    'parking',
     'deadLetter',
   ],
   'failure.retry': [
@@ -83,6 +84,7 @@ export const sections = {
   'failure.poison': ['maxAttemptsBeforePark'],
   'failure.breaker': ['failuresMax', 'pauseMs', 'pauseMaxMs'],
   'failure.deadLetter': ['to', 'owner', 'manualReviewRequired', 'passingAcceptedBy'],
+  parking: ['perKeyMax', 'totalMax'],
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],

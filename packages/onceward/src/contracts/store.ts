@@ -82,8 +82,11 @@ export interface StoreSession<Tx> {
    */
   claim(claims: readonly Claim[], as?: 'applied' | 'stored'): Promise<readonly ClaimAnswer[]>
 
-  /** Of these keys, those behind a parked message. Only called for key-ordered consumers. */
-  blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>>
+  /** Of these keys, those behind a parked message, or behind one that was and is worked off now. Only called for key-ordered consumers. */
+  blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>>
+
+  /** How many messages of the consumer are parked. Only called when another is to be. */
+  parkedTotal(): Promise<number>
 
   /** As `claim`, for declared business keys, after the markers. Keys are distinct. */
   claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]>
@@ -152,6 +155,13 @@ export interface DecidedMessage {
     readonly envelope?: { readonly aggregateId: string | null }
   }
   readonly decision: { readonly outcome: string; readonly code: string; readonly reason: string }
+}
+
+export interface BlockedKey {
+  /** People let it go: workers have it until it is empty. */
+  readonly released: boolean
+  /** How many were put behind its head. */
+  readonly waiting: number
 }
 
 export interface Savepoint {

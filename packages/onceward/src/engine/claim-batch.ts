@@ -3,6 +3,7 @@ import type { ReadableMessage, Received, UnreadableMessage } from '../message/re
 import { takeUpWork } from './held-stages.ts'
 import { appliedByPosition, type Standing } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
+import { behindBlocked, releasedKeys } from './parking-caps.ts'
 import type { Spine } from './process-batch.ts'
 
 /** What claiming told about a batch. */
@@ -159,11 +160,14 @@ async function passUnblocked<M, Tx>(
   const keys = [...new Set(fresh.map(received => received.orderKey!))]
   const blocked = await session.blockedKeys(keys)
   // Asked second: a key is freed in one step with what was parked under it becoming work.
-  const atWork = besideWorkers(spine) ? await session.held!.keysAtWork(keys) : none
+  const asked = besideWorkers(spine) ? keys : releasedKeys(blocked, spine)
+  const atWork = asked.length > 0 ? await session.held!.keysAtWork(asked) : none
   if (blocked.size === 0 && atWork.size === 0) return fresh
+  const behind = await behindBlocked(blocked, session, spine)
   return fresh.filter(received => {
     const key = received.orderKey!
-    if (blocked.has(key)) facts.set(received, { kind: 'behind', leader: 'parked', delayMs: 0 })
+    const fact = behind(key)
+    if (fact !== null) facts.set(received, fact)
     else if (atWork.has(key)) facts.set(received, behindWork(atWork.get(key)!, spine))
     else return true
     return false

@@ -21,6 +21,7 @@ import {
 } from './decide-outcome.ts'
 import { finishWork, storeKept } from './held-stages.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
+import { capParking } from './parking-caps.ts'
 import { type Decided, firstTries, type Spine } from './process-batch.ts'
 
 /** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
@@ -69,6 +70,7 @@ async function decideEach<M, Tx>(
   }
   for (const [received, fact] of facts) decide(received, fact)
   decideBehind(claims, decisions, decide, spine.consumer.order)
+  await capParking(decisions, session, spine)
   const decideRepeat = (received: Received<M>, first: Received<M>) => {
     const before = claims.repeats.get(first)
     if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)

@@ -1,7 +1,6 @@
 import { OncewardError } from '../errors.ts'
-import { inTransaction } from '../stores/postgres/in-transaction.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
-import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
 
 /** Work kept here, as people see it. */
 export interface HeldWork {
@@ -106,73 +105,22 @@ export interface Release {
 /**
  * Makes work due now. A claim is ended, and its worker fenced; a wait or a delay is cut short; what is parked is tried once
  * more, together with everything of its key, in order. Quarantined work stays, and only its key is freed. Records who and why in the
- * same transaction.
+ * same transaction; refusals are in the audit too.
  */
 export async function releaseHeld(
   pool: SqlPool,
   { id, consumer, by, because }: Release,
 ): Promise<{ readonly released: number; readonly from: string }> {
   await assertUsable(pool)
-  if (because.trim() === '') throw refused('Say why it is released.')
-  return inTransaction(pool, async client => {
-    const { rows } = await client.query(
-      `select state::text, order_key as key, held.consumer_id as "consumerId", name, exists (
-         select from onceward.run where run.consumer_id = held.consumer_id and instance like '% worker') as worked
-       from ${tables} where held.id = $1 for update of held`,
-      [id],
-    )
-    const [found] = rows
-    if (found === undefined) throw nothingLike(id)
-    if (found.name !== consumer) throw refused(`Number ${id} is not of consumer "${consumer}".`)
-    const blocks = found.state === 'quarantined' && found.key !== null
-    if (found.state === 'dead' || (found.state === 'quarantined' && !blocks))
-      throw refused(`Number ${id} is ${found.state}: it is not safe to try it again by itself.`)
-    if (!found.worked)
-      throw refused(
-        `Consumer "${consumer}" has no workers that could take it up (inbox.mode is not 'stored').`,
-      )
-    const freed =
-      found.state === 'parked' || blocks ? await unpark(client, id, found) : await makeDue(client, id)
-    const ids = blocks ? [id, ...freed] : freed
-    await client.query(
-      `insert into onceward.held_action (held_id, by, because, did) select unnest($1::bigint[]), $2, $3, 'released from ' || $4`,
-      [ids, by, because, found.state],
-    )
-    return { released: freed.length, from: found.state }
-  })
-}
-
-/** The epoch is raised: whoever has it now finishes nothing. */
-async function makeDue(client: SqlClient, id: string): Promise<string[]> {
-  await client.query(
-    `update onceward.held set due_at = clock_timestamp(), lease_until = null, epoch = epoch + 1 where id = $1`,
-    [id],
-  )
-  return [id]
-}
-
-/** The blocked key goes first: who is about to park behind it is waited for, and its row is then among those released. */
-async function unpark(
-  client: SqlClient,
-  id: string,
-  { key, consumerId }: { readonly key: string | null; readonly consumerId: number },
-): Promise<string[]> {
-  if (key !== null)
-    await client.query('delete from onceward.blocked_key where consumer_id = $1 and key = $2', [
-      consumerId,
-      key,
-    ])
-  const { rows } = await client.query(
-    `with freed as (
-       update onceward.held set state = 'stored', due_at = clock_timestamp(), last_at = clock_timestamp()
-       where consumer_id = $1 and state = 'parked' and (id = $2 or order_key = $3) returning id, message_id),
-     marked as (
-       update onceward.inbox i set status = 'stored' from freed
-       where i.consumer_id = $1 and i.message_id = freed.message_id)
-     select id::text from freed`,
-    [consumerId, id, key],
-  )
-  return rows.map(row => row.id)
+  const { rows } = await pool.query('select onceward.release_held($1, $2, $3, $4) as answer', [
+    consumer,
+    id,
+    by,
+    because,
+  ])
+  const { ok, why, released, from } = rows[0].answer
+  if (!ok) throw refused(why)
+  return { released, from }
 }
 
 function readable(bytes: Buffer): string {

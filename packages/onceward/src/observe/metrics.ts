@@ -31,6 +31,8 @@ export interface Metrics {
   /** Messages taken alone because a process may have died over them; of these, those that were found to be the cause. */
   suspectTaken(consumer: string): void
   killerFound(consumer: string): void
+  /** A message waits because as many are parked as the contract allows. */
+  parkingFull(consumer: string): void
   /** Age in seconds of the oldest held work that is not done, asked whenever the metrics are collected, until the result is called. */
   watchFreshness(consumer: string, read: () => number | null): () => void
   /** The source was paused because the downstream is away. */
@@ -75,6 +77,10 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'),
   const lost = count('consumer.claims.lost', 'Held work lost to another worker because the lease ran out')
   const suspects = count('consumer.suspects', 'Messages taken alone after a process died')
   const killers = count('consumer.killers', 'Messages parked because their process died over them')
+  const full = count(
+    'consumer.parking.full',
+    'Batches in which messages waited because the parking lot is full',
+  )
   const oldest = meter.createObservableGauge('consumer.held.oldest', {
     description: 'Age of the oldest held work that is not done',
     unit: 's',
@@ -137,6 +143,7 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'),
     claimsLost: (consumer, n) => lost.add(n, { consumer }),
     suspectTaken: consumer => suspects.add(1, { consumer }),
     killerFound: consumer => killers.add(1, { consumer }),
+    parkingFull: consumer => full.add(1, { consumer }),
     watchFreshness(consumer, read) {
       const observe = (result: ObservableResult) => result.observe(read() ?? 0, { consumer })
       oldest.addCallback(observe)

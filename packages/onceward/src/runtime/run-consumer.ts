@@ -5,7 +5,7 @@ import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { Breaker } from '../engine/breaker.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
-import { createWorker, leavesWork } from '../inbox/create-worker.ts'
+import { WorkerOnDemand } from '../inbox/worker-on-demand.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
@@ -28,7 +28,7 @@ export interface RunOptions {
   readonly rabbitmqStreamUrl?: string | undefined
   /** Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. */
   readonly mode?: Mode
-  /** Default all. A worker runs only for contracts that leave work for later. */
+  /** Default all. A worker begins at once where the contract leaves work for later, elsewhere when parked messages are let go. */
   readonly parts?: readonly Part[]
   readonly instance?: string
   /** How long a dispatcher's claim of an external effect lasts before another takes over. Default: as the dispatcher says. */
@@ -45,7 +45,7 @@ export interface RunOptions {
 /** A running consumer with its dispatcher and relay. */
 export interface Running {
   readonly consumer: ConsumerProcess<unknown, SqlTransaction> | null
-  /** What takes up held work; null where the contract leaves none. */
+  /** What takes up held work; null where the contract leaves none and nothing was let go before the start. */
   readonly worker: ConsumerProcess<unknown, SqlTransaction> | null
   /** Takes nothing new, finishes what is under way, hands the rest back. Default 30 s for all of it; past that it leaves, within a second. */
   drain(deadlineMs?: number): Promise<void>
@@ -68,9 +68,8 @@ export async function runConsumer<M>(
 ): Promise<Running> {
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
-  const works = leavesWork(consumer)
   const pool = createPool(options.databaseUrl, {
-    max: consumer.batch.inFlightMax + 8 + (works ? consumer.inbox.workers : 0),
+    max: consumer.batch.inFlightMax + 8 + consumer.inbox.workers,
   })
   const carriers: Carrier[] = []
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
@@ -102,7 +101,7 @@ export async function runConsumer<M>(
     const shared = consumer.inbox.mode !== 'stored' && { breaker: new Breaker(consumer.failure, world.clock) }
     const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
     const around = { consumer, store, world: labelled, instance, mode, ...hooks }
-    const worker = works && wanted.has('worker') ? createWorker(around) : null
+    const worker = wanted.has('worker') && store.work !== undefined ? new WorkerOnDemand(around) : null
     if (worker !== null) carriers.push(worker)
     const handOver = worker?.handOver
     if (wanted.has('consumer'))

@@ -131,6 +131,7 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     claimsLost: (_consumer, n) => add('claimsLost', n),
     suspectTaken: () => add('suspectTaken', 1),
     killerFound: () => add('killerFound', 1),
+    parkingFull: () => add('parkingFull', 1),
     watchFreshness: () => () => {},
     paused: () => add('paused', 1),
     watchPaused: () => () => {},

@@ -10,13 +10,13 @@ import type { WorkerOrders } from './child.ts'
 import { startGateway } from './gateway.ts'
 import { assertInvariants, isDrained } from './invariants.ts'
 import { assertNothingSkipped } from './positions.ts'
-import { crashScenarios, type SuitePoint } from './scenarios.ts'
+import { type ConsumerPoint, crashScenarios } from './scenarios.ts'
 import { spawnWorker } from './worker.ts'
 import { type Memory, tables, workMessages } from './workload.ts'
 
 /** Kills a real process at the point, starts another, and checks every invariant from outside. */
 export async function runScenario(
-  point: SuitePoint,
+  point: ConsumerPoint,
   kind: BrokerKind,
   hit: number,
   memory: Memory = 'after effect',

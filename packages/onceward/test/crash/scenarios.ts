@@ -36,11 +36,28 @@ const logsOnly = {
   rabbitmq: 'a queue has no positions to guard',
 }
 
+/** Points that no consumer reaches while it takes messages, and the file that kills a process at each of them. */
+export const killedElsewhere = {
+  'parking.selected': 'parking/kill.test.ts',
+  'parking.moving': 'parking/kill.test.ts',
+  'parking.moved': 'parking/kill.test.ts',
+  'parking.skipped': 'parking/kill.test.ts',
+  'parking.fixed': 'parking/kill.test.ts',
+  'parking.deleted': 'parking/kill.test.ts',
+  'replay.taken': 'replay/deaths.ts',
+  'replay.booked': 'replay/deaths.ts',
+  'replay.undone': 'replay/deaths.ts',
+  'replay.ended': 'replay/deaths.ts',
+  'swap.moved': 'replay/deaths.ts',
+  'swap.done': 'replay/deaths.ts',
+  'swap.undone': 'replay/deaths.ts',
+} as const satisfies Partial<Record<CrashPoint, string>>
+
+export type ConsumerPoint = Exclude<CrashPoint, keyof typeof killedElsewhere>
 /** Campaigns die in `test/replay`, where somebody resumes them. */
 export type ReplayPoint = Extract<CrashPoint, `replay.${string}` | `swap.${string}`>
-export type SuitePoint = Exclude<CrashPoint, ReplayPoint>
 
-export const crashScenarios: Record<SuitePoint, CrashScenario> = {
+export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
   'batch.received': consume,
   'batch.claimed': consume,
   'batch.applied': consume,
@@ -107,18 +124,18 @@ export const deferredPoints = [
 ] as const
 
 export interface CrashRun {
-  readonly point: SuitePoint
+  readonly point: ConsumerPoint
   readonly broker: BrokerKind
   readonly hit: number
   readonly memory: Memory
 }
 
 /** Every run of the suite on one broker, and the points that do not exist there with the reason. */
-export function runsOn(broker: BrokerKind): { runs: CrashRun[]; skipped: [SuitePoint, string][] } {
+export function runsOn(broker: BrokerKind): { runs: CrashRun[]; skipped: [ConsumerPoint, string][] } {
   const runs: CrashRun[] = []
-  const skipped: [SuitePoint, string][] = []
+  const skipped: [ConsumerPoint, string][] = []
   for (const [point, { hits, without, memory = 'after effect' }] of Object.entries(crashScenarios) as [
-    SuitePoint,
+    ConsumerPoint,
     CrashScenario,
   ][]) {
     const reason = without?.[broker]

@@ -4,6 +4,7 @@ import type { Loss, Ownership, Position, Progress } from '../../contracts/source
 import type {
   AttemptCount,
   AttemptRecord,
+  BlockedKey,
   BusinessAnswer,
   BusinessClaim,
   Claim,
@@ -150,8 +151,14 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     })
   }
 
-  async blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
-    return new Set(keys.filter(key => this.#state.blocked.has(this.#key(key))))
+  async blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
+    const blocked = keys.filter(key => this.#state.blocked.has(this.#key(key)))
+    return new Map(blocked.map(key => [key, { released: false, waiting: this.#behind(key) }]))
+  }
+
+  async parkedTotal(): Promise<number> {
+    const mine = [...this.#state.held].filter(([key]) => key.startsWith(`${this.#scope}\0`))
+    return mine.filter(([, { state }]) => state === 'parked').length
   }
 
   async claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
@@ -273,6 +280,11 @@ class MemorySession implements StoreSession<MemoryTransaction> {
           stored: { incarnation, next },
         })
     }
+  }
+
+  #behind(key: string): number {
+    const mine = [...this.#state.held].filter(([place]) => place.startsWith(`${this.#scope}\0`))
+    return mine.filter(([, { orderKey, code }]) => orderKey === key && code === 'behind_parked').length
   }
 
   #checkpoint({ partition }: Progress) {

@@ -3,6 +3,7 @@ import type { Position, Progress } from '../../contracts/source.ts'
 import type {
   AttemptCount,
   AttemptRecord,
+  BlockedKey,
   BusinessAnswer,
   BusinessClaim,
   Claim,
@@ -54,13 +55,22 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return claimMarkers(this.#client, this.#enrolment, claims, as)
   }
 
-  async blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+  async blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
     const { rows } = await this.#client.query(
       // Locked, so that whoever frees the key waits for what is about to be parked behind it.
-      'select key from onceward.blocked_key where consumer_id = $1 and key = any($2::text[]) for share',
+      `select key, state = 'released' as released, waiting from onceward.blocked_key
+       where consumer_id = $1 and key = any($2::text[]) order by key for share`,
       [this.#enrolment.consumerId, keys],
     )
-    return new Set(rows.map(row => row.key as string))
+    return new Map(rows.map(({ key, released, waiting }) => [key as string, { released, waiting }]))
+  }
+
+  async parkedTotal(): Promise<number> {
+    const { rows } = await this.#client.query(
+      `select coalesce(sum(delta), 0)::float8 as total from onceward.parked_count where consumer_id = $1 and state = 'parked'`,
+      [this.#enrolment.consumerId],
+    )
+    return rows[0].total
   }
 
   claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {

@@ -148,13 +148,24 @@ export const storeClaimCases: Cases = [
   {
     name: 'a key is blocked while a parked message holds it',
     async run(bench) {
-      assert.deepEqual(await bench.transaction(s => s.blockedKeys(['k', 'l'])), new Set())
+      const blocked = () => bench.transaction(s => s.blockedKeys(['k', 'l']))
+      assert.deepEqual(await blocked(), new Map())
+      assert.equal(await bench.transaction(s => s.parkedTotal()), 0)
       await bench.transaction(async session => {
         await session.claim([claimOf('a')])
         const parked = conclusionOf('a', 'parked')
         await session.conclude([{ ...parked, held: { ...parked.held!, orderKey: 'k' } }])
       })
-      assert.deepEqual(await bench.transaction(s => s.blockedKeys(['k', 'l'])), new Set(['k']))
+      assert.deepEqual(await blocked(), new Map([['k', { released: false, waiting: 0 }]]))
+      assert.equal(await bench.transaction(s => s.parkedTotal()), 1)
+      await bench.transaction(async session => {
+        await session.claim([claimOf('b')])
+        const parked = conclusionOf('b', 'parked')
+        await session.conclude([
+          { ...parked, held: { ...parked.held!, orderKey: 'k', code: 'behind_parked' } },
+        ])
+      })
+      assert.deepEqual(await blocked(), new Map([['k', { released: false, waiting: 1 }]]))
     },
   },
 ]

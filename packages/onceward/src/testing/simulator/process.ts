@@ -145,6 +145,7 @@ const noMetrics: Metrics = {
   suspectTaken() {},
   killerFound() {},
   watchFreshness: () => () => {},
+  parkingFull() {},
   paused() {},
   watchPaused: () => () => {},
   watchLag: () => () => {},

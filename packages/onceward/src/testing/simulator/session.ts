@@ -2,6 +2,7 @@ import type { Position, Progress } from '../../contracts/source.ts'
 import type {
   AttemptCount,
   AttemptRecord,
+  BlockedKey,
   BusinessAnswer,
   BusinessClaim,
   Claim,
@@ -49,12 +50,17 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     })
   }
 
-  blockedKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+  blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
     const { transaction } = this
-    return transaction.send(
-      `which of ${keys} are blocked`,
-      () => new Set(keys.filter(key => transaction.read('blocked', key) !== undefined)),
-    )
+    return transaction.send(`which of ${keys} are blocked`, () => {
+      const blocked = keys.filter(key => transaction.read('blocked', key) !== undefined)
+      return new Map(blocked.map(key => [key, { released: false, waiting: 0 }]))
+    })
+  }
+
+  /** Simulated lots have no end. */
+  parkedTotal(): Promise<number> {
+    return this.transaction.send('how many are parked', () => 0)
   }
 
   claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {

@@ -1,5 +1,7 @@
 import { spine } from './0001-spine.ts'
 import { failure } from './0002-failure.ts'
+import { parking } from './0003-parking.ts'
+import { parkingVerbs } from './0003-parking-verbs.ts'
 import { replay } from './0004-replay.ts'
 import { suspects } from './0006-suspects.ts'
 
@@ -15,6 +17,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'spine', sql: spine, compatibleFrom: 1 },
   { version: 2, name: 'failure', sql: failure, compatibleFrom: 1 },
-  { version: 4, name: 'replay', sql: replay, compatibleFrom: 1 },
-  { version: 6, name: 'suspects', sql: suspects, compatibleFrom: 1 },
+  { version: 3, name: 'parking', sql: parking + parkingVerbs, compatibleFrom: 3 },
+  { version: 4, name: 'replay', sql: replay, compatibleFrom: 3 },
+  { version: 6, name: 'suspects', sql: suspects, compatibleFrom: 3 },
 ]

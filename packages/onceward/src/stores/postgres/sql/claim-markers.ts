@@ -39,6 +39,10 @@ const readBack = `
   select message_id, status::text as status, digest
   from onceward.inbox where consumer_id = $1 and message_id = any($2::text[])`
 
+/** What people made of the message: known under its id as well. Asked only where the content is not the marker's. */
+const fixes = `
+  select message_id, digest_after as digest from onceward.lineage where consumer_id = $1 and message_id = any($2::text[]) and kind = 'payload'`
+
 const first: ClaimAnswer = { kind: 'first' }
 
 /**
@@ -96,13 +100,18 @@ async function readMarkers(
 ): Promise<ReadonlyMap<Claim, ClaimAnswer>> {
   const { rows } = await client.query(readBack, [consumerId, claims.map(({ id }) => id)])
   const byId = new Map(rows.map(row => [row.message_id as string, row]))
+  const odd = claims.filter(({ id, digest }) => !digest.equals(byId.get(id)?.digest ?? digest))
+  const fixed =
+    odd.length === 0 ? [] : (await client.query(fixes, [consumerId, odd.map(claim => claim.id)])).rows
   const answers = new Map<Claim, ClaimAnswer>()
   for (const claim of claims) {
-    const row = byId.get(claim.id)
+    const { id, digest } = claim
+    const row = byId.get(id)
     // Gone between the two statements: its holder was rolled back or purged. Serialization trouble, so try again.
     if (row === undefined)
-      throw Object.assign(new Error(`marker ${claim.id} vanished while claiming`), { code: '40001' })
-    const sameDigest = claim.digest.equals(row.digest)
+      throw Object.assign(new Error(`marker ${id} vanished while claiming`), { code: '40001' })
+    const sameDigest =
+      digest.equals(row.digest) || fixed.some(fix => fix.message_id === id && digest.equals(fix.digest))
     answers.set(claim, { kind: 'seen', status: row.status as MarkerStatus, sameDigest })
   }
   return answers

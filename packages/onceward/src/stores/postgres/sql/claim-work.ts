@@ -59,7 +59,7 @@ wanted as materialized (
   where free and not exists (
     select from gap where seen.state = 'stored' and gap.order_key = seen.order_key and gap.id < seen.id)
     and not exists (
-    select from onceward.blocked_key b where seen.state = 'stored' and b.consumer_id = $1 and b.key = seen.order_key)
+    select from onceward.blocked_key b where seen.state = 'stored' and b.consumer_id = $1 and b.key = seen.order_key and b.state = 'parked')
   order by id limit $2),
 locked as materialized (
   select id, ctid, lease_until from onceward.held

@@ -35,10 +35,7 @@ const insertHeld = (placed: boolean) => `
 
 const inserts = { placed: insertHeld(true), anew: insertHeld(false) }
 
-/** Sorted, so that two batches cannot wait for each other in a circle. */
-const block = `
-  insert into onceward.blocked_key (consumer_id, key) select $1, key from unnest($2::text[]) as blocked (key) order by key
-  on conflict do nothing`
+const block = 'select onceward.block_keys($1, $2::text[], $3::integer[])'
 
 interface Holding {
   readonly id: string | null
@@ -60,17 +57,18 @@ export async function holdMessages(
   conclusions: readonly Conclusion[],
 ): Promise<void> {
   const holdings = holdingsOf(conclusions)
-  const blocked = new Set<string>()
+  const blocked = new Map<string, number>()
   for (const { held } of holdings) {
     if (held.orderKey !== null && (held.state === 'parked' || held.state === 'quarantined'))
-      blocked.add(held.orderKey)
+      blocked.set(held.orderKey, (blocked.get(held.orderKey) ?? 0) + (held.code === 'behind_parked' ? 1 : 0))
   }
   const copies: Outgoing[] = []
   for (const placed of [false, true]) {
     const some = holdings.filter(({ held }) => (held.was !== null) === placed)
     if (some.length > 0) copies.push(...(await insertAll(client, enrolment, some, placed)))
   }
-  if (blocked.size > 0) await client.query(block, [enrolment.consumerId, [...blocked]])
+  if (blocked.size > 0)
+    await client.query(block, [enrolment.consumerId, [...blocked.keys()], [...blocked.values()]])
   if (copies.length > 0) await writeOutbox(client, copies)
 }
 

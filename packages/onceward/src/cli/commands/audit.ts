@@ -1,0 +1,67 @@
+import { Command } from 'commander'
+import { OncewardError } from '../../errors.ts'
+import { type AuditRow, listAudit, verifyAudit } from '../../parking/verify-audit.ts'
+import { withPool } from '../database.ts'
+import { print, table } from '../output.ts'
+
+type Flags = { json?: boolean }
+
+/** What people did and tried, in a chain of hashes. */
+export function auditCommand(): Command {
+  return new Command('audit')
+    .description('what people did and tried: list it, verify its chain')
+    .addCommand(listCommand())
+    .addCommand(verifyCommand())
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('newest first')
+    .option('--consumer <name>', 'only about this consumer')
+    .option('--limit <count>', 'how many at most', '50')
+    .option('--json', 'print one JSON object')
+    .action((flags: Flags & { consumer?: string; limit: string }) =>
+      withPool(flags.json === true, async pool => {
+        if (!/^[1-9]\d{0,6}$/.test(flags.limit))
+          throw new OncewardError('usage', '--limit wants a whole number.')
+        const entries = await listAudit(pool, { consumer: flags.consumer, countMax: Number(flags.limit) })
+        print(flags.json === true, { ok: true, entries }, () => entryTable(entries))
+      }),
+    )
+}
+
+function verifyCommand(): Command {
+  return new Command('verify')
+    .description('compute every hash anew; exit code 1 when a row was changed, removed or put in')
+    .option('--expect <hash>', 'a head noted earlier, outside this database: it must still be in the chain')
+    .option('--json', 'print one JSON object')
+    .action((flags: Flags & { expect?: string }) =>
+      withPool(flags.json === true, async pool => {
+        const verdict = await verifyAudit(pool, flags.expect)
+        const ok = verdict.problems.length === 0
+        if (!ok) process.exitCode = 1
+        print(flags.json === true, { ok, ...verdict }, () =>
+          ok
+            ? `${verdict.rows} rows, one chain. Keep its head elsewhere: ${verdict.head}`
+            : verdict.problems.map(({ text }) => text).join('\n'),
+        )
+      }),
+    )
+}
+
+function entryTable(entries: readonly AuditRow[]): string {
+  if (entries.length === 0) return 'Nobody has done anything yet.'
+  return table(
+    ['seq', 'at', 'actor', 'action', 'outcome', 'consumer', 'subject', 'reason'],
+    entries.map(e => [
+      e.seq,
+      e.at,
+      e.actor,
+      e.action,
+      e.outcome,
+      e.consumer,
+      e.subject?.slice(0, 40),
+      e.reason.slice(0, 80),
+    ]),
+  )
+}

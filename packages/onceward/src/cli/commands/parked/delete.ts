@@ -1,0 +1,113 @@
+import { Command } from 'commander'
+import {
+  type Approval,
+  approveRequest,
+  deleteParked,
+  listApprovals,
+  requestDeletion,
+} from '../../../parking/delete-parked.ts'
+import { withPool } from '../../database.ts'
+import { print, table } from '../../output.ts'
+import { acting, number } from './flags.ts'
+import { type ActFlags, chosen } from './preview.ts'
+
+type Flags = { json?: boolean }
+
+export function deleteCommand(): Command {
+  const command = new Command('delete')
+    .description('ask a second person to approve that messages are erased')
+    .argument('[ids...]', 'numbers from "onceward parked list"; or say which by options')
+    .option('--hours <count>', 'how long the request stands', '24')
+  return acting(command, '1000').action((ids: string[], flags: ActFlags & { hours: string }) =>
+    withPool(flags.json === true, async pool => {
+      const selection = await chosen(pool, ids, flags)
+      if (selection === null) return
+      const { consumer, because } = flags
+      const seconds = number(flags.hours, '--hours') * 3600
+      const approval = await requestDeletion(pool, { consumer, because, ...selection }, seconds)
+      print(
+        flags.json === true,
+        { ok: true, approval },
+        () =>
+          `Request ${approval.id} for ${approval.rows} messages. Somebody else approves it until ${approval.expiresAt.toISOString()}:\n  onceward parked approve ${approval.id} --expect ${approval.digest}`,
+      )
+    }),
+  )
+}
+
+export function approvalsCommand(): Command {
+  return new Command('approvals')
+    .description('requests for a second person, newest first')
+    .option('--limit <count>', 'how many at most', '50')
+    .option('--json', 'print one JSON object')
+    .action((flags: Flags & { limit: string }) =>
+      withPool(flags.json === true, async pool => {
+        const approvals = await listApprovals(pool, number(flags.limit, '--limit'))
+        print(flags.json === true, { ok: true, approvals }, () => approvalTable(approvals))
+      }),
+    )
+}
+
+export function approveCommand(): Command {
+  return new Command('approve')
+    .description('approve what somebody else has asked for')
+    .argument('<request>', 'its number, from "onceward parked approvals"')
+    .requiredOption('--expect <digest>', 'the digest of what you looked at')
+    .option('--json', 'print one JSON object')
+    .action((id: string, flags: Flags & { expect: string }) =>
+      withPool(flags.json === true, async pool => {
+        number(id, 'the request')
+        const approval = await approveRequest(pool, id, flags.expect)
+        print(flags.json === true, { ok: true, approval }, () => `Request ${id} is approved.`)
+      }),
+    )
+}
+
+export function eraseCommand(): Command {
+  return new Command('erase')
+    .description('erase the messages of an approved request')
+    .argument('<request>', 'its number, from "onceward parked approvals"')
+    .requiredOption('--consumer <name>', "the consumer's name, typed again")
+    .option('--json', 'print one JSON object')
+    .action((id: string, flags: Flags & { consumer: string }) =>
+      withPool(flags.json === true, async pool => {
+        number(id, 'the request')
+        const { closed, freed } = await deleteParked(pool, { id, consumer: flags.consumer })
+        print(
+          flags.json === true,
+          { ok: true, closed, freed },
+          () => `${closed} erased, ${freed} behind them go on.`,
+        )
+      }),
+    )
+}
+
+function approvalTable(approvals: readonly Approval[]): string {
+  if (approvals.length === 0) return 'No requests.'
+  return table(
+    [
+      'request',
+      'verb',
+      'consumer',
+      'rows',
+      'state',
+      'requested by',
+      'until',
+      'approved by',
+      'because',
+      'digest',
+    ],
+    approvals.map(a => [
+      a.id,
+      a.verb,
+      a.consumer,
+      a.rows,
+      a.state,
+      a.requestedBy,
+      a.expiresAt.toISOString().slice(0, 19),
+      a.approvedBy,
+      a.because,
+      a.digest,
+    ]),
+  )
+}

@@ -1,0 +1,120 @@
+import { writeFileSync } from 'node:fs'
+import { Command } from 'commander'
+import { groupParked, type ParkedGroup } from '../../../parking/group-parked.ts'
+import { type ClosedRow, listClosed } from '../../../parking/list-closed.ts'
+import { listParked } from '../../../parking/list-parked.ts'
+import { type ParkedDetails, readBody, showParked } from '../../../parking/show-parked.ts'
+import { withPool } from '../../database.ts'
+import { print, safe, table } from '../../output.ts'
+import { type FilterFlags, filterOf, number, selecting } from './flags.ts'
+import { parkedTable } from './preview.ts'
+
+export function listCommand(): Command {
+  const command = new Command('list')
+    .description('messages that wait for people, oldest first, by page')
+    .option('--consumer <name>', 'only of this consumer')
+    .option('--after <id>', 'the page after this number')
+  return selecting(command, '50').action((flags: FilterFlags) =>
+    withPool(flags.json === true, async pool => {
+      const rows = await listParked(pool, filterOf(flags))
+      print(flags.json === true, { ok: true, rows }, () => parkedTable(rows))
+    }),
+  )
+}
+
+export function groupsCommand(): Command {
+  return new Command('groups')
+    .description('how many wait, by cause: class, code and place')
+    .option('--consumer <name>', 'only of this consumer')
+    .option('--limit <count>', 'how many groups at most', '50')
+    .option('--json', 'print one JSON object')
+    .action((flags: FilterFlags) =>
+      withPool(flags.json === true, async pool => {
+        const countMax = number(flags.limit, '--limit')
+        const groups = await groupParked(pool, { consumer: flags.consumer, countMax })
+        print(flags.json === true, { ok: true, groups }, () => groupTable(groups))
+      }),
+    )
+}
+
+export function showCommand(): Command {
+  return new Command('show')
+    .description('one message: its bytes, headers, attempts and all that was done to it')
+    .argument('<id>', 'its number, from "onceward parked list"')
+    .option('--body-to <file>', 'write the bytes, whole, to a file')
+    .option('--json', 'print one JSON object')
+    .action((id: string, flags: { json?: boolean; bodyTo?: string }) =>
+      withPool(flags.json === true, async pool => {
+        number(id, 'the number')
+        const message = await showParked(pool, id)
+        if (flags.bodyTo !== undefined) writeFileSync(flags.bodyTo, await readBody(pool, id), { flag: 'wx' })
+        print(flags.json === true, { ok: true, message }, () => details(message))
+      }),
+    )
+}
+
+export function gapsCommand(): Command {
+  return new Command('gaps')
+    .description('messages that people gave up or erased, and why')
+    .option('--consumer <name>', 'only of this consumer')
+    .option('--after <id>', 'the page after this number')
+    .option('--limit <count>', 'how many at most', '50')
+    .option('--json', 'print one JSON object')
+    .action((flags: FilterFlags) =>
+      withPool(flags.json === true, async pool => {
+        const { consumer, after, countMax } = filterOf(flags)
+        const gaps = await listClosed(pool, { consumer, after, countMax })
+        print(flags.json === true, { ok: true, ...gaps }, () => gapTable(gaps.total, gaps.rows))
+      }),
+    )
+}
+
+function gapTable(total: number, rows: readonly ClosedRow[]): string {
+  if (total === 0) return 'No gaps.'
+  const lines = rows.map(r => [
+    r.id,
+    r.consumer,
+    r.messageId,
+    r.how,
+    r.at.toISOString(),
+    r.by,
+    r.code,
+    r.because,
+  ])
+  return `${table(['id', 'consumer', 'message', 'how', 'at', 'by', 'code', 'because'], lines)}\n${total} in all`
+}
+
+function groupTable(groups: readonly ParkedGroup[]): string {
+  if (groups.length === 0) return 'Nothing waits for people.'
+  return table(
+    ['cause', 'consumer', 'state', 'count', 'class', 'code', 'place', 'example', 'oldest'],
+    groups.map(g => [
+      g.cause,
+      g.consumer,
+      g.state,
+      g.count,
+      g.failureClass,
+      g.code,
+      g.place,
+      g.example,
+      g.oldestAt?.toISOString().slice(0, 19),
+    ]),
+  )
+}
+
+function details({ headers, properties, body, timeline, ...facts }: ParkedDetails): string {
+  const plain = Object.entries(facts).map(([name, value]) => [
+    name,
+    value instanceof Date ? value.toISOString() : value,
+  ])
+  const cut = body.whole ? '' : `\n… ${body.bytes} bytes in all; --body-to writes them to a file`
+  return [
+    table(['fact', 'value'], plain),
+    `\nheaders\n  ${safe(JSON.stringify(headers))}\nproperties\n  ${safe(JSON.stringify(properties))}`,
+    `\nbody, as ${body.as}\n${safe(body.content)}${cut}`,
+    `\ntimeline\n${table(
+      ['at', 'what', 'by', 'text'],
+      timeline.map(t => [t.at.toISOString(), t.what, t.by, t.text]),
+    )}`,
+  ].join('\n')
+}

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { Command } from 'commander'
+import {
+  type ReplayReport,
+  runReplay,
+  type Stage,
+  showReplay,
+  startReplay,
+  stopReplay,
+} from '../../../parking/replay-parked.ts'
+import type { SqlPool } from '../../../stores/postgres/pool.ts'
+import { withPool } from '../../database.ts'
+import { consoleLog, print, safe, table } from '../../output.ts'
+import { acting, number } from './flags.ts'
+import { type ActFlags, chosen } from './preview.ts'
+
+type ReplayFlags = ActFlags & { id?: string; rate?: string }
+
+export function replayCommand(): Command {
+  const command = new Command('replay')
+    .description('try messages again, with all that waits behind them, in stages')
+    .argument('[ids...]', 'numbers from "onceward parked list"; or say which by options')
+    .option(
+      '--id <request>',
+      'a name for this replay: the same one goes on where it was, and never begins twice',
+    )
+    .option('--rate <count>', 'messages per second at most')
+  return acting(command, '1000').action((ids: string[], flags: ReplayFlags) =>
+    withPool(flags.json === true, async pool => {
+      const requestId = flags.id ?? `replay-${randomUUID()}`
+      if (flags.dryRun !== true && flags.id !== undefined && (await isKnown(pool, flags.id)))
+        return report(pool, flags, requestId, await run(pool, requestId, flags))
+      const selection = await chosen(pool, ids, flags)
+      if (selection === null) return
+      const { consumer, because } = flags
+      const perSecond = flags.rate === undefined ? null : number(flags.rate, '--rate')
+      await startReplay(pool, { requestId, consumer, because, perSecond, ...selection })
+      await report(pool, flags, requestId, await run(pool, requestId, flags))
+    }),
+  )
+}
+
+export function replaysCommand(): Command {
+  return new Command('result')
+    .description('what became of each message of a replay')
+    .argument('<request>', 'its name')
+    .option('--limit <count>', 'how many messages at most', '50')
+    .option('--json', 'print one JSON object')
+    .action((requestId: string, flags: { json?: boolean; limit: string }) =>
+      withPool(flags.json === true, async pool => {
+        const replay = await showReplay(pool, requestId, number(flags.limit, '--limit'))
+        print(flags.json === true, { ok: true, replay }, () => replayText(replay))
+      }),
+    )
+}
+
+export function stopCommand(): Command {
+  return new Command('stop')
+    .description('end a replay between two stages; what is moved is moved')
+    .argument('<request>', 'its name')
+    .requiredOption('--because <reason>', 'why; it is recorded')
+    .option('--json', 'print one JSON object')
+    .action((requestId: string, flags: { json?: boolean; because: string }) =>
+      withPool(flags.json === true, async pool => {
+        await stopReplay(pool, requestId, flags.because)
+        print(flags.json === true, { ok: true }, () => `${safe(requestId)} is stopped.`)
+      }),
+    )
+}
+
+async function isKnown(pool: SqlPool, requestId: string): Promise<boolean> {
+  return showReplay(pool, requestId, 1).then(
+    () => true,
+    () => false,
+  )
+}
+
+function run(pool: SqlPool, requestId: string, flags: ReplayFlags): Promise<Stage> {
+  const log = consoleLog(flags.json === true)
+  return runReplay(pool, requestId, {
+    pause: ms => setTimeout(ms),
+    onStage: ({ moved, behind, left }) => log.info('replay', { id: requestId, moved, behind, left }),
+  })
+}
+
+async function report(pool: SqlPool, flags: ReplayFlags, requestId: string, stage: Stage): Promise<void> {
+  const replay = await showReplay(pool, requestId, 50)
+  print(
+    flags.json === true,
+    { ok: true, requestId, ...stage, replay },
+    () =>
+      `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ' Somebody stopped it.' : ''} Workers take them up now; see "onceward parked result ${safe(requestId)}".`,
+  )
+}
+
+function replayText({ rows, outcomes, ...facts }: ReplayReport): string {
+  return [
+    table(
+      ['fact', 'value'],
+      Object.entries(facts).map(([name, value]) => [
+        name,
+        value instanceof Date ? value.toISOString() : value,
+      ]),
+    ),
+    '',
+    table(['outcome', 'count'], Object.entries(outcomes)),
+    '',
+    table(
+      ['id', 'message', 'behind', 'outcome', 'why'],
+      rows.map(r => [r.id, r.messageId, r.behind ? 'yes' : '', r.outcome, r.why]),
+    ),
+  ].join('\n')
+}

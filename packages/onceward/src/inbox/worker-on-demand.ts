@@ -1,0 +1,105 @@
+import type { ConsumerProcess } from '../engine/consumer.ts'
+import type { HandOver } from '../engine/hand-over.ts'
+import { createWorker, leavesWork, type WorkerOptions } from './create-worker.ts'
+
+const lookMs = 1_000
+
+/** One probe of two indexes: what is due, and which released keys may be live again. */
+const look = `
+  select c.id, exists (select from onceward.held h where h.consumer_id = c.id and h.due_at is not null) as work,
+    exists (select from onceward.blocked_key b where b.consumer_id = c.id and b.state = 'released') as released
+  from onceward.consumer c where c.name = $1 and c.generation = $2`
+
+const sweep = 'select onceward.sweep_keys($1)'
+
+/**
+ * The worker of a consumer. Where the contract leaves work for later it starts at once; elsewhere it starts when people have let parked
+ * messages go, so that a consumer with nothing parked pays one short look a second. Either way a look gives keys back to the live flow.
+ */
+export class WorkerOnDemand<M, Tx> {
+  readonly finished: Promise<void>
+  readonly #options: WorkerOptions<M, Tx>
+  readonly #end = Promise.withResolvers<void>()
+  #worker: ReturnType<typeof createWorker<M, Tx>> | null = null
+  #looking: Promise<void> = Promise.resolve()
+  #closed = false
+  #cancel: () => void = () => {}
+
+  constructor(options: WorkerOptions<M, Tx>) {
+    this.#options = options
+    if (leavesWork(options.consumer)) this.#worker = createWorker(options)
+    this.finished = this.#end.promise
+    this.finished.catch(() => {})
+  }
+
+  /** Null while there is no worker. */
+  get process(): ConsumerProcess<M, Tx> | null {
+    return this.#worker?.process ?? null
+  }
+
+  /** What a consumer that stores may hand its work to; absent while there is no worker. */
+  get handOver(): HandOver | undefined {
+    return this.#worker?.handOver
+  }
+
+  async start(): Promise<void> {
+    if (this.#worker !== null) await this.#begin(this.#worker)
+    if (this.#options.mode === 'live' && this.#options.store.query !== undefined) this.#lookLater()
+  }
+
+  kick(): void {
+    this.#worker?.kick()
+  }
+
+  async drain(deadlineMs?: number): Promise<void> {
+    this.#close()
+    await this.#looking
+    if (this.#worker === null) this.#end.resolve()
+    else await this.#worker.drain(deadlineMs)
+  }
+
+  leave(): void {
+    this.#close()
+    if (this.#worker === null) void this.#looking.then(() => this.#worker?.leave() ?? this.#end.resolve())
+    else this.#worker.leave()
+  }
+
+  #close(): void {
+    this.#closed = true
+    this.#cancel()
+  }
+
+  async #begin(worker: ReturnType<typeof createWorker<M, Tx>>): Promise<void> {
+    await worker.start()
+    worker.finished.then(this.#end.resolve, this.#end.reject)
+  }
+
+  #lookLater(): void {
+    this.#cancel = this.#options.world.timers.after(lookMs, () => {
+      // A store that is away is looked at again: nothing depends on this look in particular.
+      this.#looking = this.#look()
+        .catch(() => {})
+        .then(() => {
+          if (!this.#closed) this.#lookLater()
+        })
+    })
+  }
+
+  async #look(): Promise<void> {
+    const { store, consumer, world } = this.#options
+    const { rows } = await store.query!<{ id: number; work: boolean; released: boolean }>(look, [
+      consumer.name,
+      consumer.generation,
+    ])
+    const [found] = rows
+    if (found === undefined || this.#closed) return
+    if (found.released) await store.query!(sweep, [found.id])
+    if (!found.work) return
+    if (this.#worker !== null) return this.#worker.kick()
+    const worker = createWorker(this.#options)
+    await this.#begin(worker)
+    this.#worker = worker
+    world.log.info('a worker takes up released messages', { consumer: consumer.name })
+    if (this.#closed) worker.leave()
+  }
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { classifyParked, skipParked } from '../../src/parking/decide-parked.ts'
+import {
+  approveRequest,
+  deleteParked,
+  listApprovals,
+  requestDeletion,
+} from '../../src/parking/delete-parked.ts'
+import { noteStateFixed } from '../../src/parking/fix-parked.ts'
+import { previewParked } from '../../src/parking/preview-parked.ts'
+import { verifyAudit } from '../../src/parking/verify-audit.ts'
+import { Scene } from '../inbox/scene.ts'
+import { skipWithout } from '../services/services.ts'
+import { direct, failing, settled } from './parked-scene.ts'
+import { People, refusal } from './people.ts'
+
+type Login = Awaited<ReturnType<People['login']>>
+const denied = /^42501/
+
+describe('a second person', await skipWithout('postgres'), () => {
+  let scene: Scene
+  let people: People
+  let ann: Login
+  let bob: Login
+  let shared: Login
+  let run: Login
+  before(async () => {
+    scene = await Scene.open()
+    await scene.pool.query('select onceward.create_roles()')
+    people = new People(scene.pool, scene.url)
+    const both = ['onceward_operator', 'onceward_approver']
+    ann = await people.login(both, { person: true })
+    bob = await people.login(both, { person: true })
+    shared = await people.login(both, { person: false })
+    run = await people.login(['onceward_run'], { person: false })
+  })
+  after(async () => {
+    await people.close()
+    await scene.close()
+  })
+
+  const parked = async (name: string) => {
+    const bad = new Set(['a', 'b'])
+    await scene.publish(name, { id: 'a', part: 'secret' }, { id: 'b', part: 'secret' })
+    const running = await scene.start(name, { ...direct, failure: { attemptsMax: 1 }, ...failing(name, bad) })
+    await settled(scene, name)
+    await running.drain()
+    const { rows, digest } = await previewParked(ann.pool, { consumer: name, countMax: 10 })
+    return { consumer: name, ids: rows.map(row => row.id), digest, because: 'test data' }
+  }
+  const lastAudit = async () =>
+    (
+      await scene.pool.query(
+        'select actor, action, outcome, reason from onceward.audit order by seq desc limit 1',
+      )
+    ).rows[0]
+
+  it('is needed to delete, and may not be the one who asks', async () => {
+    const order = await parked('deleted')
+    const request = await requestDeletion(ann.pool, order, 3_600)
+    assert.deepEqual([request.requestedBy, request.state, request.rows], [ann.name, 'requested', 2])
+    await assert.rejects(
+      deleteParked(ann.pool, { id: request.id, consumer: 'deleted' }),
+      /Nobody has approved/,
+    )
+    await assert.rejects(approveRequest(ann.pool, request.id, order.digest), /Who requests does not approve/)
+    assert.deepEqual(await lastAudit(), {
+      actor: ann.name,
+      action: 'approve',
+      outcome: 'refused',
+      reason: 'Who requests does not approve.',
+    })
+    await assert.rejects(approveRequest(shared.pool, request.id, order.digest), /nobody in person/)
+    await assert.rejects(approveRequest(bob.pool, request.id, '0'.repeat(64)), /not what was requested/)
+    const approved = await approveRequest(bob.pool, request.id, order.digest)
+    assert.deepEqual([approved.approvedBy, approved.state], [bob.name, 'approved'])
+    await assert.rejects(deleteParked(ann.pool, { id: request.id, consumer: 'other' }), /not of consumer/)
+    const done = await deleteParked(ann.pool, { id: request.id, consumer: 'deleted' })
+    assert.deepEqual(done, { ok: true, closed: 2, freed: 0 })
+    await assert.rejects(deleteParked(ann.pool, { id: request.id, consumer: 'deleted' }), /done already/)
+    const { rows } = await scene.pool.query(
+      `select message_id, how, body, record ? 'body' as record_has_body, length(digest) > 30 as digest from onceward.closed_held
+       where held_id = any ($1::bigint[]) order by 1`,
+      [order.ids],
+    )
+    const tombstone = { how: 'deleted', body: null, record_has_body: false, digest: true }
+    assert.deepEqual(rows, [
+      { message_id: 'a', ...tombstone },
+      { message_id: 'b', ...tombstone },
+    ])
+    assert.deepEqual(await scene.markers('deleted'), ['a ignored', 'b ignored'])
+    assert.equal((await lastAudit()).action, 'parked delete')
+    assert.equal((await listApprovals(ann.pool, 1))[0]!.state, 'executed')
+  })
+
+  it('approves exactly what was asked for: a changed selection is refused, when approving and when executing', async () => {
+    const first = await parked('changed')
+    const request = await requestDeletion(ann.pool, first, 3_600)
+    await noteStateFixed(ann.pool, { id: first.ids[0]!, consumer: 'changed', because: 'mended' })
+    await assert.rejects(approveRequest(bob.pool, request.id, first.digest), /not what was requested/)
+    const { digest } = await previewParked(ann.pool, { consumer: 'changed', countMax: 10 })
+    const second = await requestDeletion(ann.pool, { ...first, digest }, 3_600)
+    await approveRequest(bob.pool, second.id, digest)
+    await skipParked(ann.pool, {
+      ...first,
+      ids: first.ids.slice(0, 1),
+      digest: (
+        await previewParked(ann.pool, { consumer: 'changed', ids: first.ids.slice(0, 1), countMax: 1 })
+      ).digest,
+    })
+    await assert.rejects(
+      deleteParked(ann.pool, { id: second.id, consumer: 'changed' }),
+      /has changed since it was approved/,
+    )
+    assert.equal((await previewParked(ann.pool, { consumer: 'changed', countMax: 10 })).rows.length, 1)
+  })
+
+  it('approves nothing that has expired, and executes nothing', async () => {
+    const order = await parked('expired')
+    const late = await requestDeletion(ann.pool, order, 0)
+    await assert.rejects(approveRequest(bob.pool, late.id, order.digest), /expired/)
+    const request = await requestDeletion(ann.pool, order, 3_600)
+    await approveRequest(bob.pool, request.id, order.digest)
+    await scene.pool.query('alter table onceward.approval disable trigger step')
+    await scene.pool.query(
+      `update onceward.approval set expires_at = clock_timestamp() - interval '1 second' where id = $1`,
+      [request.id],
+    )
+    await scene.pool.query('alter table onceward.approval enable trigger step')
+    await assert.rejects(deleteParked(ann.pool, { id: request.id, consumer: 'expired' }), /expired/)
+    assert.equal((await previewParked(ann.pool, { consumer: 'expired', countMax: 10 })).rows.length, 2)
+  })
+
+  it('is a person: a shared role neither asks nor approves', async () => {
+    const order = await parked('shared')
+    await assert.rejects(requestDeletion(shared.pool, order, 60), /nobody in person/)
+  })
+
+  it('cannot be forged by a statement: not the requester, not the approver, not by the owner of the tables', async () => {
+    const order = await parked('forged')
+    const request = await requestDeletion(ann.pool, order, 3_600)
+    const forge = `update onceward.approval set approved_by = '${bob.name}', approved_at = now() where id = ${request.id}`
+    for (const { pool } of [ann, bob, shared, run]) assert.match(await refusal(pool, forge), denied)
+    assert.match(await refusal(scene.pool, forge), /is not listed in onceward.person/)
+    assert.match(
+      await refusal(scene.pool, `update onceward.approval set digest = '' where id = ${request.id}`),
+      /never changes/,
+    )
+    assert.match(await refusal(scene.pool, 'delete from onceward.approval'), denied)
+    const direct = `insert into onceward.approval (verb, consumer_id, held_ids, digest, reason, requested_by, requested_at, expires_at)
+      values ('delete', 1, '{1}', '', 'x', '${bob.name}', now(), now())`
+    assert.match(await refusal(ann.pool, direct), denied)
+    assert.match(await refusal(ann.pool, `set session authorization ${bob.name}`), denied)
+    await ann.pool.query(`set onceward.acting_as = '${bob.name}'`)
+    await assert.rejects(approveRequest(ann.pool, request.id, order.digest), /Who requests does not approve/)
+  })
+
+  it('walks around nothing: operators have no right on the tables, the run role none on people and audit', async () => {
+    const order = await parked('rights')
+    for (const verb of ['update', 'delete'] as const) {
+      const sql =
+        verb === 'update' ? `update onceward.held set state = 'stored'` : 'delete from onceward.held'
+      assert.match(await refusal(ann.pool, sql), denied)
+    }
+    for (const sql of [
+      `select onceward.skip_parked('rights', array[${order.ids}]::bigint[], '', 'x')`,
+      `select onceward.approve(1, '')`,
+      `select onceward.audit_entry('x', 'done', null, null, '')`,
+      `insert into onceward.person (role_name) values ('${run.name}')`,
+      `update onceward.audit_head set seq = 0`,
+      `delete from onceward.audit`,
+      `insert into onceward.audit (seq, at, actor, action, outcome, reason, detail, previous, hash) values (1, now(), 'x', 'x', 'done', '', '{}', '', '')`,
+    ])
+      assert.match(await refusal(run.pool, sql), denied, sql)
+    assert.match(await refusal(ann.pool, `select onceward.close_rows(1, '{1}', 'deleted', 'x')`), denied)
+    assert.match(await refusal(ann.pool, `select onceward.audit_entry('x', 'done', null, null, '')`), denied)
+    await classifyParked(ann.pool, { consumer: 'rights', ids: order.ids, label: 'x' })
+    assert.equal((await lastAudit()).actor, ann.name)
+    assert.deepEqual((await verifyAudit(ann.pool)).problems, [])
+  })
+})
