@@ -8,7 +8,7 @@ import type { Surroundings } from '../surroundings.ts'
 import { assertKeepable } from './assert-keepable.ts'
 import { BatchLine } from './batch-line.ts'
 import { BatchSize } from './batch-size.ts'
-import { Breaker, type BreakerView } from './breaker.ts'
+import type { Breaker, BreakerView } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { consumerFacts } from './consumer-facts.ts'
@@ -18,6 +18,7 @@ import { Lanes } from './lanes.ts'
 import { type Decided, firstTries, type Stage } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
 import { reportOutage } from './report-outage.ts'
+import { createShared, type Shared } from './shared.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
 
@@ -35,8 +36,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly onCommitted?: () => void
   /** Makes the calls of `effects.call`; without it they are refused. */
   readonly callInline?: InlineCall
-  /** Shared by those that call the same downstream; default one of its own. */
-  readonly breaker?: Breaker
+  /** Shared by a consumer and the worker beside it, which call the same downstream and lock the same rows; default its own. */
+  readonly shared?: Shared
   /** Called when the downstream is found to be away, and with null when it is back. */
   readonly onOutage?: (enrolment: Enrolment, outage: BreakerView | null) => void
 }
@@ -65,6 +66,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #done = Promise.withResolvers<void>()
   readonly #held: HeldRetries
   readonly #watch: StoreWatch<Tx>
+  readonly #shared: Shared
   readonly #breaker: Breaker
   #state: ConsumerState = 'new'
   #enrolment: Enrolment | null = null
@@ -91,7 +93,8 @@ export class ConsumerProcess<M, Tx> {
       consumer.name,
       () => this.#state === 'new' || this.#state === 'running',
     )
-    this.#breaker = options.breaker ?? new Breaker(consumer.failure, world.clock)
+    this.#shared = options.shared ?? createShared(consumer, world)
+    this.#breaker = this.#shared.breaker
     this.#done.promise.catch(() => {})
   }
 
@@ -136,7 +139,7 @@ export class ConsumerProcess<M, Tx> {
       watch: this.#watch,
       tally: this.#tally,
       signal: this.#leaving.signal,
-      breaker: this.#breaker,
+      ...this.#shared,
       onCommitted: decided => this.#learn(decided),
       waits: () => this.#state === 'running',
       ...(this.#options.callInline && { callInline: this.#options.callInline }),
