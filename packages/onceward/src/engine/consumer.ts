@@ -18,9 +18,9 @@ import { Lanes } from './lanes.ts'
 import { type Decided, firstTries, type Stage } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
 import { reportOutage } from './report-outage.ts'
-import { createShared, type Shared } from './shared.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
+import { createPair, type WorkerPair } from './worker-pair.ts'
 
 export interface ConsumerOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
@@ -37,7 +37,7 @@ export interface ConsumerOptions<M, Tx> {
   /** Makes the calls of `effects.call`; without it they are refused. */
   readonly callInline?: InlineCall
   /** Shared by a consumer and the worker beside it, which call the same downstream and lock the same rows; default its own. */
-  readonly shared?: Shared
+  readonly shared?: WorkerPair
   /** Called when the downstream is found to be away, and with null when it is back. */
   readonly onOutage?: (enrolment: Enrolment, outage: BreakerView | null) => void
 }
@@ -66,7 +66,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #done = Promise.withResolvers<void>()
   readonly #held: HeldRetries
   readonly #watch: StoreWatch<Tx>
-  readonly #shared: Shared
+  readonly #shared: WorkerPair
   readonly #breaker: Breaker
   #state: ConsumerState = 'new'
   #enrolment: Enrolment | null = null
@@ -93,7 +93,7 @@ export class ConsumerProcess<M, Tx> {
       consumer.name,
       () => this.#state === 'new' || this.#state === 'running',
     )
-    this.#shared = options.shared ?? createShared(consumer, world)
+    this.#shared = options.shared ?? createPair(consumer, world)
     this.#breaker = this.#shared.breaker
     this.#done.promise.catch(() => {})
   }

@@ -3,7 +3,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { type ConsumerOptions, ConsumerProcess } from '../engine/consumer.ts'
-import type { Shared } from '../engine/shared.ts'
+import type { WorkerPair } from '../engine/worker-pair.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { assertOwnWork } from './assert-own-work.ts'
 import { HeldSource } from './held-source.ts'
@@ -20,7 +20,7 @@ export interface WorkerOptions<M, Tx> {
   readonly onCommitted: () => void
   readonly onOutage?: ConsumerOptions<M, Tx>['onOutage']
   /** With the consumer beside it. */
-  readonly shared?: Shared
+  readonly shared?: WorkerPair
 }
 
 /** True for consumers that leave work for later: all of it, what waits for its turn, or what failed. */

@@ -4,7 +4,7 @@ import type { Store } from '../contracts/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
-import { createShared } from '../engine/shared.ts'
+import { createPair } from '../engine/worker-pair.ts'
 import { createWorker, leavesWork } from '../inbox/create-worker.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
@@ -98,7 +98,7 @@ export async function runConsumer<M>(
     const callInline = createInlineCalls(consumer, { world, readVariable })
     const onOutage = recordOutages(pool, world.log)
     // In stored mode only workers meet the downstream: storing goes on without them.
-    const shared = consumer.inbox.mode !== 'stored' && { shared: createShared(consumer, world) }
+    const shared = consumer.inbox.mode !== 'stored' && { shared: createPair(consumer, world) }
     const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
     const around = { consumer, store, world, instance, mode, ...hooks }
     const worker = works && wanted.has('worker') ? createWorker(around) : null

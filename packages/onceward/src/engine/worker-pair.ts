@@ -4,11 +4,11 @@ import { Breaker } from './breaker.ts'
 import { Turns } from './turns.ts'
 
 /** What a consumer and the worker beside it in one process have together. */
-export interface Shared {
+export interface WorkerPair {
   readonly breaker: Breaker
   readonly turns: Turns
 }
 
-export function createShared<M, Tx>({ failure }: Consumer<M, Tx>, { clock }: Surroundings): Shared {
+export function createPair<M, Tx>({ failure }: Consumer<M, Tx>, { clock }: Surroundings): WorkerPair {
   return { breaker: new Breaker(failure, clock), turns: new Turns() }
 }
