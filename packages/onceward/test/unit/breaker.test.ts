@@ -152,7 +152,7 @@ describe('the breaker', () => {
       order: 'key',
       identity: { id: m => m.id, orderKey: m => m.key },
     })
-    await rig.world.advance(120_000)
+    await rig.world.advance(60_000)
     assert.equal(rig.parked, 0)
     rig.away = false
     await rig.world.advance(20_000)
@@ -160,6 +160,21 @@ describe('the breaker', () => {
       rig.handled.filter(id => Number(id.slice(1)) % 2 === 0),
       notes(30).flatMap(({ id }, n) => (n % 2 === 0 ? [id] : [])),
     )
+    await one.drain()
+  })
+
+  test('messages that are asked again and again for want of others end by their attempts', async () => {
+    const rig = new Outage()
+    rig.publish({ id: 'm0' }, { id: 'm1' })
+    const one = await rig.start(rig.contract)
+    await rig.world.advance(60_000)
+    assert.equal(rig.parked, 0)
+    await rig.world.advance(120_000)
+    assert.equal(rig.parked, 2)
+    rig.away = false
+    rig.publish({ id: 'm2' })
+    await rig.world.advance(10_000)
+    assert.deepEqual(rig.applied, { m2: 1 })
     await one.drain()
   })
 
