@@ -14,7 +14,7 @@ import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import type { StoreWatch } from './store-watch.ts'
 import type { SuspectTry } from './suspect-line.ts'
 import type { Tally } from './tally.ts'
-import { Turns } from './turns.ts'
+import type { Turns } from './turns.ts'
 
 export interface BatchLineOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
@@ -31,6 +31,7 @@ export interface BatchLineOptions<M, Tx> {
   readonly tally: Tally
   readonly signal: AbortSignal
   readonly breaker: Breaker
+  readonly turns: Turns
   /** Called after every commit with what it decided. */
   readonly onCommitted: (decided: readonly Decided<M>[]) => void
   /** False while draining: a store that is away is then not waited for. */
@@ -44,7 +45,6 @@ export class BatchLine<M, Tx> {
   readonly #options: BatchLineOptions<M, Tx>
   readonly #when: TellingTime
   readonly #settling: Settling
-  readonly #turns = new Turns()
   readonly #care = new Care()
   #paused = 0
 
@@ -130,7 +130,7 @@ export class BatchLine<M, Tx> {
         stage,
         world,
         signal,
-        turns: this.#turns,
+        turns: this.#options.turns,
         care: this.#care,
         ...(this.#options.callInline && { callInline: this.#options.callInline }),
         suspicious,

@@ -14,6 +14,9 @@ export interface BreakerView {
 
 export type BreakerEvent = 'opened' | 'still away' | 'closed'
 
+/** Probes of one message that cost it nothing; from then on it may be the message, and its attempts are counted. */
+const freeProbes = 10
+
 /** Ids remembered at most; beyond, the oldest are forgotten. */
 const rememberedMax = 10_000
 
@@ -24,7 +27,8 @@ const rememberedMax = 10_000
  *                                                            ▲                        └── it fails: twice the pause ──┘
  *
  * One message that fails for ever is no outage, however its error looks: that is for its attempts to end. Nor are those that failed while
- * others got through, when they come back together and fail again. While it is not closed such failures count no attempt.
+ * others got through, when they come back together and fail again. While it is not closed such failures count no attempt, except of a message
+ * that was asked again and again because there is nobody else to ask: two of them at the head of every lane would hold the others for ever.
  */
 export class Breaker {
   readonly #failure: Pick<FailureRules, 'rules' | 'breaker'>
@@ -35,6 +39,8 @@ export class Breaker {
   /** Those that have failed since something got through, and those that failed while others did. */
   #run = new Set<string>()
   readonly #atFault = new Set<string>()
+  /** How often each was the probe of this outage. */
+  readonly #probes = new Map<string, number>()
   #openings = 0
   #untilMs = 0
 
@@ -66,13 +72,13 @@ export class Breaker {
     const { breaker, rules } = this.#failure
     if (breaker === null) return null
     if (this.#state === 'open') return Math.max(0, this.waitMs)
-    if (this.#state === 'probing') return this.#pauseMs()
     const failed: string[] = []
     let through = 0
     for (const [{ id }, fact] of facts) {
       if (fact.kind === 'handled' || (fact.kind === 'verdict' && fact.verdict.kind === 'applied')) through++
       else if (fact.kind === 'failed' && rules[fact.failure.class].breaker) failed.push(id ?? '')
     }
+    if (this.#state === 'probing') return failed.every(id => this.#isWornOut(id)) ? null : this.#pauseMs()
     const told = firstTries ? failed.filter(id => !this.#atFault.has(id)) : []
     const several = new Set([...this.#run, ...told]).size > 1
     const trips = told.length > through && this.#failures + told.length >= breaker.failuresMax
@@ -94,7 +100,10 @@ export class Breaker {
     }
     const told = firstTries ? failed.filter(id => !this.#atFault.has(id)) : []
     if (through > 0 && through >= told.length) return this.#pass([...this.#run, ...failed])
-    if (this.#state === 'probing' && failed.length > 0) return this.#open('still away')
+    if (this.#state === 'probing' && failed.length > 0) {
+      for (const id of failed) this.#probes.set(id, (this.#probes.get(id) ?? 0) + 1)
+      return this.#open('still away')
+    }
     for (const id of told) this.#run.add(id)
     this.#failures += told.length
     const trips = told.length > 0 && this.#failures >= breaker.failuresMax && this.#run.size > 1
@@ -107,6 +116,7 @@ export class Breaker {
     this.#failures = 0
     this.#openings = 0
     this.#run = new Set()
+    this.#probes.clear()
     // What failed in an outage is not at fault.
     if (was !== 'closed') return 'closed'
     for (const id of atFault) this.#atFault.add(id)
@@ -115,6 +125,10 @@ export class Breaker {
       this.#atFault.delete(id)
     }
     return null
+  }
+
+  #isWornOut(id: string): boolean {
+    return (this.#probes.get(id) ?? 0) >= freeProbes
   }
 
   #open(event: BreakerEvent): BreakerEvent {

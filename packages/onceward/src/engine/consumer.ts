@@ -8,7 +8,7 @@ import type { Surroundings } from '../surroundings.ts'
 import { assertKeepable } from './assert-keepable.ts'
 import { BatchLine } from './batch-line.ts'
 import { BatchSize } from './batch-size.ts'
-import { Breaker, type BreakerView } from './breaker.ts'
+import type { Breaker, BreakerView } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { consumerFacts } from './consumer-facts.ts'
@@ -23,6 +23,7 @@ import { StoreWatch } from './store-watch.ts'
 import { SuspectLine, type SuspectTry } from './suspect-line.ts'
 import { Suspicion } from './suspicion.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
+import { createPair, type WorkerPair } from './worker-pair.ts'
 
 export interface ConsumerOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
@@ -42,8 +43,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly callInline?: InlineCall
   /** The worker beside a consumer that stores. */
   readonly handOver?: HandOver
-  /** Shared by those that call the same downstream; default one of its own. */
-  readonly breaker?: Breaker
+  /** Shared by a consumer and the worker beside it, which call the same downstream and lock the same rows; default its own. */
+  readonly shared?: WorkerPair
   /** Called when the downstream is found to be away, and with null when it is back. */
   readonly onOutage?: (enrolment: Enrolment, outage: BreakerView | null) => void
 }
@@ -72,6 +73,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #done = Promise.withResolvers<void>()
   readonly #held: HeldRetries
   readonly #watch: StoreWatch<Tx>
+  readonly #shared: WorkerPair
   readonly #breaker: Breaker
   #state: ConsumerState = 'new'
   #enrolment: Enrolment | null = null
@@ -100,7 +102,8 @@ export class ConsumerProcess<M, Tx> {
       consumer.name,
       () => this.#state === 'new' || this.#state === 'running',
     )
-    this.#breaker = options.breaker ?? new Breaker(consumer.failure, world.clock)
+    this.#shared = options.shared ?? createPair(consumer, world)
+    this.#breaker = this.#shared.breaker
     this.#done.promise.catch(() => {})
   }
 
@@ -149,7 +152,7 @@ export class ConsumerProcess<M, Tx> {
       watch: this.#watch,
       tally: this.#tally,
       signal: this.#leaving.signal,
-      breaker: this.#breaker,
+      ...this.#shared,
       onCommitted: decided => this.#learn(decided),
       waits: () => this.#state === 'running',
       ...(this.#options.callInline && { callInline: this.#options.callInline }),

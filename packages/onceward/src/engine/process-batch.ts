@@ -113,7 +113,8 @@ async function commitRound<M, Tx>(
     return await store.transaction(enrolment, async session => {
       const claims = await claimBatch(batch, session, spine)
       world.reach('batch.claimed')
-      if (takesTurns(batch, spine)) endTurn = await spine.turns.take()
+      const turn = turnOf(batch, spine)
+      if (turn !== null) endTurn = await spine.turns.take(turn === 'beside')
       const facts =
         spine.stage === 'store' ? keepAll(claims) : await applyEffects(batch, claims, known, session, spine)
       world.reach('batch.applied')
@@ -137,7 +138,15 @@ export function firstTries<M, Tx>({ inbox }: Consumer<M, Tx>, stage: Stage): boo
   return stage !== 'work' || inbox.mode === 'stored'
 }
 
-/** A single message of held work locks rows in its handler's own order, and may be slow: others need not wait for it. */
-function takesTurns<M, Tx>(batch: readonly Received<M>[], { consumer, stage }: Spine<M, Tx>): boolean {
-  return consumer.handle !== undefined && stage !== 'store' && (stage === 'whole' || batch.length > 1)
+/**
+ * A single message of held work locks rows in its handler's own order, and may be slow: others need not wait for it. Batch handlers sort what
+ * they lock, but a few rows and many may be locked by different plans: what was deferred is taken up while no other batch is at work.
+ */
+function turnOf<M, Tx>(
+  batch: readonly Received<M>[],
+  { consumer, stage }: Spine<M, Tx>,
+): 'alone' | 'beside' | null {
+  if (stage === 'store' || (stage === 'work' && batch.length === 1)) return null
+  if (consumer.handle !== undefined || !firstTries(consumer, stage)) return 'alone'
+  return consumer.failure.mode === 'defer' ? 'beside' : null
 }

@@ -1,13 +1,36 @@
-/** Lets one holder in at a time, in order of asking. */
-export class Turns {
-  #last: Promise<void> = Promise.resolve()
+interface Waiting {
+  readonly beside: boolean
+  readonly begin: () => void
+}
 
-  /** Resolves when it is the caller's turn, with the function that ends it. */
-  async take(): Promise<() => void> {
-    const before = this.#last
+/** Lets holders in one at a time, in order of asking; those that may stand beside each other together. */
+export class Turns {
+  readonly #waiting: Waiting[] = []
+  #holders = 0
+  #beside = false
+
+  /** Resolves when it is the caller's turn, with the function that ends it. `beside`: others that say so may have theirs too. */
+  async take(beside = false): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#last = promise
-    await before
-    return resolve
+    this.#waiting.push({ beside, begin: resolve })
+    this.#next()
+    await promise
+    let ended = false
+    return () => {
+      if (ended) return
+      ended = true
+      this.#holders--
+      this.#next()
+    }
+  }
+
+  #next(): void {
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      if (this.#holders > 0 && !(first.beside && this.#beside)) return
+      this.#waiting.shift()
+      this.#holders++
+      this.#beside = first.beside
+      first.begin()
+    }
   }
 }

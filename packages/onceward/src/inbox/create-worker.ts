@@ -1,10 +1,10 @@
 import type { Mode } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
-import type { Breaker } from '../engine/breaker.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { type ConsumerOptions, ConsumerProcess } from '../engine/consumer.ts'
 import type { HandOver } from '../engine/hand-over.ts'
+import type { WorkerPair } from '../engine/worker-pair.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { HeldSource } from './held-source.ts'
 
@@ -19,8 +19,8 @@ export interface WorkerOptions<M, Tx> {
   /** Called after every committed batch: what it left may be taken now, held work among it. */
   readonly onCommitted: () => void
   readonly onOutage?: ConsumerOptions<M, Tx>['onOutage']
-  /** That of the consumer beside it. */
-  readonly breaker?: Breaker
+  /** With the consumer beside it. */
+  readonly shared?: WorkerPair
 }
 
 /** True for consumers that leave work for later: all of it, what waits for its turn, or what failed. */
@@ -30,7 +30,7 @@ export function leavesWork<M, Tx>({ inbox, effect, failure }: Consumer<M, Tx>): 
 
 /** The same engine on another source: held rows instead of a broker's deliveries. */
 export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
-  const { consumer, store, world, mode, instance, callInline, onCommitted, onOutage, breaker } = options
+  const { consumer, store, world, mode, instance, callInline, onCommitted, onOutage, shared } = options
   const { leaseMs, workers } = consumer.inbox
   const source = new HeldSource({
     store: store as Store<never>,
@@ -56,7 +56,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     stage: 'work',
     ...(callInline && { callInline }),
     ...(onOutage && { onOutage }),
-    ...(breaker && { breaker }),
+    ...(shared && { shared }),
     instance: `${instance} worker`,
     onCommitted,
   })

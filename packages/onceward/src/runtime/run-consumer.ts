@@ -3,8 +3,8 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
-import { Breaker } from '../engine/breaker.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
+import { createPair } from '../engine/worker-pair.ts'
 import { WorkerOnDemand } from '../inbox/worker-on-demand.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
@@ -98,7 +98,7 @@ export async function runConsumer<M>(
     const labelled = { ...world, metrics: world.metrics.inMode?.(mode) ?? world.metrics }
     const onOutage = recordOutages(pool, world.log)
     // In stored mode only workers meet the downstream: storing goes on without them.
-    const shared = consumer.inbox.mode !== 'stored' && { breaker: new Breaker(consumer.failure, world.clock) }
+    const shared = consumer.inbox.mode !== 'stored' && { shared: createPair(consumer, world) }
     const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
     const around = { consumer, store, world: labelled, instance, mode, ...hooks }
     const worker = wanted.has('worker') && store.work !== undefined ? new WorkerOnDemand(around) : null

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { retryAfter } from 'onceward'
-import { ConsumerRig, type NoteContext } from './consumer-rig.ts'
+import { ConsumerProcess, defineConsumer, realSurroundings, retryAfter } from 'onceward'
+import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
+import { until } from 'onceward/testing'
+import { ConsumerRig, type Note, type NoteContext } from './consumer-rig.ts'
 
 const refused = () => Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
 const notes = (count: number, from = 0) => Array.from({ length: count }, (_, n) => ({ id: `m${from + n}` }))
@@ -152,7 +154,7 @@ describe('the breaker', () => {
       order: 'key',
       identity: { id: m => m.id, orderKey: m => m.key },
     })
-    await rig.world.advance(120_000)
+    await rig.world.advance(60_000)
     assert.equal(rig.parked, 0)
     rig.away = false
     await rig.world.advance(20_000)
@@ -160,6 +162,21 @@ describe('the breaker', () => {
       rig.handled.filter(id => Number(id.slice(1)) % 2 === 0),
       notes(30).flatMap(({ id }, n) => (n % 2 === 0 ? [id] : [])),
     )
+    await one.drain()
+  })
+
+  test('messages that are asked again and again for want of others end by their attempts', async () => {
+    const rig = new Outage()
+    rig.publish({ id: 'm0' }, { id: 'm1' })
+    const one = await rig.start(rig.contract)
+    await rig.world.advance(60_000)
+    assert.equal(rig.parked, 0)
+    await rig.world.advance(120_000)
+    assert.equal(rig.parked, 2)
+    rig.away = false
+    rig.publish({ id: 'm2' })
+    await rig.world.advance(10_000)
+    assert.deepEqual(rig.applied, { m2: 1 })
     await one.drain()
   })
 
@@ -197,19 +214,33 @@ describe('the breaker', () => {
 })
 
 test('messages that keep failing at once do not keep others out, in batches of one', async () => {
-  const rig = new ConsumerRig()
-  rig.publish(...notes(6))
-  const one = await rig.start({
-    batch: { sizeMax: 1, inFlightMax: 2 },
-    failure: { attemptsMax: 1_000, delayMs: 0, delayMaxMs: 0, breaker: false },
-    handle: ({ message, tx }) => {
-      if (message.id.startsWith('m')) throw new Error('no')
-      rig.apply(tx, message.id)
-    },
+  const queue = new MemoryQueue()
+  const put = (id: string) => queue.publish({ body: JSON.stringify({ id }) })
+  for (const { id } of notes(40)) put(id)
+  const applied: string[] = []
+  const one = new ConsumerProcess<Note, MemoryTransaction>({
+    consumer: defineConsumer<Note, MemoryTransaction>({
+      name: 'notes',
+      owner: 'unit',
+      risk: 'low value',
+      source: { kind: 'memory' },
+      identity: { id: m => m.id },
+      batch: { sizeMax: 1 },
+      failure: { attemptsMax: 200, delayMs: 1, delayMaxMs: 1, breaker: false },
+      handle: ({ message }) => {
+        if (message.id.startsWith('m')) throw new Error('no')
+        applied.push(message.id)
+      },
+    }),
+    source: queue,
+    store: new MemoryStore(),
+    world: realSurroundings(),
+    instance: 'unit',
   })
-  for (let time = 0; time < 20; time++) await rig.world.advance(0)
-  rig.publish({ id: 'healthy' })
-  for (let time = 0; time < 20; time++) await rig.world.advance(0)
-  assert.deepEqual(rig.applied, { healthy: 1 })
+  await one.start()
+  await until('they fail again and again', () => (one.tally.outcomes.retry ?? 0) > 400)
+  put('healthy')
+  await until('another gets through', () => applied.length === 1)
+  assert.equal(one.tally.outcomes.parked ?? 0, 0, 'none of them had to end first')
   await one.drain()
 })

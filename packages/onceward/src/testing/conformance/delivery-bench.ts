@@ -3,6 +3,7 @@ import type { BatchContext, ConsumerContract, HandlerContext, Mode } from '../..
 import { defineConsumer } from '../../contract/define-consumer.ts'
 import type { Store } from '../../contracts/store.ts'
 import { ConsumerProcess } from '../../engine/consumer.ts'
+import { createPair } from '../../engine/worker-pair.ts'
 import { createWorker, leavesWork } from '../../inbox/create-worker.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { until } from '../until.ts'
@@ -63,11 +64,13 @@ export class DeliveryBench<Tx> {
       mode: options.mode ?? 'live',
       instance: `process ${this.#processes.length + 1}`,
     }
+    const shared = createPair(around.consumer, around.world)
     const worker = leavesWork(around.consumer)
-      ? createWorker({ ...around, onCommitted: () => worker?.kick() })
+      ? createWorker({ ...around, shared, onCommitted: () => worker?.kick() })
       : null
     const one = new ConsumerProcess<Job, unknown>({
       ...around,
+      shared,
       source: options.another ? this.queue.another() : this.queue.source,
       onCommitted: () => worker?.kick(),
     })

@@ -14,7 +14,7 @@ import {
 
 type Cases = readonly ConformanceCase<DeliveryBench<unknown>, DeliveryFeature>[]
 
-const failure = { mode: 'defer', attemptsMax: 10, delayMs: 1, delayMaxMs: 5 } as const
+const failure = { mode: 'defer', attemptsMax: 1_000, delayMs: 1, delayMaxMs: 20 } as const
 const byKey: Partial<JobContract> = {
   order: 'key',
   identity: { id: job => job.id, orderKey: job => job.key },
