@@ -3,6 +3,7 @@ import type { ConsumerContract } from './contract.ts'
 import { effectProblems } from './effect-problems.ts'
 import { inboxProblems } from './inbox-problems.ts'
 import { failureClasses, properties, risks } from './known-names.ts'
+import { retentionProblems } from './retention-problems.ts'
 import { settleProblems } from './settle-problems.ts'
 
 export interface ContractProblem {
@@ -44,7 +45,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
     if (contract[name] !== undefined && typeof contract[name] !== 'function')
       wrong(name, 'must be a function')
   }
-  for (const later of ['replay', 'retention', 'objectives'] as const) {
+  for (const later of ['replay', 'objectives'] as const) {
     if (contract[later] !== undefined) notBuilt(later, `section '${later}'`)
   }
   identityProblems(contract, wrong)
@@ -53,6 +54,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   failureProblems(contract, wrong, notBuilt)
   batchProblems(contract, wrong)
   inboxProblems(contract, wrong)
+  retentionProblems(contract, wrong)
   settleProblems(contract, wrong)
   return problems
 }
@@ -63,7 +65,9 @@ function identityProblems(contract: ConsumerContract, wrong: Report): void {
   unknownKeys(identity, 'identity', 'identity.', wrong)
   if (identity.id === undefined)
     wrong('identity.id', 'is missing: without a stable id no duplicate can be recognised')
+  if (identity.idTime !== undefined) oneOf(identity.idTime, ['uuidv7', 'ulid'], 'identity.idTime', wrong)
   for (const [name, from] of Object.entries(identity)) {
+    if (name === 'idTime') continue
     if (typeof from === 'function' || (name === 'id' && from === 'position')) continue
     const named = isRecord(from) && (typeof from.header === 'string' || typeof from.property === 'string')
     if (isRecord(from) && typeof from.property === 'string') {

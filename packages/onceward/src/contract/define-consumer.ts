@@ -15,10 +15,14 @@ import type {
   SqlTransaction,
 } from './contract.ts'
 import { contractProblems } from './contract-problems.ts'
+import { type Retention, resolveRetention } from './retention.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
-  extends Omit<ConsumerContract<M, Tx>, 'message' | 'failure' | 'batch' | 'inbox' | 'identity' | 'settle'> {
+  extends Omit<
+    ConsumerContract<M, Tx>,
+    'message' | 'failure' | 'batch' | 'inbox' | 'identity' | 'settle' | 'retention'
+  > {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
   readonly dedup: Dedup
@@ -34,6 +38,8 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly failure: Required<Omit<FailureSection, 'deadLetter'>> & { readonly deadLetter: string | null }
   readonly batch: Required<BatchSection>
   readonly inbox: Required<InboxSection>
+  /** Null: nothing is ever removed. */
+  readonly retention: Retention | null
 }
 
 /** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
@@ -90,6 +96,8 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       ...given(contract.batch),
     },
     inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 2, ...given(contract.inbox) },
+    retention:
+      contract.retention === undefined ? null : resolveRetention(given(contract.retention), contract.risk),
   })
 }
 

@@ -102,7 +102,9 @@ export function createMessageReader<M, Tx>(
 }
 
 type Reader<M> = (message: M, delivery: Delivery) => unknown
-type Identities<M> = { [K in Exclude<keyof IdentitySection<M>, 'businessDigest'>]-?: Reader<M> } & {
+type Identities<M> = {
+  [K in Exclude<keyof IdentitySection<M>, 'businessDigest' | 'idTime'>]-?: Reader<M>
+} & {
   businessDigest: ((message: M) => unknown) | null
 }
 

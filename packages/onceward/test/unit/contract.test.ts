@@ -281,7 +281,6 @@ const typos: readonly [changes: object, place: string, suggestion: string][] = [
 
 const notBuilt: readonly [changes: object, place: string][] = [
   [{ replay: {} }, 'replay'],
-  [{ retention: { days: 7 } }, 'retention'],
   [{ objectives: {} }, 'objectives'],
   [{ failure: { mode: 'defer' } }, 'failure.mode'],
   [{ failure: { mode: 'retry queue' } }, 'failure.mode'],
