@@ -32,6 +32,10 @@ export const crashPoints = {
   'work.finished':
     "A worker's effect is written, its row removed and its marker moved, COMMIT not sent: all of it vanishes, and the lease ends.",
   'work.committed': 'Effect, row and marker are durable together: nothing remains to do.',
+  'retention.archived':
+    'Rows are in the archive, on disk, and still in their table: they are archived once more, and then removed.',
+  'retention.removed': 'Rows are removed and the horizon is moved, COMMIT not sent: both are as before.',
+  'retention.committed': 'Rows are gone and the horizon says so: the next pass goes on with what is left.',
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

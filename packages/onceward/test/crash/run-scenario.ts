@@ -3,20 +3,20 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPool, migrate } from 'onceward/postgres'
-import { type CrashPoint, until } from 'onceward/testing'
+import { until } from 'onceward/testing'
 import { createDatabase } from '../services/services.ts'
 import { type BrokerKind, createBroker, urlsFor } from './brokers.ts'
 import type { WorkerOrders } from './child.ts'
 import { startGateway } from './gateway.ts'
 import { assertInvariants, isDrained } from './invariants.ts'
 import { assertNothingSkipped } from './positions.ts'
-import { crashScenarios } from './scenarios.ts'
+import { type ConsumerPoint, crashScenarios } from './scenarios.ts'
 import { spawnWorker } from './worker.ts'
 import { type Memory, tables, workMessages } from './workload.ts'
 
 /** Kills a real process at the point, starts another, and checks every invariant from outside. */
 export async function runScenario(
-  point: CrashPoint,
+  point: ConsumerPoint,
   kind: BrokerKind,
   hit: number,
   memory: Memory = 'after effect',

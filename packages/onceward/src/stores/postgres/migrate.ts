@@ -24,7 +24,7 @@ export async function migrate(
   const { from } = await step(pool, options.environment, () => null)
   for (;;) {
     const { done } = await step(pool, options.environment, version =>
-      migrations.find(m => m.version === version + 1),
+      migrations.find(m => m.version > version),
     )
     if (done === null) break
     applied.push(done)
