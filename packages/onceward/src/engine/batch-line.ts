@@ -6,6 +6,7 @@ import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
+import { HorizonGuard } from './horizon-guard.ts'
 import type { Decided, Stage } from './process-batch.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import type { StoreWatch } from './store-watch.ts'
@@ -36,12 +37,17 @@ export class BatchLine<M, Tx> {
   readonly #when: TellingTime
   readonly #settling: Settling
   readonly #turns = new Turns()
+  readonly #horizon: HorizonGuard | null
   #paused = 0
 
   constructor(options: BatchLineOptions<M, Tx>) {
     const { consumer, positions, stage, world, tally } = options
     this.#options = options
     this.#when = consumer.settle.when === 'before effect' ? 'first' : positions ? 'log' : 'queue'
+    this.#horizon =
+      options.mode === 'live' && consumer.dedup === 'marker'
+        ? new HorizonGuard(consumer as never, world)
+        : null
     this.#settling = new Settling(consumer.name, world, tally, {
       retriesDurable: stage === 'work',
       codes: consumer.effect?.apply?.codes ?? [],
@@ -107,6 +113,7 @@ export class BatchLine<M, Tx> {
         signal,
         turns: this.#turns,
         ...(this.#options.callInline && { callInline: this.#options.callInline }),
+        ...(this.#horizon && { horizon: this.#horizon }),
         suspicious,
         watchClaims:
           stage === 'work'

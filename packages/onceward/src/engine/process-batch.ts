@@ -8,6 +8,7 @@ import type { InlineCall } from './buffer-effects.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
 import { keepAll } from './held-stages.ts'
+import type { HorizonGuard } from './horizon-guard.ts'
 import { type LogSide, passFence } from './log-fence.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { recoverRound, splitBatch } from './recover-round.ts'
@@ -43,6 +44,8 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly watchClaims: ((batch: readonly Received<M>[], onLost: (error: Error) => void) => () => void) | null
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall
+  /** Notices messages older than the markers that are left. Absent where markers decide nothing, and in replays, which have asked before. */
+  readonly horizon?: HorizonGuard
   /** On logs whose position the store guards; null on queues. */
   readonly log: LogSide | null
   /** Called after every commit, before anything else can happen. */
