@@ -7,6 +7,7 @@ import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { relayCommand } from './commands/relay.ts'
+import { retentionCommand } from './commands/retention.ts'
 import { runCommand } from './commands/run.ts'
 import { statusCommand } from './commands/status.ts'
 
@@ -24,6 +25,7 @@ Environment:
   ONCEWARD_RABBITMQ_URL         RabbitMQ, for contracts that read its queues or publish to it
   ONCEWARD_RABBITMQ_STREAM_URL  RabbitMQ's stream port, for contracts that read its streams
   ONCEWARD_KAFKA_BOOTSTRAP      Kafka, for contracts that read from it or publish to it: host:port,host:port
+  ONCEWARD_ARCHIVE_FOLDER       where contracts that archive what they forget write to
   ONCEWARD_ENVIRONMENT          refuse to touch the database of another environment`,
     )
   for (const command of [
@@ -34,6 +36,7 @@ Environment:
     inboxCommand(),
     lossesCommand(),
     ledgerCommand(),
+    retentionCommand(),
     contractCommand(),
     demoCommand(),
   ]) {
