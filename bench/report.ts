@@ -1,6 +1,7 @@
 import type { Broker, Role } from './contenders/contenders.ts'
 import type { Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
+import type { Purge } from './failure/purge.ts'
 import { median } from './median.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
@@ -11,6 +12,7 @@ export interface Results {
   readonly measured: readonly Measured[]
   readonly effects: Effects | null
   readonly history: readonly History[] | null
+  readonly purge: Purge | null
   readonly latency: Latency | null
   readonly memory: Memory | null
   readonly rebalance: Rebalance | null
@@ -63,7 +65,14 @@ export function ratiosOf(measured: readonly Measured[]): Ratios | null {
   }
 }
 
-export function targetsOf({ measured, effects, history, latency, memory }: Results): readonly Target[] {
+export function targetsOf({
+  measured,
+  effects,
+  history,
+  purge,
+  latency,
+  memory,
+}: Results): readonly Target[] {
   const targets: Target[] = []
   const atLeast = (broker: Broker, role: Role, to: Role, bound: number) => {
     const value = ratioOf(measured, broker, role, to)
@@ -89,6 +98,15 @@ export function targetsOf({ measured, effects, history, latency, memory }: Resul
     const value = slowdown(past)
     targets.push({ name: 'rate with history / without', value, bound: '≥ 0.85', reached: value >= 0.85 })
   }
+  if (purge !== null) {
+    const value = median(purge.beside) / median(purge.alone)
+    targets.push({
+      name: 'rate while markers are removed / alone',
+      value,
+      bound: '≥ 0.9',
+      reached: value >= 0.9,
+    })
+  }
   if (latency !== null) atMost('latency p50 at 50/s, in commits', latency.p50 / latency.commitP50, 2)
   if (memory !== null)
     atMost('memory, last third / first third', memory.lastThirdMib / memory.firstThirdMib, 1.1)
@@ -101,7 +119,7 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, history, latency, memory, rebalance } = results
+  const { effects, history, purge, latency, memory, rebalance } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
@@ -109,6 +127,7 @@ export function jsonLine(results: Results): string {
     targets,
     effects,
     history,
+    purge,
     latency,
     memory,
     rebalance,
