@@ -14,7 +14,7 @@ const src = join(dirname(fileURLToPath(import.meta.url)), '../../src')
 
 test('leases and due times never use the time at which a transaction began', () => {
   const frozen =
-    /\b(now\(\)|current_timestamp|transaction_timestamp\(\)|statement_timestamp\(\)|localtimestamp)/i
+    /(?<![.\w])(now\(\)|current_timestamp|transaction_timestamp\(\)|statement_timestamp\(\)|localtimestamp)/i
   const found = globSync('**/*.ts', { cwd: src }).flatMap(file =>
     readFileSync(join(src, file), 'utf8')
       .split('\n')
@@ -23,7 +23,7 @@ test('leases and due times never use the time at which a transaction began', () 
   )
   // When something was written may be the beginning of its transaction; when something ends may not.
   const allowed =
-    /\b(at|recorded_at)\s+timestamptz not null default now\(\)|, at = now\(\)$|sent = now\(\)|function now\(\)|= now\(\)$/
+    /\b(at|recorded_at)\s+timestamptz not null default now\(\)|, at = now\(\)$|(sent|#lastGood) = now\(\)|(function|get) now\(\)/
   assert.deepEqual(
     found.filter(line => !allowed.test(line)),
     [],
@@ -102,9 +102,11 @@ describe("a database's clock that jumps", await skipWithout('postgres'), () => {
         await start()
         go.resolve()
         const sql = `select count(*)::int, count(distinct id)::int as ids from public.effect`
-        await until('all are applied', async () => (await database.pool.query(sql)).rows[0].ids === 200, {
-          deadlineMs: 60_000,
-        })
+        const applied = async () => (await database.pool.query(sql)).rows[0].ids as number
+        await until('some are applied', async () => (await applied()) > 0)
+        // What was due by the earlier time is due again only then: late, never twice.
+        if (jump === '-1 day') await database.set('0')
+        await until('all are applied', async () => (await applied()) === 200, { deadlineMs: 60_000 })
         await Promise.all(running.map(one => one.drain()))
         assert.deepEqual((await database.pool.query(sql)).rows[0], { count: 200, ids: 200 })
         const { rows } = await database.pool.query('select count(*)::int from onceward.held')
