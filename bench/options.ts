@@ -6,6 +6,7 @@ const parts = [
   'kafka',
   'stream',
   'effects',
+  'failure',
   'history',
   'purge',
   'rebalance',
@@ -25,6 +26,7 @@ export interface Options {
   readonly logCount: number
   readonly slowCount: number
   readonly effectCount: number
+  readonly failureCount: number
   readonly historyRows: number
   readonly purgeRows: number
   readonly latencySeconds: number
@@ -70,6 +72,7 @@ export function readOptions(args: readonly string[]): Options {
     logCount: values.quick ? 40_000 : 240_000,
     slowCount: values.quick ? 3_000 : 10_000,
     effectCount: values.quick ? 10_000 : 40_000,
+    failureCount: values.quick ? 20_000 : 60_000,
     historyRows: values.quick ? 500_000 : 10_000_000,
     purgeRows: values.quick ? 2_000_000 : 10_000_000,
     latencySeconds: values.quick ? 4 : 10,

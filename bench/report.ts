@@ -1,5 +1,5 @@
 import type { Broker, Role } from './contenders/contenders.ts'
-import type { Effects } from './effects/effects.ts'
+import type { ContestRates, Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
 import type { Purge } from './failure/purge.ts'
 import { median } from './median.ts'
@@ -11,6 +11,7 @@ import type { Measured } from './rounds.ts'
 export interface Results {
   readonly measured: readonly Measured[]
   readonly effects: Effects | null
+  readonly failure: ContestRates | null
   readonly history: readonly History[] | null
   readonly purge: Purge | null
   readonly latency: Latency | null
@@ -68,6 +69,7 @@ export function ratiosOf(measured: readonly Measured[]): Ratios | null {
 export function targetsOf({
   measured,
   effects,
+  failure,
   history,
   purge,
   latency,
@@ -91,7 +93,7 @@ export function targetsOf({
   atLeast('kafka', '64 uneven form', 'batch form', 0.9)
   atLeast('stream', 'batch form', 'hand batch', 0.9)
   atLeast('stream', 'checkpoint form', 'hand checkpoint', 0.9)
-  for (const { of, to, atLeast: bound, ratio: value } of effects?.aims ?? [])
+  for (const { of, to, atLeast: bound, ratio: value } of [...(effects?.aims ?? []), ...(failure?.aims ?? [])])
     targets.push({ name: `${of} / ${to}`, value, bound: `≥ ${bound}`, reached: value >= bound })
   const past = history?.find(({ ids }) => ids === 'ordered')
   if (past !== undefined) {
@@ -119,13 +121,14 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, history, purge, latency, memory, rebalance } = results
+  const { effects, failure, history, purge, latency, memory, rebalance } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
     ratios: ratiosOf(results.measured),
     targets,
     effects,
+    failure,
     history,
     purge,
     latency,

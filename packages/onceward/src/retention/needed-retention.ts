@@ -1,5 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import { durationText } from '../contract/duration.ts'
+import type { ClassRules } from '../contract/failure-rules.ts'
 import { OncewardError } from '../errors.ts'
 
 /** How long a source may hand a message over again, and who says so; a text where nobody can say. */
@@ -50,11 +51,18 @@ export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): 
   )
 }
 
-/** Every attempt at its longest delay and deadline. */
+/** Every attempt at its longest delay and deadline: of the classes that share a budget the longest, and those that have their own each. */
 function retryHorizonMs({ failure, batch }: Reviewed): number {
+  const rules = Object.values(failure.rules)
+  const longest = (rule: ClassRules) => classHorizonMs(rule, batch.handlerTimeoutMs)
+  const own = rules.filter(rule => rule.ownBudget).reduce((sum, rule) => sum + longest(rule), 0)
+  return own + Math.max(0, ...rules.filter(rule => !rule.ownBudget).map(longest))
+}
+
+function classHorizonMs({ attemptsMax, delayMs, delayMaxMs }: ClassRules, handlerTimeoutMs: number): number {
   let ms = 0
-  for (let attempt = 1; attempt <= failure.attemptsMax; attempt++)
-    ms += Math.min(failure.delayMs * 2 ** Math.min(attempt, 40), failure.delayMaxMs) + batch.handlerTimeoutMs
+  for (let attempt = 1; attempt <= attemptsMax; attempt++)
+    ms += Math.min(delayMs * 2 ** Math.min(attempt, 40), delayMaxMs) + handlerTimeoutMs
   return ms
 }
 

@@ -1,4 +1,5 @@
 import { spine } from './0001-spine.ts'
+import { failure } from './0002-failure.ts'
 import { retention } from './0005-retention.ts'
 
 export interface Migration {
@@ -12,5 +13,6 @@ export interface Migration {
 /** Forward only; a released migration is never edited. */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'spine', sql: spine, compatibleFrom: 1 },
+  { version: 2, name: 'failure', sql: failure, compatibleFrom: 1 },
   { version: 5, name: 'retention', sql: retention, compatibleFrom: 1 },
 ]
