@@ -4,6 +4,7 @@ import { measureEffects } from './effects/effects.ts'
 import { measureHistory } from './effects/history.ts'
 import { measureFailure } from './failure/failure.ts'
 import { measureParked } from './failure/parked.ts'
+import { measurePurge } from './failure/purge.ts'
 import { measureLatency } from './observed/latency.ts'
 import { measureMemory } from './observed/memory.ts'
 import { type Options, type Part, readOptions } from './options.ts'
@@ -34,6 +35,7 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
     failure: parts.includes('failure') ? await measureFailure(place, options, say) : null,
     parked: parts.includes('failure') && roles === null ? await measureParked(options.effectCount) : null,
     history: parts.includes('history') ? await measureHistory(place, options, say) : null,
+    purge: parts.includes('purge') ? await measurePurge(place, options, say) : null,
     latency: parts.includes('latency') ? await measureLatency(place, options.latencySeconds) : null,
     memory: parts.includes('memory') ? await measureMemory(place, options.memoryCount) : null,
     rebalance: parts.includes('rebalance')

@@ -8,6 +8,7 @@ const parts = [
   'effects',
   'failure',
   'history',
+  'purge',
   'rebalance',
   'latency',
   'memory',
@@ -27,13 +28,14 @@ export interface Options {
   readonly effectCount: number
   readonly failureCount: number
   readonly historyRows: number
+  readonly purgeRows: number
   readonly latencySeconds: number
   readonly memoryCount: number
   readonly rebalanceCount: number
 }
 
 export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder]
-  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History only when named
+  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History and purge only when named
   --roles    only these contenders, such as 'hand batch,batch form'
   --json     ends with one line {"rows": [...], "ratios": {...}}
   --quick    two rounds with fewer messages: for a look, not for a claim
@@ -52,7 +54,8 @@ export function readOptions(args: readonly string[]): Options {
       profile: { type: 'string' },
     },
   })
-  const chosen = (values.only?.split(',') ?? parts.filter(part => part !== 'history')) as readonly Part[]
+  const chosen = (values.only?.split(',') ??
+    parts.filter(part => part !== 'history' && part !== 'purge')) as readonly Part[]
   const unknown = chosen.filter(part => !parts.includes(part))
   if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.\n${usage}`)
   const rounds = Number(values.rounds ?? (values.quick ? 2 : 5))
@@ -71,6 +74,7 @@ export function readOptions(args: readonly string[]): Options {
     effectCount: values.quick ? 10_000 : 40_000,
     failureCount: values.quick ? 20_000 : 60_000,
     historyRows: values.quick ? 500_000 : 10_000_000,
+    purgeRows: values.quick ? 2_000_000 : 10_000_000,
     latencySeconds: values.quick ? 4 : 10,
     memoryCount: values.quick ? 100_000 : alone ? 1_000_000 : 300_000,
     rebalanceCount: values.quick ? 400_000 : 800_000,

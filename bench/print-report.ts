@@ -8,7 +8,7 @@ const hundredths = (value: number | null) => (value === null ? '–' : value.toF
 
 /** The report for people: rates, ratios of the Onceward rows, targets. */
 export function reportLines(results: Results): string[] {
-  const { measured, effects, failure, parked, history, latency, memory, rebalance } = results
+  const { measured, effects, failure, parked, history, purge, latency, memory, rebalance } = results
   const lines: string[] = []
   for (const ids of ['ordered', 'random'] as const) {
     const rows = measured.filter(one => one.ids === ids)
@@ -28,6 +28,13 @@ export function reportLines(results: Results): string[] {
       '',
       `${whole(rows)} completed rows in inbox and ledger, ${ids} ids, messages per second`,
       `  none before ${whole(median(empty))}  all before ${whole(median(full))}  ${(median(full) / median(empty)).toFixed(2)}`,
+    )
+  }
+  if (purge !== null) {
+    lines.push(
+      '',
+      `${whole(purge.markers)} old markers, ${whole(purge.removedPerSecond)} of them removed a second, messages per second`,
+      `  alone ${whole(median(purge.alone))}  beside the removal ${whole(median(purge.beside))}  ${(median(purge.beside) / median(purge.alone)).toFixed(2)}`,
     )
   }
   if (latency !== null) {

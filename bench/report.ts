@@ -2,6 +2,7 @@ import type { Broker, Role } from './contenders/contenders.ts'
 import type { ContestRates, Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
 import type { ParkedRates } from './failure/parked.ts'
+import type { Purge } from './failure/purge.ts'
 import { median } from './median.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
@@ -14,6 +15,7 @@ export interface Results {
   readonly failure: ContestRates | null
   readonly parked: ParkedRates | null
   readonly history: readonly History[] | null
+  readonly purge: Purge | null
   readonly latency: Latency | null
   readonly memory: Memory | null
   readonly rebalance: Rebalance | null
@@ -72,6 +74,7 @@ export function targetsOf({
   failure,
   parked,
   history,
+  purge,
   latency,
   memory,
 }: Results): readonly Target[] {
@@ -105,6 +108,15 @@ export function targetsOf({
     const value = slowdown(past)
     targets.push({ name: 'rate with history / without', value, bound: '≥ 0.85', reached: value >= 0.85 })
   }
+  if (purge !== null) {
+    const value = median(purge.beside) / median(purge.alone)
+    targets.push({
+      name: 'rate while markers are removed / alone',
+      value,
+      bound: '≥ 0.9',
+      reached: value >= 0.9,
+    })
+  }
   if (latency !== null) atMost('latency p50 at 50/s, in commits', latency.p50 / latency.commitP50, 2)
   if (memory !== null)
     atMost('memory, last third / first third', memory.lastThirdMib / memory.firstThirdMib, 1.1)
@@ -117,7 +129,7 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, failure, parked, history, latency, memory, rebalance } = results
+  const { effects, failure, parked, history, purge, latency, memory, rebalance } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
@@ -127,6 +139,7 @@ export function jsonLine(results: Results): string {
     failure,
     parked,
     history,
+    purge,
     latency,
     memory,
     rebalance,

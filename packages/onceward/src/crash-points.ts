@@ -53,6 +53,10 @@ export const crashPoints = {
   'parking.fixed': 'A payload is replaced, COMMIT not sent: it is the original.',
   'parking.deleted':
     'An approved deletion is written, COMMIT not sent: the bytes and the approval are there.',
+  'retention.archived':
+    'Rows are in the archive, on disk, and still in their table: they are archived once more, and then removed.',
+  'retention.removed': 'Rows are removed and the horizon is moved, COMMIT not sent: both are as before.',
+  'retention.committed': 'Rows are gone and the horizon says so: the next pass goes on with what is left.',
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

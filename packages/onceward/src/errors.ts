@@ -30,6 +30,9 @@ export type ErrorCode =
   | 'claim_lost'
   | 'position_moved'
   | 'records_lost'
+  | 'retention_too_short'
+  | 'behind_horizon'
+  | 'clocks_disagree'
   | 'embedded_unavailable'
   | 'usage'
 

@@ -13,7 +13,7 @@ export interface Surroundings {
 }
 
 export interface Clock {
-  /** Wall clock, for delays and durations only: correctness never depends on it. */
+  /** For delays and durations only, and no date: runs evenly and counts the time a machine was suspended. */
   nowMs(): number
 }
 

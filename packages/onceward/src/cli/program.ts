@@ -10,6 +10,7 @@ import { migrateCommand } from './commands/migrate.ts'
 import { parkedCommand } from './commands/parked.ts'
 import { relayCommand } from './commands/relay.ts'
 import { replayCommand } from './commands/replay.ts'
+import { retentionCommand } from './commands/retention.ts'
 import { runCommand } from './commands/run.ts'
 import { statusCommand } from './commands/status.ts'
 
@@ -27,6 +28,7 @@ Environment:
   ONCEWARD_RABBITMQ_URL         RabbitMQ, for contracts that read its queues or publish to it
   ONCEWARD_RABBITMQ_STREAM_URL  RabbitMQ's stream port, for contracts that read its streams
   ONCEWARD_KAFKA_BOOTSTRAP      Kafka, for contracts that read from it or publish to it: host:port,host:port
+  ONCEWARD_ARCHIVE_FOLDER       where contracts that archive what they forget write to
   ONCEWARD_ENVIRONMENT          refuse to touch the database of another environment`,
     )
   for (const command of [
@@ -40,6 +42,7 @@ Environment:
     lossesCommand(),
     ledgerCommand(),
     replayCommand(),
+    retentionCommand(),
     contractCommand(),
     demoCommand(),
   ]) {

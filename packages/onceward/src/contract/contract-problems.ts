@@ -6,6 +6,7 @@ import { inboxProblems } from './inbox-problems.ts'
 import { isolationProblems } from './isolation-problems.ts'
 import { properties, risks } from './known-names.ts'
 import { replayProblems } from './replay-problems.ts'
+import { retentionProblems } from './retention-problems.ts'
 import { settleProblems } from './settle-problems.ts'
 
 export interface ContractProblem {
@@ -47,7 +48,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
     if (contract[name] !== undefined && typeof contract[name] !== 'function')
       wrong(name, 'must be a function')
   }
-  for (const later of ['retention', 'objectives'] as const) {
+  for (const later of ['objectives'] as const) {
     if (contract[later] !== undefined) notBuilt(later, `section '${later}'`)
   }
   identityProblems(contract, wrong)
@@ -58,6 +59,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   inboxProblems(contract, wrong)
   replayProblems(contract, wrong)
   isolationProblems(contract, wrong)
+  retentionProblems(contract, wrong)
   settleProblems(contract, wrong)
   return problems
 }
@@ -68,7 +70,9 @@ function identityProblems(contract: ConsumerContract, wrong: Report): void {
   unknownKeys(identity, 'identity', 'identity.', wrong)
   if (identity.id === undefined)
     wrong('identity.id', 'is missing: without a stable id no duplicate can be recognised')
+  if (identity.idTime !== undefined) oneOf(identity.idTime, ['uuidv7', 'ulid'], 'identity.idTime', wrong)
   for (const [name, from] of Object.entries(identity)) {
+    if (name === 'idTime') continue
     if (typeof from === 'function' || (name === 'id' && from === 'position')) continue
     const named = isRecord(from) && (typeof from.header === 'string' || typeof from.property === 'string')
     if (isRecord(from) && typeof from.property === 'string') {

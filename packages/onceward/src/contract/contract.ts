@@ -45,8 +45,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   isolation?: IsolationSection
   /** How history may be read again. See `docs/replay.md`. */
   replay?: ReplaySection
-  /** *Later.* How long markers are kept. */
-  retention?: Record<string, unknown>
+  /** How long what is done is remembered. Without it nothing is ever removed. */
+  retention?: RetentionSection
   /** *Later.* Lag and latency objectives, from which alerts are made. */
   objectives?: Record<string, unknown>
   /** Recorded with every run, so that a row can be traced to the code that wrote it. Default `unversioned`. */
@@ -107,6 +107,8 @@ export interface IdentitySection<M> {
   businessDigest?: (message: M) => unknown
   /** Messages of one order key are applied in order of arrival. Needed by `order: 'key'`. */
   orderKey?: From<M>
+  /** The id itself tells when it was made. Then a message older than the markers that are left is noticed on every source. */
+  idTime?: 'uuidv7' | 'ulid'
   eventId?: From<M>
   idempotencyKey?: From<M>
   /** The thing the message is about. Unordered handlers start in its order, so that processes lock its rows alike. */
@@ -264,6 +266,38 @@ export interface IsolationSection {
   deadlineMs?: number
   /** The child's heap at most, in MiB. Default null: what Node chooses. */
   memoryMaxMb?: number | null
+}
+
+/** Milliseconds, or a text such as '90s', '36h', '30d', '7y' (a year has 365 days). */
+export type Duration = number | string
+
+/**
+ * How long each kind of memory is kept; what a contract does not say is decided by its risk. A term shorter than the longest time in which
+ * a duplicate can reappear is refused at start.
+ */
+export interface RetentionSection {
+  /** Markers: how long a repeated message is recognised. */
+  markers?: Duration
+  /** Business keys. Default and least: as long as markers. */
+  businessKeys?: Duration
+  /** Completed external effects, which keep a call from being made again. Default and least: as long as markers. */
+  effects?: Duration
+  /** What was said of messages that were not simply applied, and failed attempts. Default: as long as markers. */
+  notes?: Duration
+  attempts?: Duration
+  /** Dead letters and quarantined messages with their bytes, counted from when they were last seen. Default: never removed. */
+  deadLetters?: Duration
+  /** Longest time after which the source may hand a message over again, where it cannot be asked or says that it keeps for ever. */
+  sourceKeeps?: Duration
+  /** How far back a replay may reach. Default 0: no further than the source itself. */
+  replayWindow?: Duration
+  /** Default `delete`. `archive` writes each row to a file, durably, before it is removed; the process is told the folder. */
+  action?: 'delete' | 'archive'
+  /**
+   * What happens to a message older than the markers that are left. `park`: a person decides; the default where risk is money, regulatory or
+   * notification. `apply`: applied and reported.
+   */
+  behindHorizon?: 'park' | 'apply'
 }
 
 /** What a handler may do to the database inside the batch's transaction. */

@@ -17,12 +17,13 @@ import type {
 } from './contract.ts'
 import { contractProblems } from './contract-problems.ts'
 import { type FailureRules, failureRules } from './failure-rules.ts'
+import { type Retention, resolveRetention } from './retention.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
   extends Omit<
     ConsumerContract<M, Tx>,
-    'message' | 'failure' | 'batch' | 'inbox' | 'isolation' | 'identity' | 'settle' | 'replay'
+    'message' | 'failure' | 'batch' | 'inbox' | 'isolation' | 'identity' | 'settle' | 'replay' | 'retention'
   > {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
@@ -43,6 +44,8 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly inbox: Required<InboxSection>
   readonly isolation: Required<IsolationSection>
   readonly replay: Required<Omit<ReplaySection, 'windowDays'>> & { readonly windowDays: number | null }
+  /** Null: nothing is ever removed. */
+  readonly retention: Retention | null
 }
 
 /** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
@@ -104,6 +107,8 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       tables: [],
       ...given(contract.replay),
     },
+    retention:
+      contract.retention === undefined ? null : resolveRetention(given(contract.retention), contract.risk),
   })
 }
 

@@ -124,6 +124,9 @@ export interface StoreSession<Tx> {
    */
   advance(progress: readonly Progress[]): Promise<void>
 
+  /** SQL stores: markers of messages made before this are gone; null when none are. With the database's time, both since 1970. */
+  horizon?(): Promise<{ readonly purgedBeforeMs: number | null; readonly nowMs: number }>
+
   /** Stores with a work queue: what a batch does to held work. */
   readonly held?: HeldSession
 

@@ -8,6 +8,7 @@ import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
 import type { HandOver } from './hand-over.ts'
+import { HorizonGuard } from './horizon-guard.ts'
 import type { Decided, Stage } from './process-batch.ts'
 import { Care } from './run-parts.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
@@ -46,12 +47,17 @@ export class BatchLine<M, Tx> {
   readonly #when: TellingTime
   readonly #settling: Settling
   readonly #care = new Care()
+  readonly #horizon: HorizonGuard | null
   #paused = 0
 
   constructor(options: BatchLineOptions<M, Tx>) {
     const { consumer, positions, stage, world, tally } = options
     this.#options = options
     this.#when = consumer.settle.when === 'before effect' ? 'first' : positions ? 'log' : 'queue'
+    this.#horizon =
+      options.mode === 'live' && consumer.dedup === 'marker'
+        ? new HorizonGuard(consumer as never, world)
+        : null
     this.#settling = new Settling(consumer.name, world, tally, {
       retriesDurable: stage === 'work',
       codes: consumer.effect?.apply?.codes ?? [],
@@ -133,6 +139,7 @@ export class BatchLine<M, Tx> {
         turns: this.#options.turns,
         care: this.#care,
         ...(this.#options.callInline && { callInline: this.#options.callInline }),
+        ...(this.#horizon && { horizon: this.#horizon }),
         suspicious,
         ...(suspect && { suspect }),
         watchClaims:

@@ -52,6 +52,7 @@ export async function claimBatch<M, Tx>(
   const keyed = new Set<Received<M>>()
   const unique = await claimBusinessKeys(fresh, facts, repeats, keyed, session)
   const passed = await passUnblocked(unique, facts, session, spine)
+  await spine.horizon?.check(passed, facts, session)
   return { fresh: passed, facts, repeats, claimed, keyed, standing: null }
 }
 

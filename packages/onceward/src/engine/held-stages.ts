@@ -13,7 +13,7 @@ const kept: Fact = { kind: 'kept' }
 /** Stage `store`: nothing is tried now. */
 export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
   const facts = new Map<Received<M>, Fact>(claims.facts)
-  for (const received of claims.fresh) facts.set(received, kept)
+  for (const received of claims.fresh) if (!facts.has(received)) facts.set(received, kept)
   return facts
 }
 

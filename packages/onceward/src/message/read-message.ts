@@ -144,7 +144,9 @@ function versionTest(versions: NonNullable<Consumer['message']['versions']>): (v
 }
 
 type Reader<M> = (message: M, delivery: Delivery) => unknown
-type Identities<M> = { [K in Exclude<keyof IdentitySection<M>, 'businessDigest'>]-?: Reader<M> } & {
+type Identities<M> = {
+  [K in Exclude<keyof IdentitySection<M>, 'businessDigest' | 'idTime'>]-?: Reader<M>
+} & {
   businessDigest: ((message: M) => unknown) | null
 }
 

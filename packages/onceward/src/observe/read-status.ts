@@ -1,3 +1,4 @@
+import { type RetentionStatus, readRetention } from '../retention/read-retention.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 
@@ -12,6 +13,8 @@ export interface Status {
   readonly partitions: readonly PartitionStatus[]
   readonly openLosses: number
   readonly queues: readonly { name: string; waiting: number; leased: number; oldestSeconds: number | null }[]
+  /** What is kept, how far back memory reaches, and how large it is. */
+  readonly retention: RetentionStatus
 }
 
 export interface OutboxStatus {
@@ -105,5 +108,6 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
     partitions: partitions.rows,
     openLosses: losses.rows[0].open,
     queues: queues.rows,
+    retention: await readRetention(pool),
   }
 }

@@ -1,11 +1,12 @@
 import { inert, type Reach } from '../crash-points.ts'
 import { createMetrics } from '../observe/metrics.ts'
 import { type Log, type Surroundings, silent } from '../surroundings.ts'
+import { evenClock } from './even-clock.ts'
 
 /** The world as it is: this process's clock, timers and randomness. */
 export function realSurroundings(options: { readonly log?: Log; readonly reach?: Reach } = {}): Surroundings {
   return {
-    clock: { nowMs: () => performance.now() },
+    clock: evenClock(),
     timers: {
       after(delayMs, callback) {
         const timer = setTimeout(callback, Math.min(delayMs, 2 ** 31 - 1))

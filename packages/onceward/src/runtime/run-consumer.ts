@@ -11,13 +11,14 @@ import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
+import { openRetention } from './open-retention.ts'
 import { openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
 import { recordOutages } from './record-outage.ts'
 import { assertSameDatabase } from './same-database.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
-export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay'
+export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay' | 'retention'
 
 export interface RunOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
@@ -37,6 +38,11 @@ export interface RunOptions {
   readonly relayLeaseMs?: number
   /** How long outbox rows for change data capture are kept. Default an hour. */
   readonly cdcKeepMs?: number
+  /** Where a contract that archives what it forgets writes to. */
+  readonly archiveFolder?: string | undefined
+  /** When old memory is first removed, and how long after a pass the next begins. Defaults 10 min and an hour. */
+  readonly retentionFirstMs?: number
+  readonly retentionEveryMs?: number
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly world?: Surroundings
@@ -69,7 +75,7 @@ export async function runConsumer<M>(
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   const pool = createPool(options.databaseUrl, {
-    max: consumer.batch.inFlightMax + 8 + consumer.inbox.workers,
+    max: consumer.batch.inFlightMax + 8 + (consumer.retention === null ? 0 : 1) + consumer.inbox.workers,
   })
   const carriers: Carrier[] = []
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
@@ -79,7 +85,7 @@ export async function runConsumer<M>(
     const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
     const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
     const broker = await openBroker(consumer.source, access)
-    const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay'])
+    const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
     if (wanted.has('relay'))
       carriers.push(...(await openConsumerRelays(consumer, broker, { ...options, pool, world, instance })))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
@@ -103,10 +109,12 @@ export async function runConsumer<M>(
     const around = { consumer, store, world: labelled, instance, mode, ...hooks }
     const worker = wanted.has('worker') && store.work !== undefined ? new WorkerOnDemand(around) : null
     if (worker !== null) carriers.push(worker)
+    const keepers = await openRetention(consumer, { ...options, ...access, idle: () => isIdle(spine) })
     const handOver = worker?.handOver
     if (wanted.has('consumer'))
       spine = new ConsumerProcess({ ...around, source: broker.source, ...(handOver && { handOver }) })
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
+    if (wanted.has('retention')) parts.push(...keepers)
     for (const part of parts) await part.start()
     type Process = ConsumerProcess<unknown, SqlTransaction> | null
     return running(spine as Process, (worker?.process ?? null) as Process, parts, pool, world)
@@ -139,6 +147,13 @@ function openDispatcher<M>(
       ...(leaseMs && { leaseMs }),
     }),
   ]
+}
+
+/** Nothing in a transaction and nothing held: looked at again and again, a consumer with a backlog is not found so. */
+function isIdle<M>(spine: ConsumerProcess<M, SqlTransaction> | null): boolean {
+  if (spine === null) return true
+  const { batchesInFlight, held, storeAway } = spine.tally
+  return spine.state === 'running' && batchesInFlight === 0 && held === 0 && !storeAway
 }
 
 function readVariable(name: string): string | undefined {

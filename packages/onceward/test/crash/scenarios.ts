@@ -51,6 +51,9 @@ export const killedElsewhere = {
   'swap.moved': 'replay/deaths.ts',
   'swap.done': 'replay/deaths.ts',
   'swap.undone': 'replay/deaths.ts',
+  'retention.archived': 'retention/kill.test.ts',
+  'retention.removed': 'retention/kill.test.ts',
+  'retention.committed': 'retention/kill.test.ts',
 } as const satisfies Partial<Record<CrashPoint, string>>
 
 export type ConsumerPoint = Exclude<CrashPoint, keyof typeof killedElsewhere>

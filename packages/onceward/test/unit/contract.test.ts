@@ -280,7 +280,6 @@ const typos: readonly [changes: object, place: string, suggestion: string][] = [
 ]
 
 const notBuilt: readonly [changes: object, place: string][] = [
-  [{ retention: { days: 7 } }, 'retention'],
   [{ objectives: {} }, 'objectives'],
   [{ failure: { mode: 'retry queue' } }, 'failure.mode'],
   [{ failure: { mode: 'retry topic' } }, 'failure.mode'],

@@ -33,6 +33,7 @@ export function runCommand(): Command {
         'worker',
         'dispatcher',
         'relay',
+        'retention',
       ]),
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
@@ -65,6 +66,7 @@ export function runCommand(): Command {
           kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
           rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
           environment: process.env.ONCEWARD_ENVIRONMENT,
+          archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
           mode: flags.mode,
           ...(flags.part && { parts: flags.part }),
           world: realSurroundings({ log }),

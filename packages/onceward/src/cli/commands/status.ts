@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { readStatus } from '../../observe/read-status.ts'
+import { durationText } from '../../contract/duration.ts'
+import { readStatus, type Status } from '../../observe/read-status.ts'
 import { createPool } from '../../postgres.ts'
 import { openDatabase } from '../database.ts'
 import { consoleLog, print, table } from '../output.ts'
@@ -96,6 +97,28 @@ export function statusCommand(): Command {
                 ]),
               ),
             ),
+            section(
+              'memory',
+              table(
+                ['table', 'rows, about', 'MB'],
+                status.retention.tables.map(t => [t.table, t.rowsAbout, (t.bytes / 1e6).toFixed(1)]),
+              ),
+            ),
+            section(
+              'markers are removed',
+              table(
+                ['consumer', 'after', 'gone before', 'next pass', 'note'],
+                status.retention.consumers
+                  .filter(r => r.kind === 'markers')
+                  .map(r => [
+                    r.consumer,
+                    durationText(r.keepMs),
+                    goneBefore(status, r.consumer, r.generation),
+                    r.next?.toISOString() ?? '',
+                    r.note ?? '',
+                  ]),
+              ),
+            ),
             status.openLosses === 0 ? '' : `\n${status.openLosses} declared losses: see "onceward losses"`,
           ].join('\n'),
         )
@@ -104,6 +127,11 @@ export function statusCommand(): Command {
         await database.close()
       }
     })
+}
+
+function goneBefore({ retention }: Status, consumer: string, generation: number): string {
+  const horizon = retention.horizons.find(h => h.consumer === consumer && h.generation === generation)
+  return horizon?.purgedBefore.toISOString() ?? ''
 }
 
 function section(title: string, text: string): string {

@@ -8,6 +8,9 @@ export interface QueueFacts {
   readonly deliveryLimit: number | null | undefined
   /** After policies: undefined while the broker has not reported which of them apply (the first seconds of a queue). */
   readonly hasDeadLetterExchange: boolean | undefined
+  /** After policies, as the broker writes them: `x-message-ttl` of a queue, `x-max-age` of a stream. Absent: messages are kept for ever. */
+  readonly messageTtl: unknown
+  readonly maxAge: unknown
 }
 
 export type Asked<T> = { readonly known: T } | { readonly unknown: string }
@@ -59,6 +62,8 @@ function toFacts(reply: QueueReply): QueueFacts {
       reply.delivery_limit ?? smallest(queueArguments['x-delivery-limit'], policy['delivery-limit']),
     ),
     hasDeadLetterExchange: knownDeadLetterExchange(queueArguments, reply.effective_policy_definition),
+    messageTtl: smallest(queueArguments['x-message-ttl'], policy['message-ttl']),
+    maxAge: queueArguments['x-max-age'] ?? policy['max-age'],
   }
 }
 

@@ -73,6 +73,15 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return rows[0].total
   }
 
+  async horizon(): Promise<{ purgedBeforeMs: number | null; nowMs: number }> {
+    const { rows } = await this.#client.query(
+      `select (extract(epoch from (select purged_before from onceward.horizon where consumer_id = $1)) * 1000)::float8
+         as "purgedBeforeMs", (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`,
+      [this.#enrolment.consumerId],
+    )
+    return rows[0]
+  }
+
   claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
     return claimBusinessKeys(this.#client, this.#enrolment, claims)
   }

@@ -3,6 +3,7 @@ import { failure } from './0002-failure.ts'
 import { parking } from './0003-parking.ts'
 import { parkingVerbs } from './0003-parking-verbs.ts'
 import { replay } from './0004-replay.ts'
+import { retention } from './0005-retention.ts'
 import { suspects } from './0006-suspects.ts'
 
 export interface Migration {
@@ -19,5 +20,6 @@ export const migrations: readonly Migration[] = [
   { version: 2, name: 'failure', sql: failure, compatibleFrom: 1 },
   { version: 3, name: 'parking', sql: parking + parkingVerbs, compatibleFrom: 3 },
   { version: 4, name: 'replay', sql: replay, compatibleFrom: 3 },
+  { version: 5, name: 'retention', sql: retention, compatibleFrom: 3 },
   { version: 6, name: 'suspects', sql: suspects, compatibleFrom: 3 },
 ]

@@ -1,0 +1,192 @@
+import { Command } from 'commander'
+import { durationText } from '../../contract/duration.ts'
+import { OncewardError } from '../../errors.ts'
+import type { Consumer } from '../../index.ts'
+import { assertKeptLongEnough, neededRetention } from '../../retention/needed-retention.ts'
+import { consumerIdOf, type PlannedKind, planPurge } from '../../retention/plan-purge.ts'
+import { purgeConsumer } from '../../retention/purge-consumer.ts'
+import { type RetentionStatus, readRetention } from '../../retention/read-retention.ts'
+import { declareTerms, passBegins, passEnds } from '../../retention/record-pass.ts'
+import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { readSourceWindow } from '../../runtime/source-window.ts'
+import { withPool } from '../database.ts'
+import { loadConsumer } from '../load-consumer.ts'
+import { consoleLog, print, table } from '../output.ts'
+
+type Flags = { json?: boolean }
+type RunFlags = Flags & {
+  consumer: string
+  dryRun?: boolean
+  archive?: string
+  gzip?: boolean
+  fullSpeed?: boolean
+}
+
+export function retentionCommand(): Command {
+  return new Command('retention')
+    .description('how long memory is kept, how far it reaches back, and removing what is older')
+    .addCommand(statusCommand())
+    .addCommand(planCommand())
+    .addCommand(runCommand())
+}
+
+function statusCommand(): Command {
+  return new Command('status')
+    .description('terms, horizons, next passes and table sizes of the database')
+    .option('--json', 'print one JSON object')
+    .action((flags: Flags) =>
+      withPool(flags.json === true, async pool => {
+        const status = await readRetention(pool)
+        print(flags.json === true, { ok: true, ...status }, () => statusText(status))
+      }),
+    )
+}
+
+function planCommand(): Command {
+  return new Command('plan')
+    .description('what a pass would remove now; changes nothing')
+    .argument('<file>', 'module whose default export is a consumer')
+    .option('--json', 'print one JSON object')
+    .action(async (file: string, flags: Flags) => {
+      const { consumer, retention, needed } = await reviewed(file)
+      await withPool(flags.json === true, async pool => {
+        const planned = await planPurge(pool, await consumerIdOf(pool, consumer), retention)
+        print(flags.json === true, { ok: true, needed, planned }, () => planText(planned, needed))
+      })
+    })
+}
+
+function runCommand(): Command {
+  return new Command('run')
+    .description('removes what a consumer may forget, now')
+    .argument('<file>', 'module whose default export is a consumer')
+    .requiredOption('--consumer <name>', "the consumer's name, typed again")
+    .option('--dry-run', 'say what would be removed and change nothing')
+    .option('--archive <folder>', 'where a contract that archives writes to (or ONCEWARD_ARCHIVE_FOLDER)')
+    .option('--gzip', 'compress the archive')
+    .option('--full-speed', 'without the pauses that leave the server to the consumers')
+    .option('--json', 'print one JSON object')
+    .action(async (file: string, flags: RunFlags) => {
+      const json = flags.json === true
+      const { consumer, retention, needed } = await reviewed(file)
+      assertTyped(consumer, flags.consumer)
+      await withPool(json, async pool => {
+        const consumerId = await consumerIdOf(pool, consumer)
+        if (flags.dryRun === true) {
+          const planned = await planPurge(pool, consumerId, retention)
+          return print(json, { ok: true, dryRun: true, planned }, () => planText(planned, needed))
+        }
+        const world = realSurroundings({ log: consoleLog(json) })
+        const folder = flags.archive ?? process.env.ONCEWARD_ARCHIVE_FOLDER
+        await declareTerms(pool, consumerId, retention, 0)
+        await passBegins(pool, consumerId)
+        const result = await purgeConsumer({
+          pool,
+          world,
+          consumerId,
+          consumerName: consumer.name,
+          retention,
+          archive: folder === undefined ? undefined : { folder, gzip: flags.gzip === true },
+          clocks: { wallMs: Date.now, clock: world.clock },
+          share: flags.fullSpeed === true ? 1 : 0.1,
+          onProgress: progress(json),
+        })
+        await passEnds(pool, consumerId, 0, result.ended)
+        print(json, { ok: result.ended === null, ...result }, () => resultText(result.removed, result.ended))
+        if (result.ended !== null) process.exitCode = 1
+      })
+    })
+}
+
+/** The consumer of a file, once it is certain that its terms are long enough. */
+async function reviewed(file: string) {
+  const consumer = await loadConsumer(file)
+  const { retention } = consumer
+  if (retention === null) {
+    throw new OncewardError(
+      'usage',
+      `Consumer ${consumer.name} has no retention section: nothing of it is ever removed. Nothing was changed.`,
+    )
+  }
+  const window = await readSourceWindow(consumer.source, {
+    rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
+    kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
+  })
+  assertKeptLongEnough(consumer as never, window)
+  return { consumer: consumer as Consumer, retention, needed: neededRetention(consumer as never, window) }
+}
+
+function assertTyped({ name }: Consumer, typed: string): void {
+  if (typed === name) return
+  throw new OncewardError(
+    'usage',
+    `The file's consumer is ${name}, but "${typed}" was typed. Nothing was removed.`,
+  )
+}
+
+function progress(json: boolean) {
+  let lastPart = -1
+  return ({ kind, removed, part }: { kind: string; removed: number; part: number }) => {
+    const tenth = Math.floor(part * 10)
+    if (tenth === lastPart) return
+    lastPart = tenth
+    consoleLog(json).info('removing', { kind, removed, part: `${Math.round(part * 100)} %` })
+  }
+}
+
+function statusText({ consumers, horizons, tables }: RetentionStatus): string {
+  return [
+    table(
+      ['consumer', 'generation', 'kind', 'kept for', 'action', 'removed', 'last pass', 'next', 'note'],
+      consumers.map(one => [
+        one.consumer,
+        one.generation,
+        one.kind,
+        durationText(one.keepMs),
+        one.action,
+        one.removed,
+        one.lastEnded?.toISOString() ?? '',
+        one.next?.toISOString() ?? '',
+        one.note ?? '',
+      ]),
+    ),
+    '\nmarkers are gone',
+    table(
+      ['consumer', 'generation', 'before', 'count'],
+      horizons.map(one => [one.consumer, one.generation, one.purgedBefore.toISOString(), one.purgedCount]),
+    ),
+    '\ntables',
+    table(
+      ['table', 'rows, about', 'MB'],
+      tables.map(one => [one.table, one.rowsAbout, (one.bytes / 1e6).toFixed(1)]),
+    ),
+  ].join('\n')
+}
+
+function planText(
+  planned: readonly PlannedKind[],
+  needed: { readonly reasons: readonly { readonly what: string; readonly ms: number }[] },
+): string {
+  return [
+    table(
+      ['kind', 'kept for', 'removed before', 'rows', ''],
+      planned.map(one => [
+        one.kind,
+        durationText(one.keepMs),
+        one.before,
+        one.rows,
+        one.heldBack ? 'held back by unfinished work' : '',
+      ]),
+    ),
+    '\na duplicate can reappear after',
+    table(
+      ['why', 'at most'],
+      needed.reasons.map(({ what, ms }) => [what, durationText(ms)]),
+    ),
+  ].join('\n')
+}
+
+function resultText(removed: Readonly<Record<string, number>>, ended: string | null): string {
+  const counts = Object.entries(removed).map(([kind, count]) => `${kind} ${count}`)
+  return `removed: ${counts.join(', ')}${ended === null ? '' : `; ended early: ${ended}`}`
+}

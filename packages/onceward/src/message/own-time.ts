@@ -1,0 +1,26 @@
+import type { IdentitySection } from '../contract/contract.ts'
+import type { ReadableMessage } from './received.ts'
+
+const uuidv7 = /^([0-9a-f]{8})-?([0-9a-f]{4})-?7[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i
+const ulid = /^([0-7][0-9a-hjkmnp-tv-z]{9})[0-9a-hjkmnp-tv-z]{16}$/i
+const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** When a message was made, in milliseconds since 1970: by its id where the contract says so, else by the broker; null when nobody says. */
+export function ownTimeMs(
+  { id, delivery }: Pick<ReadableMessage, 'id' | 'delivery'>,
+  idTime: IdentitySection<never>['idTime'],
+): number | null {
+  const byId = idTime === undefined ? null : idTimeMs(id, idTime)
+  return byId ?? delivery.properties.timestampMs ?? null
+}
+
+/** The time inside an id; null when it is of another form. */
+export function idTimeMs(id: string, form: 'uuidv7' | 'ulid'): number | null {
+  if (form === 'uuidv7') {
+    const parts = uuidv7.exec(id)
+    return parts === null ? null : Number.parseInt(`${parts[1]}${parts[2]}`, 16)
+  }
+  const parts = ulid.exec(id)
+  if (parts === null) return null
+  return [...parts[1]!.toLowerCase()].reduce((ms, digit) => ms * 32 + crockford.indexOf(digit), 0)
+}

@@ -1,0 +1,123 @@
+import type { Retention } from '../contract/retention.ts'
+
+export type RetainedKind = 'markers' | 'businessKeys' | 'notes' | 'attempts' | 'effects' | 'deadLetters'
+
+/**
+ * Where a kind of memory lives, which of its rows are a consumer's, and which of those are finished. `t` is the row, $1 the consumer.
+ *
+ * The conditions leave the planner no choice, whatever the statistics say: `+ 0` keeps it from reading all of a consumer by index for each stretch of
+ * blocks, `offset 0` from reading a whole table to look a few rows up.
+ */
+export interface Kind {
+  readonly kind: RetainedKind
+  readonly table: string
+  /** When the row began to age. */
+  readonly since: string
+  readonly mine: string
+  readonly finished: string
+  /** What an archive says of it. */
+  readonly archived: readonly string[]
+}
+
+const unfinishedMarker = `exists (select from onceward.inbox m where m.consumer_id = t.consumer_id
+  and m.message_id = t.message_id and m.status in ('stored', 'waiting', 'parked') offset 0)`
+
+/**
+ * In the order in which they are gone through. What is not finished keeps its marker however old it is, and with the marker its business key, its
+ * notes and its attempts. The dead and the quarantined keep theirs until their bytes are gone.
+ */
+export const kinds: readonly Kind[] = [
+  {
+    kind: 'markers',
+    table: 'onceward.inbox',
+    since: 't.at',
+    mine: 't.consumer_id + 0 = $1',
+    finished: `(t.status in ('applied', 'ignored', 'duplicate', 'stale') or (t.status in ('dead', 'quarantined')
+      and not exists (select from onceward.held h where h.consumer_id = t.consumer_id and h.message_id = t.message_id
+        and h.state in ('parked', 'dead', 'quarantined') offset 0)))`,
+    archived: ['message_id', `encode(digest, 'hex') as digest`, 'status', 'run_id', 'position', 'at'],
+  },
+  {
+    kind: 'businessKeys',
+    table: 'onceward.business_key',
+    since: 't.at',
+    mine: 't.consumer_id + 0 = $1',
+    finished: `not ${unfinishedMarker}`,
+    archived: ['key', 'message_id', `encode(digest, 'hex') as digest`, 'at'],
+  },
+  {
+    kind: 'notes',
+    table: 'onceward.note',
+    since: 't.at',
+    mine: 't.consumer_id + 0 = $1',
+    finished: `not ${unfinishedMarker}`,
+    archived: ['message_id', 'code', 'detail', 'at'],
+  },
+  {
+    kind: 'attempts',
+    table: 'onceward.attempt',
+    // By the last one: while a message is still tried, its count must not begin anew.
+    since: `(select max(a.at) from onceward.attempt a where a.consumer_id = t.consumer_id and a.message_id = t.message_id)`,
+    mine: 't.consumer_id + 0 = $1',
+    finished: `not ${unfinishedMarker}`,
+    archived: ['message_id', 'number', 'run_id', 'failure_class', 'code', 'error', 'at'],
+  },
+  {
+    kind: 'effects',
+    table: 'onceward.ledger',
+    since: 't.completed_at',
+    mine: `t.consumer_name || '' = (select name from onceward.consumer where id = $1)`,
+    finished: `t.state = 'completed'`,
+    archived: [
+      'id',
+      'target',
+      'effect_key',
+      'message_id',
+      'attempts',
+      'created_at',
+      'completed_at',
+      `encode(request_digest, 'hex') as request_digest`,
+      'response_status',
+      `encode(response_digest, 'hex') as response_digest`,
+    ],
+  },
+  {
+    kind: 'deadLetters',
+    table: 'onceward.held',
+    since: 't.last_at',
+    mine: 't.consumer_id + 0 = $1',
+    // The head of a blocked key stays: without it nobody could say what the others wait for.
+    finished: `t.state in ('dead', 'quarantined') and not exists (select from onceward.blocked_key b
+      where b.consumer_id = t.consumer_id and b.key = t.order_key offset 0)`,
+    archived: [
+      'id',
+      'state',
+      'message_id',
+      `encode(digest, 'hex') as digest`,
+      'first_at',
+      'last_at',
+      'reason',
+      'failure_class',
+      'code',
+      'attempts',
+      'origin',
+      'position',
+      'headers',
+      'properties',
+      `encode(body, 'base64') as body`,
+    ],
+  },
+]
+
+export interface KindTerm {
+  readonly kind: Kind
+  readonly keepMs: number
+}
+
+/** The kinds a contract removes at all. */
+export function termsOf(retention: Retention): readonly KindTerm[] {
+  return kinds.flatMap(kind => {
+    const keepMs = retention[kind.kind]
+    return keepMs === null ? [] : [{ kind, keepMs }]
+  })
+}

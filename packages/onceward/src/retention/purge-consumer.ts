@@ -1,0 +1,126 @@
+import type { Retention } from '../contract/retention.ts'
+import { OncewardError } from '../errors.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { ArchiveFile, type ArchiveOptions } from './archive-file.ts'
+import { assertClocksAgree, type ClockWatch } from './clock-watch.ts'
+import { type Cutoff, readCutoffs } from './cutoffs.ts'
+import { termsOf } from './kinds.ts'
+import { purgeBatch } from './purge-batch.ts'
+
+export interface PurgeOptions {
+  readonly pool: SqlPool
+  readonly world: Surroundings
+  readonly consumerId: number
+  readonly consumerName: string
+  readonly retention: Retention
+  /** Needed where the contract says `archive`. */
+  readonly archive?: ArchiveOptions | undefined
+  readonly clocks: ClockWatch
+  /** Of its time, how much a pass may spend at the server; the rest it pauses. Default 0.1. */
+  readonly share?: number
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: (done: PurgeProgress) => void
+}
+
+export interface PurgeProgress {
+  readonly kind: string
+  readonly removed: number
+  /** From 0 to 1, of this kind's table. */
+  readonly part: number
+}
+
+export interface PurgeResult {
+  readonly removed: Readonly<Record<string, number>>
+  /** Why it ended before the end; null when it went through everything. */
+  readonly ended: 'told to stop' | 'another process is at it' | null
+}
+
+/** A batch is to take about this long: short enough for whoever waits for one of its rows. */
+const batchMs = 25
+const blocksFirst = 16
+const blocksMax = 2_048
+const shareDefault = 0.1
+
+/** One pass over everything a consumer may forget. Can be ended and begun again at any point: each batch is whole. */
+export async function purgeConsumer(options: PurgeOptions): Promise<PurgeResult> {
+  const { pool, consumerId, retention, clocks } = options
+  assertArchive(options)
+  const { nowMs, cutoffs } = await readCutoffs(pool, consumerId, termsOf(retention))
+  assertClocksAgree(clocks, nowMs, options.consumerName)
+  const removed: Record<string, number> = {}
+  for (const cutoff of cutoffs) {
+    const { count, ended } = await purgeKind(cutoff, nowMs, options)
+    removed[cutoff.kind.kind] = count
+    if (ended !== null) return { removed, ended }
+  }
+  return { removed, ended: null }
+}
+
+async function purgeKind(
+  { kind, cutoff, blocks }: Cutoff,
+  nowMs: number,
+  options: PurgeOptions,
+): Promise<{ count: number; ended: PurgeResult['ended'] }> {
+  const { pool, world, consumerId, signal, share = shareDefault } = options
+  const archive = archiveFor(kind.kind, nowMs, options)
+  let count = 0
+  let width = blocksFirst
+  try {
+    for (let fromBlock = 0; fromBlock < blocks; ) {
+      if (signal?.aborted) return { count, ended: 'told to stop' }
+      const toBlock = Math.min(fromBlock + width, blocks)
+      const beganMs = world.clock.nowMs()
+      const removed = await purgeBatch(
+        pool,
+        { kind, consumerId, cutoff, fromBlock, toBlock },
+        archive,
+        world.reach,
+      )
+      if (removed === null) return { count, ended: 'another process is at it' }
+      world.reach('retention.committed')
+      const tookMs = Math.max(1, world.clock.nowMs() - beganMs)
+      count += removed
+      fromBlock = toBlock
+      options.onProgress?.({ kind: kind.kind, removed: count, part: toBlock / blocks })
+      width = nextWidth(width, tookMs)
+      if (share < 1) await pause(world, tookMs * (1 / share - 1), signal)
+    }
+  } finally {
+    await archive?.close()
+  }
+  return { count, ended: null }
+}
+
+/** Wider while batches are quick, half as soon as one is slow: a busy server is asked for less. */
+function nextWidth(width: number, tookMs: number): number {
+  if (tookMs > batchMs * 2) return Math.max(1, Math.floor(width / 2))
+  return tookMs < batchMs / 2 ? Math.min(blocksMax, width * 2) : width
+}
+
+function pause({ timers }: Surroundings, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
+  return new Promise(resolve => {
+    const done = () => {
+      cancel()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const cancel = timers.after(delayMs, done)
+    signal?.addEventListener('abort', done)
+  })
+}
+
+function assertArchive({ retention, archive, consumerName }: PurgeOptions): void {
+  if (retention.action === 'delete' || archive !== undefined) return
+  throw new OncewardError(
+    'configuration',
+    `Consumer ${consumerName} archives what it forgets, but no folder is known. Set ONCEWARD_ARCHIVE_FOLDER, or give --archive. Nothing was removed.`,
+  )
+}
+
+/** Named by the database's time, like everything else here. */
+function archiveFor(kind: string, nowMs: number, { archive, consumerName, retention }: PurgeOptions) {
+  if (archive === undefined || retention.action !== 'archive') return null
+  return new ArchiveFile(archive, `${consumerName}.${kind}.${Math.floor(nowMs)}`)
+}

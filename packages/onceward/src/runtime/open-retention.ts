@@ -1,0 +1,42 @@
+import type { SqlTransaction } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import { assertKeptLongEnough } from '../retention/needed-retention.ts'
+import { consumerIdOf } from '../retention/plan-purge.ts'
+import { RetentionLoop } from '../retention/retention-loop.ts'
+import type { Carrier } from './open-relays.ts'
+import type { BrokerAccess } from './open-source.ts'
+import { readSourceWindow } from './source-window.ts'
+
+export interface RetentionSetting extends BrokerAccess {
+  readonly archiveFolder?: string | undefined
+  readonly retentionFirstMs?: number | undefined
+  readonly retentionEveryMs?: number | undefined
+  /** Whether the consumer has nothing before it. */
+  readonly idle: () => boolean
+}
+
+/** Refuses a contract that forgets too early; none for one that forgets nothing. */
+export async function openRetention<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  setting: RetentionSetting,
+): Promise<Carrier[]> {
+  const { retention, name } = consumer
+  if (retention === null) return []
+  if (consumer.dedup === 'marker')
+    assertKeptLongEnough(consumer as never, await readSourceWindow(consumer.source, setting))
+  const { pool, world, archiveFolder, retentionFirstMs, retentionEveryMs } = setting
+  return [
+    new RetentionLoop({
+      pool,
+      world,
+      consumerName: name,
+      consumerId: () => consumerIdOf(pool, consumer),
+      retention,
+      clocks: { wallMs: Date.now, clock: world.clock },
+      caughtUp: setting.idle,
+      ...(archiveFolder !== undefined && { archive: { folder: archiveFolder, gzip: true } }),
+      ...(retentionFirstMs !== undefined && { firstAfterMs: retentionFirstMs }),
+      ...(retentionEveryMs !== undefined && { everyMs: retentionEveryMs }),
+    }),
+  ]
+}

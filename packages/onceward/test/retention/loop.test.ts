@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { defineConsumer, realSurroundings, runConsumer } from 'onceward'
+import { createQueue, postgresQueue, publish } from 'onceward/postgres'
+import { createTestSurroundings, until } from 'onceward/testing'
+import { readRetention } from '../../src/retention/read-retention.ts'
+import { RetentionLoop } from '../../src/retention/retention-loop.ts'
+import { skipWithout } from '../services/services.ts'
+import { type MemoryScene, memoryScene, purgeOptions } from './scene.ts'
+
+const minute = 60_000
+
+function loopOn(scene: MemoryScene, changes: Partial<ConstructorParameters<typeof RetentionLoop>[0]> = {}) {
+  const world = createTestSurroundings()
+  const { consumerId, clocks, ...options } = purgeOptions(scene, undefined, world)
+  const loop = new RetentionLoop({
+    ...options,
+    clocks: { ...clocks, clock: realSurroundings().clock },
+    consumerId: async () => consumerId,
+    caughtUp: () => true,
+    ...changes,
+  })
+  return { world, loop }
+}
+
+describe('the removal beside a consumer', await skipWithout('postgres'), () => {
+  test('begins some time after the start and comes again, never at the start', async () => {
+    await using scene = await memoryScene()
+    const { world, loop } = loopOn(scene)
+    await scene.markers('old-', 100, 40)
+    await loop.start()
+    assert.deepEqual(world.due, [10 * minute])
+    await world.advance(10 * minute - 1)
+    assert.equal(await scene.left(), 100)
+    const { consumers } = await readRetention(scene.pool)
+    assert.deepEqual(
+      consumers.map(one => [one.kind, one.removed, one.lastEnded]),
+      ['attempts', 'businessKeys', 'effects', 'markers', 'notes'].map(kind => [kind, 0, null]),
+    )
+    await world.advance(1)
+    await until('the pass is over', () => world.due.length === 1)
+    assert.equal(await scene.left(), 0)
+    assert.deepEqual(world.due, [60 * minute])
+
+    await scene.markers('more-', 50, 40)
+    await world.advance(60 * minute)
+    await until('the next is over', () => world.due.length === 1)
+    assert.equal(await scene.left(), 0)
+    const after = (await readRetention(scene.pool)).consumers.find(one => one.kind === 'markers')!
+    assert.deepEqual([after.removed, after.note], [150, null])
+    assert.ok(after.next! > after.lastEnded!)
+    await loop.drain()
+  })
+
+  test('waits until the consumer has caught up', async () => {
+    await using scene = await memoryScene()
+    let caughtUp = false
+    const { world, loop } = loopOn(scene, { caughtUp: () => caughtUp })
+    await scene.markers('old-', 10, 40)
+    await loop.start()
+    await world.advance(30 * minute)
+    assert.ok(world.due.length === 1 && world.due[0]! <= 1_000, 'it only looks again')
+    assert.equal(await scene.left(), 10)
+    caughtUp = true
+    await world.advance(1_000)
+    await until('the pass is over', () => world.due[0] === 60 * minute)
+    assert.equal(await scene.left(), 0)
+    await loop.drain()
+  })
+
+  test('does not let trouble end the consumer: it is said, and tried again', async () => {
+    await using scene = await memoryScene()
+    const { world, loop } = loopOn(scene, {
+      clocks: { wallMs: () => Date.now() + 3 * 86_400_000, clock: realSurroundings().clock },
+    })
+    await scene.markers('old-', 10, 40)
+    await loop.start()
+    await world.advance(10 * minute)
+    await until('the pass is over', () => world.due.length === 1)
+    assert.equal(await scene.left(), 10)
+    const said = world.lines.find(line => line.level === 'error')!
+    assert.match(String(said.fields.error), /clock is 3d behind/)
+    assert.match(
+      (await readRetention(scene.pool)).consumers[0]!.note!,
+      /Nothing of consumer remembering was removed/,
+    )
+    await loop.drain()
+  })
+
+  test('stops between two batches when told to leave', async () => {
+    await using scene = await memoryScene()
+    const { world, loop } = loopOn(scene, { share: 0.1 })
+    await scene.markers('old-', 20_000, 40)
+    await loop.start()
+    await world.advance(10 * minute)
+    await until('it pauses', () => world.due.length === 1 && world.due[0]! < minute)
+    await loop.drain()
+    assert.deepEqual(world.due, [])
+    const left = await scene.left()
+    assert.ok(left > 0 && left < 20_000, String(left))
+  })
+
+  test('is a part of a running consumer, which forgets and goes on', async () => {
+    await using scene = await memoryScene()
+    await createQueue(scene.pool, 'q')
+    await scene.markers('old-', 1_000, 40)
+    const consumer = defineConsumer<{ id: string }>({
+      name: 'remembering',
+      owner: 'tests',
+      risk: 'money',
+      source: postgresQueue('q'),
+      identity: { id: m => m.id },
+      retention: { markers: '30d', sourceKeeps: '7d' },
+      handle() {},
+    })
+    const running = await runConsumer(consumer, { databaseUrl: scene.url, retentionFirstMs: 50 })
+    await publish(scene.pool, 'q', [{ body: '{"id":"new"}' }])
+    await until('the old are gone', async () => (await scene.left('old-')) === 0)
+    await until('the new is there', async () => (await scene.left('new')) === 1)
+    await running.drain()
+    await running.finished
+  })
+
+  test('is refused at start when it would forget too early, and nothing is started', async () => {
+    await using scene = await memoryScene()
+    const consumer = defineConsumer<{ id: string }>({
+      name: 'remembering',
+      owner: 'tests',
+      risk: 'money',
+      source: postgresQueue('q'),
+      identity: { id: m => m.id },
+      retention: { markers: '3d' },
+      handle() {},
+    })
+    await assert.rejects(runConsumer(consumer, { databaseUrl: scene.url }), {
+      code: 'retention_too_short',
+      message: /after 3d.*keeps a message until it is settled.*sourceKeeps/s,
+    })
+    const { rows } = await scene.pool.query('select count(*)::int from onceward.run')
+    assert.equal(rows[0].count, 0)
+  })
+})

@@ -1,0 +1,35 @@
+import { realSurroundings } from 'onceward'
+import { createPool } from 'onceward/postgres'
+import { type CrashPoint, dieAt } from 'onceward/testing'
+import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
+import { purgeOptions } from './scene.ts'
+
+export interface PurgeOrders {
+  readonly url: string
+  readonly consumerId: number
+  readonly folder: string | null
+  readonly point: CrashPoint | null
+  readonly hit: number
+  readonly witness: string
+  /** Default: one pass. Otherwise one after the other, until told to stop. */
+  readonly goOn?: boolean
+}
+
+const orders = JSON.parse(process.env.PURGE_ORDERS!) as PurgeOrders
+const { url, consumerId, folder, point, hit, witness } = orders
+const pool = createPool(url, { max: 2 })
+const real = realSurroundings()
+const world = point === null ? real : { ...real, reach: dieAt(point, { hit, witness }) }
+const section = { markers: '30d', ...(folder !== null && { action: 'archive' as const }) }
+let goOn = orders.goOn === true
+process.on('message', () => {
+  goOn = false
+})
+do {
+  await purgeConsumer({
+    ...purgeOptions({ pool, consumerId }, section, world),
+    ...(folder !== null && { archive: { folder } }),
+  })
+} while (goOn)
+await pool.end()
+process.disconnect?.()

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { defineConsumer, type Running, runConsumer } from 'onceward'
+import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
+import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
+import { purgeOptions } from '../retention/scene.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
+
+const src = join(dirname(fileURLToPath(import.meta.url)), '../../src')
+
+test('leases and due times never use the time at which a transaction began', () => {
+  const frozen =
+    /(?<![.\w])(now\(\)|current_timestamp|transaction_timestamp\(\)|statement_timestamp\(\)|localtimestamp)/i
+  const found = globSync('**/*.ts', { cwd: src }).flatMap(file =>
+    readFileSync(join(src, file), 'utf8')
+      .split('\n')
+      .filter(line => frozen.test(line) && !/^\s*(\/\/|\/?\*|--)/.test(line))
+      .map(line => `${file}: ${line.trim()}`),
+  )
+  // When something was written may be the beginning of its transaction; when something ends may not.
+  const allowed =
+    /\b(at|recorded_at)\s+timestamptz not null default now\(\)|, at = now\(\)$|(sent|#lastGood) = now\(\)|(function|get) now\(\)/
+  assert.deepEqual(
+    found.filter(line => !allowed.test(line)),
+    [],
+  )
+  assert.deepEqual(
+    found.filter(line => /until|due|lease|expires/i.test(line)),
+    [],
+  )
+})
+
+/**
+ * A database whose clock a test can set: functions of the same names stand before the server's own in the search path. The schema is
+ * made under it too, so that its defaults follow.
+ */
+async function databaseWithClock() {
+  const database = await createDatabase()
+  const admin = createPool(database.url, { max: 1 })
+  await admin.query(`
+    create schema faked;
+    create table faked.clock (ahead interval not null);
+    insert into faked.clock values ('0');
+    create function faked.clock_timestamp() returns timestamptz language sql volatile
+      as 'select pg_catalog.clock_timestamp() + ahead from faked.clock';
+    create function faked.now() returns timestamptz language sql stable
+      as 'select pg_catalog.now() + ahead from faked.clock'`)
+  await admin.query(`alter database ${database.name} set search_path = faked, pg_catalog, public`)
+  await admin.end()
+  const pool = createPool(database.url, { max: 3 })
+  await migrate(pool)
+  return {
+    url: database.url,
+    pool,
+    /** Where its clock is from now on, against the true one. */
+    set: (ahead: string) => pool.query('update faked.clock set ahead = $1::interval', [ahead]),
+    async [Symbol.asyncDispose]() {
+      await pool.end()
+      await database.drop()
+    },
+  }
+}
+
+describe("a database's clock that jumps", await skipWithout('postgres'), () => {
+  for (const jump of ['1 day', '-1 day'] as const) {
+    for (const mode of ['transactional', 'stored'] as const) {
+      test(`by ${jump} while work is under way (${mode}): every message takes effect once`, async () => {
+        await using database = await databaseWithClock()
+        await database.pool.query('create table public.effect (id text)')
+        await createQueue(database.pool, 'jumping')
+        const first = Promise.withResolvers<void>()
+        const go = Promise.withResolvers<void>()
+        let calls = 0
+        const consumer = defineConsumer<{ id: string }>({
+          name: 'jumping',
+          owner: 'tests',
+          risk: 'money',
+          source: postgresQueue('jumping', { leaseMs: 2_000 }),
+          identity: { id: m => m.id },
+          inbox: { mode, leaseMs: 2_000 },
+          batch: { sizeMax: 10 },
+          async handle({ message, tx }) {
+            if (++calls === 1) {
+              first.resolve()
+              await go.promise
+            }
+            await tx.query('insert into public.effect values ($1)', [message.id])
+          },
+        })
+        const bodies = Array.from({ length: 200 }, (_, n) => ({ body: JSON.stringify({ id: `m${n}` }) }))
+        await publish(database.pool, 'jumping', bodies)
+        const running: Running[] = []
+        const start = async () =>
+          void running.push(await runConsumer(consumer, { databaseUrl: database.url }))
+        await start()
+        await first.promise
+        await database.set(jump)
+        await start()
+        go.resolve()
+        const sql = `select count(*)::int, count(distinct id)::int as ids from public.effect`
+        const applied = async () => (await database.pool.query(sql)).rows[0].ids as number
+        await until('some are applied', async () => (await applied()) > 0)
+        // What was due by the earlier time is due again only then: late, never twice.
+        if (jump === '-1 day') await database.set('0')
+        await until('all are applied', async () => (await applied()) === 200, { deadlineMs: 60_000 })
+        await Promise.all(running.map(one => one.drain()))
+        assert.deepEqual((await database.pool.query(sql)).rows[0], { count: 200, ids: 200 })
+        const { rows } = await database.pool.query('select count(*)::int from onceward.held')
+        assert.equal(rows[0].count, 0)
+      })
+    }
+  }
+
+  test('by ten years makes nobody forget: old memory stays until the clocks agree', async () => {
+    await using database = await databaseWithClock()
+    const { rows } = await database.pool.query(
+      `insert into onceward.consumer (name, generation, owner, risk) values ('c', 1, 't', 'money') returning id`,
+    )
+    const scene = { pool: database.pool, consumerId: rows[0].id as number }
+    await database.pool.query(
+      `insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
+       select ${scene.consumerId}, 1, 'applied', n::text, 'x' from generate_series(1, 100) n`,
+    )
+    await database.set('10 years')
+    await assert.rejects(purgeConsumer(purgeOptions(scene)), { code: 'clocks_disagree' })
+    const count = async () =>
+      (await database.pool.query('select count(*)::int from onceward.inbox')).rows[0].count
+    assert.equal(await count(), 100)
+    await database.set('0')
+    assert.equal((await purgeConsumer(purgeOptions(scene))).removed.markers, 0)
+  })
+})
