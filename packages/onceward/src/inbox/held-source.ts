@@ -82,7 +82,7 @@ export class HeldSource implements Source, Subscription, HandOver {
     const claimed = decided.filter(({ claim }) => claim !== undefined)
     if (decided.some(({ decision, claim }) => decision.outcome === 'stored' && !claim)) this.#backlog = true
     if (claimed.length === 0) return
-    this.#options.world.reach('work.claimed')
+    this.#options.world.reach('work.handed')
     const claims = claimed.map(({ claim }) => claim!)
     if (this.#closed) return void this.#options.store.work!.giveBack(claims).catch(() => {})
     this.#work.add(claims)

@@ -12,7 +12,12 @@ export async function crashSuite(broker: BrokerKind): Promise<void> {
     ...(await skipWithout('postgres', serviceOf[broker])),
   }, () => {
     for (const { point, hit, memory } of runs) {
-      const kept = memory === 'after effect' ? '' : memory === 'stored' ? ', stored' : `, position ${memory}`
+      const kept =
+        memory === 'after effect'
+          ? ''
+          : memory === 'stored' || memory === 'handed'
+            ? `, ${memory}`
+            : `, position ${memory}`
       test(`${point}, passage ${hit}${kept}: restart loses nothing and doubles nothing`, () =>
         runScenario(point, broker, hit, memory))
     }

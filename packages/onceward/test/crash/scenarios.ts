@@ -69,6 +69,7 @@ export const crashScenarios: Record<CrashPoint, CrashScenario> = {
     },
   },
   'work.claimed': work,
+  'work.handed': { task: 'consume', hits: [1], memory: 'handed' },
   'work.finished': work,
   'work.committed': work,
   'migrate.applied': {

@@ -17,12 +17,16 @@ export interface WorkMessage {
 export const consumerName = 'crash_work'
 export const attemptsMax = 2
 
-/** What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. */
-export type Memory = 'after effect' | 'stored' | 'with effect' | 'checkpoint'
+/**
+ * What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. `handed`: they have room for a
+ * whole batch as it is stored.
+ */
+export type Memory = 'after effect' | 'stored' | 'handed' | 'with effect' | 'checkpoint'
 
 const memories = {
   'after effect': {},
   stored: { inbox: { mode: 'stored', leaseMs: 1_500, workers: 2 } },
+  handed: { inbox: { mode: 'stored', leaseMs: 1_500, workers: 8 } },
   'with effect': { settle: { when: 'with effect' } },
   checkpoint: { dedup: 'checkpoint', order: 'partition' },
 } as const satisfies Record<Memory, Partial<ConsumerContract>>
