@@ -57,8 +57,11 @@ export interface HeldSession {
    */
   keep(messages: readonly KeptMessage[], holder: WorkHolder | null): Promise<readonly (WorkClaim | null)[]>
 
-  /** Of these order keys, those with work that is stored and not done: whoever applies deliveries beside workers lets it go first. */
-  keysAtWork(keys: readonly string[]): Promise<ReadonlySet<string>>
+  /**
+   * Of these order keys, those with work that is stored and not done: whoever applies deliveries beside workers lets it go first. With how
+   * long it is until the last of it is due, as far as anybody knows; 0 when it is due now.
+   */
+  keysAtWork(keys: readonly string[]): Promise<ReadonlyMap<string, number>>
 
   /**
    * The first statement of a worker's transaction. Rejects with `claim_lost` (details: `rows`) when any row is not ours any more. Of the keys
