@@ -14,7 +14,7 @@ import { CampaignLease } from './campaign-lease.ts'
 import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
 import { CampaignReader } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
-import { assertInsideHorizon } from './horizon.ts'
+import { assertRemembered } from './horizon.ts'
 import { aroundRebuild, rebuildStore } from './rebuild/rebuild-store.ts'
 import { createShadow, dropShadow } from './rebuild/shadow-tables.ts'
 import { selectKeys } from './select-keys.ts'
@@ -44,7 +44,7 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   const campaign = await readCampaign(pool, id)
   assertOfConsumer(campaign, consumer)
   if (campaign.plan === null) throw refused(`Campaign ${id} has no plan yet: preview it.`)
-  await assertInsideHorizon(pool, campaign, campaign.plan)
+  await assertRemembered(pool, campaign, campaign.plan)
   const lease = await CampaignLease.take(pool, campaign, options)
   world.reach('replay.taken')
   let failure: unknown = null
