@@ -221,7 +221,10 @@ export interface BatchSection {
   sizeMax?: number
   /** Default 2: decoding overlaps committing. */
   inFlightMax?: number
-  /** Unsettled deliveries and bytes held at most. Defaults 2,000 and 64 MiB. */
+  /**
+   * Unsettled deliveries and bytes held at most. Defaults 2,000 and 64 MiB; in the order of partitions 3,000, so that of a few that are
+   * loaded alike each can fill a batch of its own.
+   */
   deliveriesMax?: number
   bytesMax?: number
   /** Default 10 s. A handler past it is aborted and its transaction rolled back. */

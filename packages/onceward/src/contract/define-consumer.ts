@@ -79,7 +79,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     batch: {
       sizeMax: 500,
       inFlightMax: 2,
-      deliveriesMax: 2_000,
+      deliveriesMax: contract.order === 'partition' ? 3_000 : 2_000,
       bytesMax: 64 * 1024 * 1024,
       handlerTimeoutMs: 10_000,
       ...given(contract.batch),

@@ -7,6 +7,7 @@ import type { Surroundings } from '../surroundings.ts'
 import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
+import type { HandOver } from './hand-over.ts'
 import type { Decided, Stage } from './process-batch.ts'
 import { Care } from './run-parts.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
@@ -34,6 +35,7 @@ export interface BatchLineOptions<M, Tx> {
   /** False while draining: a store that is away is then not waited for. */
   readonly waits: () => boolean
   readonly callInline?: InlineCall
+  readonly handOver?: HandOver
 }
 
 /** Takes batches from their start to the telling of the source, several at once. */
@@ -91,8 +93,20 @@ export class BatchLine<M, Tx> {
   }
 
   #deskFor(settlement: Settlement): Desk<M, Tx> {
-    const { consumer, store, enrolment, subscription, mode, stage, world, watch, signal, waits, breaker } =
-      this.#options
+    const {
+      consumer,
+      store,
+      enrolment,
+      subscription,
+      mode,
+      stage,
+      world,
+      watch,
+      signal,
+      waits,
+      breaker,
+      handOver,
+    } = this.#options
     return {
       watch,
       subscription,
@@ -128,7 +142,9 @@ export class BatchLine<M, Tx> {
             ? { tries, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
             : null,
         breaker,
+        ...(handOver && { handOver }),
         onCommitted: decided => {
+          handOver?.take(decided)
           this.#options.onCommitted(decided)
           settlement.committed(decided)
         },

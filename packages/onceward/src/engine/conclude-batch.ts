@@ -32,7 +32,7 @@ export async function concludeBatch<M, Tx>(
   spine: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const alike = facts.size === batch.length ? sharedDecision(facts) : null
-  const decided =
+  let decided: readonly Decided<M>[] =
     alike === null
       ? await decideEach(batch, claims, facts, session, spine)
       : batch.map(received => ({ received, decision: alike }))
@@ -40,7 +40,7 @@ export async function concludeBatch<M, Tx>(
     await finishWork(decided, session)
     spine.world.reach('work.finished')
   }
-  if (spine.stage === 'store') await storeKept(decided, session)
+  if (spine.stage === 'store') decided = await storeKept(decided, session, spine)
   if (alike !== null) return decided
   const conclusions: Conclusion[] = []
   for (const { received, decision } of decided) {

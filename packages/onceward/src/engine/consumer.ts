@@ -12,6 +12,7 @@ import type { Breaker, BreakerView } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { consumerFacts } from './consumer-facts.ts'
+import type { HandOver } from './hand-over.ts'
 import { HeldRetries } from './held-retries.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
@@ -36,6 +37,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly onCommitted?: () => void
   /** Makes the calls of `effects.call`; without it they are refused. */
   readonly callInline?: InlineCall
+  /** The worker beside a consumer that stores. */
+  readonly handOver?: HandOver
   /** Shared by a consumer and the worker beside it, which call the same downstream and lock the same rows; default its own. */
   readonly shared?: WorkerPair
   /** Called when the downstream is found to be away, and with null when it is back. */
@@ -143,6 +146,7 @@ export class ConsumerProcess<M, Tx> {
       onCommitted: decided => this.#learn(decided),
       waits: () => this.#state === 'running',
       ...(this.#options.callInline && { callInline: this.#options.callInline }),
+      ...(this.#options.handOver && { handOver: this.#options.handOver }),
     })
     if (subscription.lag !== undefined) {
       this.#unwatch.push(world.metrics.watchLag(consumer.name, () => subscription.lag!()))

@@ -93,9 +93,12 @@ export class Lanes {
 
   /** A batch ended: its lanes may go on. Call after `hold` of what comes back. */
   release(batch: readonly Received[]): void {
-    for (const received of batch) {
-      const lane = this.#laneOf(received)
+    let last: string | null = null
+    for (const { lane: key } of batch) {
+      if (key === null || key === last) continue
+      const lane = this.#lanes.get(key)
       if (lane?.state === 'busy') this.#resume(lane)
+      last = key
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Mode } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { WorkClaim } from '../contracts/held-work.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
@@ -8,6 +9,7 @@ import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
+import type { HandOver } from './hand-over.ts'
 import { keepAll } from './held-stages.ts'
 import { type LogSide, passFence } from './log-fence.ts'
 import type { Decision, Fact } from './outcome.ts'
@@ -45,6 +47,8 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly watchClaims: ((batch: readonly Received<M>[], onLost: (error: Error) => void) => () => void) | null
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall
+  /** Storing, with a worker beside: what it has room for goes to it at once. */
+  readonly handOver?: HandOver
   /** Knows whether statements have failed lately. */
   readonly care: Care
   /** Knows whether the downstream is away. */
@@ -58,6 +62,8 @@ export interface Spine<M = unknown, Tx = unknown> {
 export interface Decided<M = unknown> {
   readonly received: Received<M>
   readonly decision: Decision
+  /** Of what was stored: the claim of our own worker. */
+  readonly claim?: WorkClaim
 }
 
 /** Facts found in an earlier, rolled-back round of the same batch: these messages' handlers do not run again. */

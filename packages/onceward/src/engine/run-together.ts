@@ -19,7 +19,8 @@ export async function runTogether<M, Tx>(
 ): Promise<void> {
   const { consumer, mode, world } = spine
   const loan = session.lend(false)
-  const items = due.map(received => new Item(received, requested, spine))
+  const shared: ItemCall<M, Tx> = { requested, spine, closed: false, effects: [] }
+  const items = due.map(received => new Item(received, shared))
   try {
     const call = consumer.handleBatch!({
       batch: items,
@@ -30,8 +31,12 @@ export async function runTogether<M, Tx>(
     })
     const verdicts = await Promise.race([call, deadline.passed])
     await afterHandler(loan)
+    if (verdicts == null || verdicts.size === 0) {
+      for (const received of due) facts.set(received, handled)
+      return
+    }
     items.forEach((item, index) => {
-      const verdict = verdicts?.get(item)
+      const verdict = verdicts.get(item)
       facts.set(due[index]!, verdict === undefined ? handled : { kind: 'verdict', verdict })
     })
     const overtaken = overtakenLeaders(due, facts)
@@ -43,7 +48,8 @@ export async function runTogether<M, Tx>(
       : unattributed(due, error, spine)
   } finally {
     loan.revoke()
-    for (const item of items) item.close()
+    shared.closed = true
+    for (const effects of shared.effects) effects.close()
   }
 }
 
@@ -64,19 +70,25 @@ function overtakenLeaders<M>(
   return overtaken
 }
 
+/** What the items of one call share. */
+interface ItemCall<M, Tx> {
+  readonly requested: Requested<M>
+  readonly spine: Spine<M, Tx>
+  closed: boolean
+  /** Of those that were asked for theirs. */
+  readonly effects: ClosableEffects[]
+}
+
 class Item<M, Tx> implements BatchItem<M> {
   readonly message: M
-  #received: ReadableMessage<M>
-  #requested: Requested<M>
-  #spine: Spine<M, Tx>
+  readonly #received: ReadableMessage<M>
+  readonly #call: ItemCall<M, Tx>
   #effects: ClosableEffects | null = null
-  #closed = false
 
-  constructor(received: ReadableMessage<M>, requested: Requested<M>, spine: Spine<M, Tx>) {
+  constructor(received: ReadableMessage<M>, call: ItemCall<M, Tx>) {
     this.message = received.message
     this.#received = received
-    this.#requested = requested
-    this.#spine = spine
+    this.#call = call
   }
 
   get envelope(): Envelope {
@@ -87,16 +99,13 @@ class Item<M, Tx> implements BatchItem<M> {
     return this.#received.delivery.held?.waited ?? null
   }
 
-  close(): void {
-    this.#closed = true
-    this.#effects?.close()
-  }
-
   /** Made when first asked for; asked for after the handler returned, it is closed from the start. */
   get effects(): ClosableEffects {
     if (this.#effects !== null) return this.#effects
-    this.#effects = bufferEffects(this.#received, this.#requested, this.#spine)
-    if (this.#closed) this.#effects.close()
+    const { requested, spine, closed, effects } = this.#call
+    this.#effects = bufferEffects(this.#received, requested, spine)
+    effects.push(this.#effects)
+    if (closed) this.#effects.close()
     return this.#effects
   }
 }

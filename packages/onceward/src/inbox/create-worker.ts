@@ -3,9 +3,9 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { type ConsumerOptions, ConsumerProcess } from '../engine/consumer.ts'
+import type { HandOver } from '../engine/hand-over.ts'
 import type { WorkerPair } from '../engine/worker-pair.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { assertOwnWork } from './assert-own-work.ts'
 import { HeldSource } from './held-source.ts'
 
 export interface WorkerOptions<M, Tx> {
@@ -37,6 +37,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     world,
     consumerName: consumer.name,
     leaseMs,
+    workers,
     ordered: consumer.order === 'key',
   })
   const worker = new ConsumerProcess({
@@ -61,10 +62,8 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
   })
   return {
     process: worker,
-    async start() {
-      await assertOwnWork(consumer, store, mode)
-      await worker.start()
-    },
+    handOver: source as HandOver,
+    start: () => worker.start(),
     kick: () => source.kick(),
     drain: (deadlineMs?: number) => worker.drain(deadlineMs),
     leave: () => worker.leave(),

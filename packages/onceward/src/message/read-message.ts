@@ -59,6 +59,17 @@ export function createMessageReader<M, Tx>(
   }
 
   return delivery => {
+    const { held } = delivery
+    if (held?.read !== undefined)
+      return new ReadOut(
+        delivery,
+        held.read.message as M,
+        held.messageId,
+        held.read,
+        held.read.lane,
+        held.digest,
+        later,
+      )
     const over = overLimit(delivery, limits)
     // Headers over their limits are not worth a digest: whoever sends them decides how much work that is.
     const listed = over === null ? digestHeaders : []

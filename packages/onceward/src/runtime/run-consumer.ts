@@ -103,7 +103,9 @@ export async function runConsumer<M>(
     const around = { consumer, store, world, instance, mode, ...hooks }
     const worker = works && wanted.has('worker') ? createWorker(around) : null
     if (worker !== null) carriers.push(worker)
-    if (wanted.has('consumer')) spine = new ConsumerProcess({ ...around, source: broker.source })
+    const handOver = worker?.handOver
+    if (wanted.has('consumer'))
+      spine = new ConsumerProcess({ ...around, source: broker.source, ...(handOver && { handOver }) })
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
     for (const part of parts) await part.start()
     type Process = ConsumerProcess<unknown, SqlTransaction> | null

@@ -367,6 +367,10 @@ describe('a contract that is accepted', () => {
       bytesMax: 67_108_864,
       handlerTimeoutMs: 10_000,
     })
+    assert.equal(
+      defineConsumer({ ...valid, risk: 'projection', order: 'partition' }).batch.deliveriesMax,
+      3_000,
+    )
     assert.equal(consumer.message.codec.name, 'json')
     assert.equal(consumer.message.limits.bytesMax, 1_048_576)
   })

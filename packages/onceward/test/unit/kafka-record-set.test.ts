@@ -54,7 +54,13 @@ describe('a Kafka record set', () => {
             const set = read([batch(records, { base, compression })], { from: base })
             assert.equal(set.next, base + records.length)
             assert.deepEqual(
-              set.records,
+              set.records.map(({ key, value, headers, timestampMs, offset }) => ({
+                key,
+                value,
+                headers,
+                timestampMs,
+                offset,
+              })),
               records.map((record, index) => ({ ...record, offset: base + index })),
             )
           },

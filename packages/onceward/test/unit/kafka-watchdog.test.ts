@@ -58,7 +58,7 @@ describe('the watchdog', () => {
     const moving = setInterval(() => read.at++, 2)
     await afterLooks(60)
     clearInterval(moving)
-    progress.hand('7', 1, null)
+    progress.hand({ progress, next: '7', bytes: 1, timestampMs: null, settled: false })
     await afterLooks(60)
     assert.deepEqual(stalls, [])
   })

@@ -25,7 +25,9 @@ class Model {
   hand(gap: number, bytes: number): void {
     const at = this.end + gap
     this.end = at + 1
-    this.entries.push({ entry: this.progress.hand(String(this.end), bytes, at), at, bytes, after: this.end })
+    const entry = { progress: this.progress, next: String(this.end), bytes, timestampMs: at, settled: false }
+    this.progress.hand(entry)
+    this.entries.push({ entry, at, bytes, after: this.end })
   }
 
   pass(gap: number): void {
@@ -215,7 +217,8 @@ describe('a position that is kept in the store', () => {
   test('elsewhere only proves whose the partition is', () => {
     for (const keeper of ['broker', 'first'] as const) {
       const progress = begin()
-      const entry = progress.hand('1', 1, null)
+      const entry = { progress, next: '1', bytes: 1, timestampMs: null, settled: false }
+      progress.hand(entry)
       const proposal = progress.proposal(new Set([entry]), keeper)
       assert.deepEqual(proposal, { partition: 'p', epoch: 1, incarnation: 'one', from: null, next: null })
     }

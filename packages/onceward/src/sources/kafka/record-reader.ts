@@ -1,4 +1,4 @@
-import type { RawHeader, RawRecord } from './record-set.ts'
+import { type RawHeader, RawRecord } from './raw-record.ts'
 
 /** Reads records of format 2 one after the other. Every length is checked: what lies outside throws a RangeError. */
 export class RecordReader {
@@ -16,18 +16,22 @@ export class RecordReader {
     return this.#end - this.#at
   }
 
-  read(baseOffset: number, baseTimestampMs: number): RawRecord {
+  /** `appendedMs`: when the broker wrote the batch, where that is what counts. */
+  read(baseOffset: number, baseTimestampMs: number, appendedMs: number | null): RawRecord {
     const length = this.#varint()
     const end = this.#at + length
     if (length < 0 || end > this.#end) throw new RangeError(`record of ${length} bytes in ${this.remaining}`)
     this.#at++ // attributes: unused
-    const timestampMs = baseTimestampMs + this.#varlong()
+    const createdMs = baseTimestampMs + this.#varlong()
     const offset = baseOffset + this.#varint()
-    const key = this.#nullable(end)
+    const keyLength = this.#varint()
+    const keyAt = this.#at
+    this.#skip(keyLength, end)
     const value = this.#nullable(end)
     const headers = this.#headers(end)
     if (this.#at !== end) throw new RangeError(`record of ${length} bytes ends at ${this.#at - end}`)
-    return { offset, timestampMs, key, value, headers }
+    const timestampMs = appendedMs ?? createdMs
+    return new RawRecord(offset, timestampMs, value, headers, this.#bytes, keyAt, keyLength)
   }
 
   #headers(end: number): readonly RawHeader[] {
@@ -48,9 +52,13 @@ export class RecordReader {
     const length = this.#varint()
     if (length < 0) return null
     const start = this.#at
-    if (length > end - start) throw new RangeError(`${length} bytes in ${end - start}`)
-    this.#at = start + length
+    this.#skip(length, end)
     return this.#bytes.subarray(start, this.#at)
+  }
+
+  #skip(length: number, end: number): void {
+    if (length > end - this.#at) throw new RangeError(`${length} bytes in ${end - this.#at}`)
+    if (length > 0) this.#at += length
   }
 
   #varint(): number {

@@ -1,20 +1,8 @@
 import { crc32c } from '@platformatic/kafka'
 import { decompressRecords } from './decompress-records.ts'
 import type { AbortedTransaction } from './fetch-response.ts'
+import type { RawRecord } from './raw-record.ts'
 import { RecordReader } from './record-reader.ts'
-
-/** A record as the log keeps it. */
-export interface RawRecord {
-  readonly offset: number
-  readonly timestampMs: number
-  readonly key: Buffer | null
-  /** Null is a tombstone. */
-  readonly value: Buffer | null
-  /** In the order of the producer; names may repeat. */
-  readonly headers: readonly RawHeader[]
-}
-
-export type RawHeader = readonly [name: string, value: Buffer | null]
 
 export interface RecordSetOptions {
   /** Records before it are left out: a leader answers in whole batches. */
@@ -158,7 +146,7 @@ class AbortedProducers {
 /** A control record's key: version, then type, where 0 is abort and 1 is commit. */
 function isAbortMarker(bytes: Buffer, start: number, end: number): boolean {
   if (bytes.readInt32BE(start + 57) < 1) return false
-  const key = new RecordReader(bytes, start + headerBytes, end).read(0, 0).key
+  const key = new RecordReader(bytes, start + headerBytes, end).read(0, 0, null).key
   return key !== null && key.length >= 4 && key.readInt16BE(2) === 0
 }
 
@@ -180,13 +168,12 @@ function decodeBatch(
   if (count < 0 || count > size) throw new RangeError(`${count} records in ${size} bytes`)
   const decoded: RawRecord[] = []
   for (let index = 0, previous = -1; index < count; index++) {
-    const record = reader.read(base, first)
+    const record = reader.read(base, first, appendedMs)
     const delta = record.offset - base
     if (delta <= previous || delta > lastDelta)
       throw new RangeError(`offset ${record.offset} out of its batch`)
     previous = delta
-    if (record.offset < from) continue
-    decoded.push(appendedMs === null ? record : { ...record, timestampMs: appendedMs })
+    if (record.offset >= from) decoded.push(record)
   }
   if (reader.remaining > 0) throw new RangeError(`${reader.remaining} bytes after the last record`)
   for (const record of decoded) into.push(record)

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { DeliveryProperties } from '../../contracts/source.ts'
 import type { LogRecord } from '../log/log-record.ts'
-import type { RawHeader, RawRecord } from './record-set.ts'
+import type { RawHeader, RawRecord } from './raw-record.ts'
 
 const noBody = Buffer.alloc(0)
 const noHeaders: Readonly<Record<string, unknown>> = Object.freeze({})
@@ -12,20 +12,31 @@ export function toLogRecord(record: RawRecord, partition: string, redelivered: b
 }
 
 class KafkaRecord implements LogRecord {
-  readonly body: Buffer
-  readonly properties: DeliveryProperties
   readonly redelivered: boolean
-  next: string
   readonly #raw: RawRecord
   readonly #partition: string
+  #next: string | null = null
 
   constructor(raw: RawRecord, partition: string, redelivered: boolean) {
-    this.body = raw.value ?? noBody
-    this.properties = propertiesOf(raw)
     this.redelivered = redelivered
-    this.next = String(raw.offset + 1)
     this.#raw = raw
     this.#partition = partition
+  }
+
+  get body(): Buffer {
+    return this.#raw.value ?? noBody
+  }
+
+  get next(): string {
+    return this.#next ?? String(this.#raw.offset + 1)
+  }
+
+  set next(next: string) {
+    this.#next = next
+  }
+
+  get properties(): DeliveryProperties {
+    return propertiesOf(this.#raw)
   }
 
   get headers(): Readonly<Record<string, unknown>> {

@@ -3,21 +3,41 @@ import type { LogRecord } from './log-record.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
 /** A record that was handed over. What few ask for is not made for everybody: one object less per record, and no texts nobody reads. */
-export class LogDelivery implements Delivery {
+export class LogDelivery implements Delivery, Entry {
   readonly body: Buffer
   readonly origin: string
-  readonly token: Entry
+  readonly progress: PartitionProgress
   readonly deliveryCount = 0
+  settled = false
+  /** The last question about progress in which it counted as done. */
+  doneIn = 0
   readonly #record: LogRecord
-  readonly #progress: PartitionProgress
 
   constructor(record: LogRecord, progress: PartitionProgress, origin: string) {
-    const { body, next, properties } = record
-    this.body = body
+    this.body = record.body
     this.origin = origin
-    this.token = progress.hand(next, body.length, properties.timestampMs ?? null)
+    this.progress = progress
     this.#record = record
-    this.#progress = progress
+  }
+
+  get token(): Entry {
+    return this
+  }
+
+  get bytes(): number {
+    return this.body.length
+  }
+
+  get next(): string {
+    return this.#record.next
+  }
+
+  set next(next: string) {
+    this.#record.next = next
+  }
+
+  get timestampMs(): number | null {
+    return this.#record.properties.timestampMs ?? null
   }
 
   get headers(): Readonly<Record<string, unknown>> {
@@ -33,11 +53,11 @@ export class LogDelivery implements Delivery {
   }
 
   get partition(): string {
-    return this.#progress.partition
+    return this.progress.partition
   }
 
   get place(): Place {
-    const { incarnation, epoch } = this.#progress
+    const { incarnation, epoch } = this.progress
     const { at, next } = this.#record
     return { incarnation, epoch, at, next }
   }

@@ -32,6 +32,7 @@ export class LogSubscription implements Subscription {
   readonly #owned = new Map<string, Owned>()
   readonly #room: FairRoom
   #turn = 0
+  #questions = 0
   #fresh = false
   #failure: { readonly error: unknown } | null = null
   #closed = false
@@ -121,11 +122,16 @@ export class LogSubscription implements Subscription {
 
   settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }> {
     const touched = new Set<PartitionProgress>()
+    let last: PartitionProgress | null = null
     let missed = 0
     for (const { token } of deliveries) {
-      const entry = token as Entry
-      if (entry.progress.settle(entry)) touched.add(entry.progress)
-      else missed++
+      const entry = token as LogDelivery
+      const { progress } = entry
+      if (!progress.settle(entry)) missed++
+      else if (progress !== last) {
+        touched.add(progress)
+        last = progress
+      }
     }
     const moved = [...touched].filter(progress => progress.advance())
     this.#wake()
@@ -135,17 +141,24 @@ export class LogSubscription implements Subscription {
 
   isLive({ token }: Delivery): boolean {
     this.#refresh()
-    const { progress, settled } = token as Entry
+    const { progress, settled } = token as LogDelivery
     return progress.live && !settled && this.#owned.get(progress.partition)?.stopped === false
   }
 
   progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[] {
-    const finished = new Set<Entry>()
-    for (const { token } of done) finished.add(token as Entry)
     const touched = new Set<PartitionProgress>()
-    for (const { token } of batch) touched.add((token as Entry).progress)
+    let last: PartitionProgress | null = null
+    for (const { token } of batch) {
+      const { progress } = token as LogDelivery
+      if (progress !== last) touched.add(progress)
+      last = progress
+    }
     const gone = [...touched].filter(({ live }) => !live).map(({ partition }) => partition)
     if (gone.length > 0) throw notOurs(gone)
+    // Marked rather than put into a set: that would cost as much as handing the record over did.
+    const question = ++this.#questions
+    for (const { token } of done) (token as LogDelivery).doneIn = question
+    const finished = { has: (entry: Entry) => (entry as LogDelivery).doneIn === question }
     return [...touched].map(progress => progress.proposal(finished, this.#options.log.progress))
   }
 
@@ -194,7 +207,9 @@ export class LogSubscription implements Subscription {
       owned.head++
       owned.bytes -= bytes + recordOverhead
       this.#room.took(progress, bytes)
-      into.push(new LogDelivery(record, progress, this.#driver.origin))
+      const delivery = new LogDelivery(record, progress, this.#driver.origin)
+      progress.hand(delivery)
+      into.push(delivery)
     }
     if (owned.head * 2 >= buffer.length) {
       // A log that is always ahead never empties its buffer: what was handed over must go all the same.

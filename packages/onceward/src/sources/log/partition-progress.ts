@@ -7,8 +7,12 @@ export interface Entry {
   next: string
   readonly bytes: number
   readonly timestampMs: number | null
+  /** Written by its progress alone. */
   settled: boolean
 }
+
+/** Entries that a transaction decides. */
+export type Done = Pick<ReadonlySet<Entry>, 'has'>
 
 /**
  * How far one owned partition of a log is done. It knows only what was handed over, in the order of handing over: gaps left by compaction,
@@ -62,12 +66,11 @@ export class PartitionProgress {
     return this.#entries[this.#head]?.timestampMs ?? null
   }
 
-  hand(next: string, bytes: number, timestampMs: number | null): Entry {
-    const entry = { progress: this, next, bytes, timestampMs, settled: false }
+  /** Called in the order of the log. */
+  hand(entry: Entry): void {
     this.#entries.push(entry)
     this.#unsettled++
-    this.#bytes += bytes
-    return entry
+    this.#bytes += entry.bytes
   }
 
   /** The log goes on at `next` and nothing in between is for us. Call only when all before it has been handed over. */
@@ -107,7 +110,7 @@ export class PartitionProgress {
    * What a transaction that decides `done` has to write: always the proof that the partition is ours; the position if the store keeps it and
    * this transaction moves it. Only the batch with the lowest unfinished record moves it, so two in flight never move it back.
    */
-  proposal(done: ReadonlySet<Entry>, keeper: LogOptions['progress']): Progress {
+  proposal(done: Done, keeper: LogOptions['progress']): Progress {
     const { partition, epoch, incarnation } = this
     const kept = keeper === 'store' || keeper === 'only'
     const next = kept ? this.#positionWith(done) : this.#position
@@ -137,7 +140,7 @@ export class PartitionProgress {
     this.#bytes = 0
   }
 
-  #positionWith(done: ReadonlySet<Entry>): string {
+  #positionWith(done: Done): string {
     let position = this.#position
     for (let index = this.#head; index < this.#entries.length; index++) {
       const entry = this.#entries[index]!

@@ -42,7 +42,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     this.#enrolment = enrolment
     this.#makeLoan = makeLoan
     this.held = {
-      keep: messages => keepMessages(client, enrolment, messages),
+      keep: (messages, holder) => keepMessages(client, enrolment, messages, holder),
       keysAtWork: keys => keysAtWork(client, enrolment, keys),
       takeUp: work => takeUpWork(client, enrolment, work),
       finish: (done, again) => finishWork(client, enrolment, done, again),
