@@ -13,12 +13,12 @@ export async function assertRemembered(
 ): Promise<void> {
   if (mode === 'rebuild' || mode === 'forensic') return
   const { rows } = await client.query(
-    'select id from onceward.consumer where name = $1 and generation = $2',
-    [consumer, generation],
+    'select id, to_timestamp($3::float8 / 1000) as "from" from onceward.consumer where name = $1 and generation = $2',
+    [consumer, generation, oldestMs],
   )
   await assertInsideHorizon(client, {
     consumerIds: rows.map(row => row.id as number),
-    from: oldestMs === null ? null : new Date(oldestMs),
+    from: (rows[0]?.from as Date | undefined) ?? null,
     covered: ranges.map(({ partition, from, to }) => `${partition} ${from} to ${to}`),
   })
 }

@@ -1,5 +1,6 @@
 import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import { decidedAtOnce } from '../contract/failure-rules.ts'
 import type { Store } from '../contracts/store.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { errorText } from '../errors.ts'
@@ -87,7 +88,10 @@ function createProcess(campaign: Campaign, reader: RangeReader, options: RunCamp
       settle: { ...consumer.settle, when: 'with effect' },
       // Retried here, in this mode: what is put off for workers is applied by live ones. And nothing of a forensic try lasts, its count of
       // attempts included, so that the first one decides.
-      failure: { ...consumer.failure, mode: 'block', ...(mode === 'forensic' && { attemptsMax: 1 }) },
+      failure: {
+        ...(mode === 'forensic' ? decidedAtOnce(consumer.failure) : consumer.failure),
+        mode: 'block',
+      },
     },
     source: new PullSource(() => bounded, {
       name: `campaign ${id} on ${reader.origin}`,
