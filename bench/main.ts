@@ -2,6 +2,7 @@ import { type ServiceName, serviceNames } from '../scripts/services/services.ts'
 import { contenders } from './contenders/contenders.ts'
 import { measureEffects } from './effects/effects.ts'
 import { measureHistory } from './effects/history.ts'
+import { measureFailure } from './failure/failure.ts'
 import { measureLatency } from './observed/latency.ts'
 import { measureMemory } from './observed/memory.ts'
 import { type Options, type Part, readOptions } from './options.ts'
@@ -29,6 +30,7 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
   return {
     measured: taking.length === 0 ? [] : await measureRounds(place, taking, options, say),
     effects: parts.includes('effects') ? await measureEffects(place, options, say) : null,
+    failure: parts.includes('failure') ? await measureFailure(place, options, say) : null,
     history: parts.includes('history') ? await measureHistory(place, options, say) : null,
     latency: parts.includes('latency') ? await measureLatency(place, options.latencySeconds) : null,
     memory: parts.includes('memory') ? await measureMemory(place, options.memoryCount) : null,

@@ -6,6 +6,7 @@ const parts = [
   'kafka',
   'stream',
   'effects',
+  'failure',
   'history',
   'rebalance',
   'latency',
@@ -24,6 +25,7 @@ export interface Options {
   readonly logCount: number
   readonly slowCount: number
   readonly effectCount: number
+  readonly failureCount: number
   readonly historyRows: number
   readonly latencySeconds: number
   readonly memoryCount: number
@@ -67,6 +69,7 @@ export function readOptions(args: readonly string[]): Options {
     logCount: values.quick ? 40_000 : 240_000,
     slowCount: values.quick ? 3_000 : 10_000,
     effectCount: values.quick ? 10_000 : 40_000,
+    failureCount: values.quick ? 20_000 : 60_000,
     historyRows: values.quick ? 500_000 : 10_000_000,
     latencySeconds: values.quick ? 4 : 10,
     memoryCount: values.quick ? 100_000 : alone ? 1_000_000 : 300_000,

@@ -8,13 +8,15 @@ const hundredths = (value: number | null) => (value === null ? '–' : value.toF
 
 /** The report for people: rates, ratios of the Onceward rows, targets. */
 export function reportLines(results: Results): string[] {
-  const { measured, effects, history, latency, memory, rebalance } = results
+  const { measured, effects, failure, history, latency, memory, rebalance } = results
   const lines: string[] = []
   for (const ids of ['ordered', 'random'] as const) {
     const rows = measured.filter(one => one.ids === ids)
     if (rows.length > 0) lines.push('', `${ids} ids, messages per second`, ...rateLines(rows))
   }
   if (effects !== null) lines.push('', 'effects, messages per second', ...effectLines(effects))
+  if (failure !== null)
+    lines.push('', 'failures, messages per second', ...effectLines({ ...failure, relays: [] }))
   for (const { rows, ids, empty, full } of history ?? []) {
     lines.push(
       '',

@@ -1,5 +1,5 @@
 import type { Broker, Role } from './contenders/contenders.ts'
-import type { Effects } from './effects/effects.ts'
+import type { ContestRates, Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
 import { median } from './median.ts'
 import type { Latency } from './observed/latency.ts'
@@ -10,6 +10,7 @@ import type { Measured } from './rounds.ts'
 export interface Results {
   readonly measured: readonly Measured[]
   readonly effects: Effects | null
+  readonly failure: ContestRates | null
   readonly history: readonly History[] | null
   readonly latency: Latency | null
   readonly memory: Memory | null
@@ -63,7 +64,14 @@ export function ratiosOf(measured: readonly Measured[]): Ratios | null {
   }
 }
 
-export function targetsOf({ measured, effects, history, latency, memory }: Results): readonly Target[] {
+export function targetsOf({
+  measured,
+  effects,
+  failure,
+  history,
+  latency,
+  memory,
+}: Results): readonly Target[] {
   const targets: Target[] = []
   const atLeast = (broker: Broker, role: Role, to: Role, bound: number) => {
     const value = ratioOf(measured, broker, role, to)
@@ -82,7 +90,7 @@ export function targetsOf({ measured, effects, history, latency, memory }: Resul
   atLeast('kafka', '64 uneven form', 'batch form', 0.9)
   atLeast('stream', 'batch form', 'hand batch', 0.9)
   atLeast('stream', 'checkpoint form', 'hand checkpoint', 0.9)
-  for (const { of, to, atLeast: bound, ratio: value } of effects?.aims ?? [])
+  for (const { of, to, atLeast: bound, ratio: value } of [...(effects?.aims ?? []), ...(failure?.aims ?? [])])
     targets.push({ name: `${of} / ${to}`, value, bound: `≥ ${bound}`, reached: value >= bound })
   const past = history?.find(({ ids }) => ids === 'ordered')
   if (past !== undefined) {
@@ -101,13 +109,14 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, history, latency, memory, rebalance } = results
+  const { effects, failure, history, latency, memory, rebalance } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
     ratios: ratiosOf(results.measured),
     targets,
     effects,
+    failure,
     history,
     latency,
     memory,

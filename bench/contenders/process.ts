@@ -1,11 +1,14 @@
 import { effectContenders } from '../effects/contests.ts'
+import { failureContenders } from '../failure/failure.ts'
 import type { Place } from '../place.ts'
 import type { Consume, Task } from './contender.ts'
 import { contenders } from './contenders.ts'
 
 // One contender in a process of its own: told where it is, then given one task per round.
 const [name, place] = process.argv.slice(2)
-const contender = [...contenders, ...effectContenders].find(candidate => candidate.name === name)
+const contender = [...contenders, ...effectContenders, ...failureContenders].find(
+  candidate => candidate.name === name,
+)
 if (contender === undefined || place === undefined) throw new Error(`there is no contender ${name}`)
 const opening: Promise<Consume> = contender.open(JSON.parse(place) as Place)
 

@@ -17,10 +17,13 @@ export interface EffectAim extends Aim {
   readonly ratio: number
 }
 
-export interface Effects {
+export interface ContestRates {
   readonly rates: readonly EffectRate[]
-  readonly relays: readonly RelayRates[]
   readonly aims: readonly EffectAim[]
+}
+
+export interface Effects extends ContestRates {
+  readonly relays: readonly RelayRates[]
 }
 
 export interface EffectsPlan {
@@ -30,12 +33,30 @@ export interface EffectsPlan {
   readonly profileFolder: string | null
 }
 
-/** Contest after contest; inside one, rounds visit every contender in turn, the first of them uncounted. */
 export async function measureEffects(
   place: PreparedPlace,
   plan: EffectsPlan,
   say: (line: string) => void,
 ): Promise<Effects> {
+  const { rates, aims } = await measureContests(place, contests, plan, say)
+  const relays =
+    plan.roles === null || plan.roles.includes('relay') ? await measureRelays(place, plan, say) : []
+  const relayAims = relays.map(({ broker, hand, ours }) => ({
+    of: `relay to ${broker}`,
+    to: 'by hand',
+    atLeast: 0.9,
+    ratio: median(ours) / median(hand),
+  }))
+  return { rates, relays, aims: [...aims, ...relayAims] }
+}
+
+/** Contest after contest; inside one, rounds visit every contender in turn, the first of them uncounted. */
+export async function measureContests(
+  place: PreparedPlace,
+  contests: readonly Contest[],
+  plan: EffectsPlan,
+  say: (line: string) => void,
+): Promise<ContestRates> {
   const rates: EffectRate[] = []
   const aims: EffectAim[] = []
   const takes = ({ name }: EffectContender) => plan.roles === null || plan.roles.includes(name)
@@ -49,11 +70,7 @@ export async function measureEffects(
       if (ratio !== null) aims.push({ ...aim, ratio })
     }
   }
-  const relays =
-    plan.roles === null || plan.roles.includes('relay') ? await measureRelays(place, plan, say) : []
-  for (const { broker, hand, ours } of relays)
-    aims.push({ of: `relay to ${broker}`, to: 'by hand', atLeast: 0.9, ratio: median(ours) / median(hand) })
-  return { rates, relays, aims }
+  return { rates, aims }
 }
 
 async function measureContest(

@@ -76,7 +76,7 @@ export function errorCode(error: unknown): string {
   if (error !== null && typeof error === 'object') {
     const code = (error as { code?: unknown }).code
     if (typeof code === 'string' && code.length > 0) return code.slice(0, 100)
-    if (error instanceof Error) return error.name.slice(0, 100)
+    if (error instanceof Error) return anyText(error.name).slice(0, 100)
   }
   return 'unknown'
 }

@@ -1,11 +1,13 @@
 export type {
   BatchContext,
   BatchItem,
+  ClassPolicy,
   ConsumerContract,
   Effects,
   Envelope,
   ExternalRequest,
   FailureClass,
+  FailureSection,
   HandlerContext,
   InlineAnswer,
   Mode,

@@ -230,7 +230,7 @@ describe('error codes', () => {
 /** Hand-picked: a name added to or taken from a door is a decision, made here as well. */
 const publicNames: Record<string, string> = {
   '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
-    Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget FailureClass HandlerContext ignore jsonCodec Limits
+    Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget ClassPolicy FailureClass FailureSection HandlerContext ignore jsonCodec Limits
     Log Mode OncewardError Outcome park Part PublishRequest PublishTarget quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
     SourceDeclaration SourceEvent SqlTransaction stableId stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict
     AggregateTable audit AuditDeclaration Command CommandOptions commandFrom contribution ContributionDeclaration ContributionEffect
@@ -301,9 +301,11 @@ describe('public doors', () => {
 test('every fault in the list of faults names a test that exists', () => {
   const page = readFileSync(join(home, '../../docs/failures.md'), 'utf8')
   const rows = [...page.matchAll(/^\| (\d+) \|.*\| `([^`]+)`: (.+) \|$/gm)]
+  const staged = rows.map(([, number]) => Number(number))
+  const expected = [7, 8, 22, ...Array.from({ length: 15 }, (_, index) => 41 + index)]
   assert.deepEqual(
-    rows.map(([, number]) => Number(number)),
-    Array.from({ length: 15 }, (_, index) => 41 + index),
+    expected.filter(number => !staged.includes(number)),
+    [],
   )
   const missing = rows.filter(([, , file, words]) => {
     const path = join(home, 'test', file!)

@@ -1,8 +1,9 @@
 import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 import { effectProblems } from './effect-problems.ts'
+import { failureProblems } from './failure-problems.ts'
 import { inboxProblems } from './inbox-problems.ts'
-import { failureClasses, properties, risks } from './known-names.ts'
+import { properties, risks } from './known-names.ts'
 import { settleProblems } from './settle-problems.ts'
 
 export interface ContractProblem {
@@ -85,10 +86,14 @@ function messageProblems(contract: ConsumerContract, wrong: Report): void {
   if (message === undefined) return
   if (typeof message === 'function' && '~standard' in message) return
   if (!isRecord(message))
-    return wrong('message', 'must be a Standard Schema or { schema, codec, limits, digestHeaders }')
+    return wrong(
+      'message',
+      'must be a Standard Schema or { schema, codec, limits, digestHeaders, types, versions }',
+    )
   if ('~standard' in message) return
   unknownKeys(message, 'message', 'message.', wrong)
   const { digestHeaders, limits } = message
+  expectedProblems(contract, message, wrong)
   if (
     digestHeaders !== undefined &&
     !(Array.isArray(digestHeaders) && digestHeaders.every(h => typeof h === 'string'))
@@ -104,34 +109,31 @@ function messageProblems(contract: ConsumerContract, wrong: Report): void {
   }
 }
 
-function failureProblems(contract: ConsumerContract, wrong: Report, notBuilt: Report): void {
-  const failure = contract.failure
-  if (failure === undefined) return
-  if (!isRecord(failure)) return wrong('failure', 'must be an object')
-  unknownKeys(failure, 'failure', 'failure.', wrong)
-  wholeNumber(failure.attemptsMax, 'failure.attemptsMax', 1, 1_000, wrong)
-  wholeNumber(failure.delayMs, 'failure.delayMs', 0, 2 ** 31 - 1, wrong)
-  wholeNumber(failure.delayMaxMs, 'failure.delayMaxMs', 0, 2 ** 31 - 1, wrong)
-  const mode = String(failure.mode ?? 'block')
-  if (['defer', 'retry queue', 'retry topic'].includes(mode)) notBuilt('failure.mode', `'${mode}'`)
-  else oneOf(mode, ['block'], 'failure.mode', wrong)
-  if (failure.exhausted !== undefined) {
-    oneOf(failure.exhausted, ['set aside', 'stop'], 'failure.exhausted', wrong)
-    if (failure.exhausted === 'stop' && (contract.order ?? 'none') === 'none')
-      wrong(
-        'failure.exhausted',
-        "'stop' holds a lane, and order 'none' has none: use order 'key' or 'partition'",
-      )
+/** What a consumer expects to read can only be told where the contract says how. */
+function expectedProblems(
+  { identity }: ConsumerContract,
+  { types, versions }: Record<string, unknown>,
+  wrong: Report,
+): void {
+  const isName = (value: unknown) => typeof value === 'string' && value !== ''
+  if (types !== undefined && !(Array.isArray(types) && types.length > 0 && types.every(isName)))
+    wrong('message.types', 'must be a list of names')
+  if (versions === undefined) return
+  if (identity?.schemaVersion === undefined)
+    wrong('message.versions', 'needs identity.schemaVersion, which says where the version stands')
+  if (Array.isArray(versions)) {
+    if (versions.length === 0 || !versions.every(one => isName(one) || Number.isFinite(one)))
+      wrong('message.versions', 'must be a list of versions, or { min, max }')
+    return
   }
-  for (const [code, failureClass] of Object.entries(failure.classes ?? {})) {
-    oneOf(failureClass, failureClasses, `failure.classes.${code}`, wrong)
+  if (!isRecord(versions)) return wrong('message.versions', 'must be a list of versions, or { min, max }')
+  unknownKeys(versions, 'message.versions', 'message.versions.', wrong)
+  for (const end of ['min', 'max'] as const) {
+    if (versions[end] === undefined) wrong(`message.versions.${end}`, 'is missing')
+    wholeNumber(versions[end], `message.versions.${end}`, 0, 2 ** 31, wrong)
   }
-  if (
-    failure.deadLetter !== undefined &&
-    (typeof failure.deadLetter !== 'string' || failure.deadLetter === '')
-  ) {
-    wrong('failure.deadLetter', 'must name a queue')
-  }
+  if (Number(versions.min) > Number(versions.max))
+    wrong('message.versions', 'has its ends the wrong way round')
 }
 
 function batchProblems(contract: ConsumerContract, wrong: Report): void {

@@ -7,7 +7,6 @@ import type {
   BatchSection,
   ConsumerContract,
   Dedup,
-  FailureSection,
   IdentitySection,
   InboxSection,
   MessageSection,
@@ -15,6 +14,7 @@ import type {
   SqlTransaction,
 } from './contract.ts'
 import { contractProblems } from './contract-problems.ts'
+import { type FailureRules, failureRules } from './failure-rules.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
@@ -29,9 +29,11 @@ export interface Consumer<M = unknown, Tx = unknown>
     readonly codec: Codec
     readonly limits: Limits
     readonly digestHeaders: readonly string[]
+    readonly types: MessageSection<M>['types']
+    readonly versions: MessageSection<M>['versions']
   }
   readonly identity: IdentitySection<M>
-  readonly failure: Required<Omit<FailureSection, 'deadLetter'>> & { readonly deadLetter: string | null }
+  readonly failure: FailureRules
   readonly batch: Required<BatchSection>
   readonly inbox: Required<InboxSection>
 }
@@ -70,17 +72,10 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       codec: message.codec ?? jsonCodec,
       limits: { ...defaultLimits, ...given(message.limits) },
       digestHeaders: message.digestHeaders ?? [],
+      types: message.types,
+      versions: message.versions,
     },
-    failure: {
-      attemptsMax: contract.settle?.when === 'before effect' ? 1 : 5,
-      delayMs: 1_000,
-      delayMaxMs: 60_000,
-      mode: 'block' as const,
-      exhausted: 'set aside' as const,
-      classes: {},
-      deadLetter: null,
-      ...given(contract.failure),
-    },
+    failure: failureRules(contract),
     batch: {
       sizeMax: 500,
       inFlightMax: 2,

@@ -51,11 +51,17 @@ export interface WorkRow extends HeldFacts {
 
 /** What a batch does to held work, inside its transaction. */
 export interface HeldSession {
-  /** Stores messages to be worked on later, in the order given, due at once. Their markers say `stored` already. */
-  keep(messages: readonly KeptMessage[]): Promise<void>
+  /**
+   * Stores messages to be worked on later, in the order given, due at once. Their markers say `stored` already. With a holder they are claimed
+   * for it as they are written, except those of keys with unfinished work that is not the holder's. Answers in the order of the messages.
+   */
+  keep(messages: readonly KeptMessage[], holder: WorkHolder | null): Promise<readonly (WorkClaim | null)[]>
 
-  /** Of these order keys, those with work that is stored and not done: whoever applies deliveries beside workers lets it go first. */
-  keysAtWork(keys: readonly string[]): Promise<ReadonlySet<string>>
+  /**
+   * Of these order keys, those with work that is stored and not done: whoever applies deliveries beside workers lets it go first. With how
+   * long it is until the last of it is due, as far as anybody knows; 0 when it is due now.
+   */
+  keysAtWork(keys: readonly string[]): Promise<ReadonlyMap<string, number>>
 
   /**
    * The first statement of a worker's transaction. Rejects with `claim_lost` (details: `rows`) when any row is not ours any more. Of the keys
@@ -68,6 +74,14 @@ export interface HeldSession {
    * `claim_lost` (details: `rows`) when any is not ours any more, having written nothing that could commit.
    */
   finish(done: readonly WorkClaim[], again: readonly PutOffWork[]): Promise<void>
+}
+
+/** A worker of this process that has room for what is being stored. */
+export interface WorkHolder {
+  readonly runId: number
+  readonly leaseMs: number
+  /** A key's rows are taken in order, and by one holder at a time. */
+  readonly ordered: boolean
 }
 
 export interface KeptMessage {

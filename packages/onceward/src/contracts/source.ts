@@ -35,6 +35,16 @@ export interface HeldFacts {
   readonly digest: Buffer
   /** It waited for its turn, which came or did not; null where it waited for nobody. */
   readonly waited: 'released' | 'too late' | null
+  /** What this process read from the bytes when it stored them; absent where they came out of the store. */
+  readonly read?: ReadBefore
+}
+
+export interface ReadBefore {
+  readonly message: unknown
+  readonly lane: string | null
+  readonly businessKey: string | null
+  readonly orderKey: string | null
+  readonly businessDigest: Buffer | null
 }
 
 /**

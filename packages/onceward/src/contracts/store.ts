@@ -87,14 +87,20 @@ export interface StoreSession<Tx> {
   /** A handle on the transaction for one handler call; revoked when the call is over. `shared`: others have one at the same time. */
   lend(shared?: boolean): Loan<Tx>
 
+  /**
+   * Where handlers may work side by side and the database can undo a part of a transaction: marks the place everything so far stands at.
+   * Not waited for: what is sent after it comes after it.
+   */
+  savepoint?(): Savepoint
+
   /** Records intents of external effects, one per (consumer name, target, key). */
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]>
 
   /** Writes messages into the outbox, in this order; a relay publishes them after the commit. */
   publish(messages: readonly Outgoing[]): Promise<void>
 
-  /** Adds one failed attempt for each id, durably if the transaction commits; answers with the totals. */
-  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]>
+  /** Adds one failed attempt for each id, durably if the transaction commits; answers with the counts, these included. */
+  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]>
 
   /** Changes what the claims left: removes markers of messages to be retried, stores held work. */
   conclude(conclusions: readonly Conclusion[]): Promise<void>
@@ -110,6 +116,12 @@ export interface StoreSession<Tx> {
 
   /** Stores with a work queue: what a batch does to held work. */
   readonly held?: HeldSession
+}
+
+export interface Savepoint {
+  /** Everything sent since is undone, a failed statement among it. */
+  undo(): Promise<void>
+  keep(): void
 }
 
 export interface ConsumerFacts {
@@ -216,6 +228,15 @@ export interface AttemptRecord {
   readonly failureClass: string
   readonly code: string
   readonly error: string
+  /** Where it was thrown; '' when nobody knows. */
+  readonly place: string
+}
+
+export interface AttemptCount {
+  readonly total: number
+  readonly byClass: Readonly<Record<string, number>>
+  /** Of the same class, code and place. */
+  readonly same: number
 }
 
 export interface Conclusion {
@@ -244,6 +265,7 @@ export interface HeldRecord {
   readonly failureClass: string
   readonly code: string
   readonly error: string | null
+  readonly place: string
   /** The order key: later messages of it wait behind this one while it is parked. Null when unordered. */
   readonly orderKey: string | null
   /** Its place among those that wait under the key; only with `waiting`. */

@@ -21,6 +21,11 @@ export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source,
       'configuration',
       `Consumer ${consumer.name} wants inbox.mode 'stored', and this store keeps no work for later. Nothing was started. Use the PostgreSQL store, or leave inbox.mode out.`,
     )
+  if (consumer.failure.mode === 'defer' && store.work === undefined)
+    throw new OncewardError(
+      'configuration',
+      `Consumer ${consumer.name} wants failure.mode 'defer', and this store keeps no work for later. Nothing was started. Use the PostgreSQL store, or failure.mode 'block'.`,
+    )
   const { order, positions } = source.capabilities
   if (consumer.order === 'key' && !order.key)
     refuse(

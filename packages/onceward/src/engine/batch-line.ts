@@ -4,9 +4,12 @@ import type { Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
+import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
+import type { HandOver } from './hand-over.ts'
 import type { Decided, Stage } from './process-batch.ts'
+import { Care } from './run-parts.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
 import type { StoreWatch } from './store-watch.ts'
 import type { Tally } from './tally.ts'
@@ -25,9 +28,13 @@ export interface BatchLineOptions<M, Tx> {
   readonly watch: StoreWatch<Tx>
   readonly tally: Tally
   readonly signal: AbortSignal
+  readonly breaker: Breaker
+  /** Called after every commit with what it decided. */
+  readonly onCommitted: (decided: readonly Decided<M>[]) => void
   /** False while draining: a store that is away is then not waited for. */
   readonly waits: () => boolean
   readonly callInline?: InlineCall
+  readonly handOver?: HandOver
 }
 
 /** Takes batches from their start to the telling of the source, several at once. */
@@ -36,6 +43,7 @@ export class BatchLine<M, Tx> {
   readonly #when: TellingTime
   readonly #settling: Settling
   readonly #turns = new Turns()
+  readonly #care = new Care()
   #paused = 0
 
   constructor(options: BatchLineOptions<M, Tx>) {
@@ -85,8 +93,20 @@ export class BatchLine<M, Tx> {
   }
 
   #deskFor(settlement: Settlement): Desk<M, Tx> {
-    const { consumer, store, enrolment, subscription, mode, stage, world, watch, signal, waits } =
-      this.#options
+    const {
+      consumer,
+      store,
+      enrolment,
+      subscription,
+      mode,
+      stage,
+      world,
+      watch,
+      signal,
+      waits,
+      breaker,
+      handOver,
+    } = this.#options
     return {
       watch,
       subscription,
@@ -106,6 +126,7 @@ export class BatchLine<M, Tx> {
         world,
         signal,
         turns: this.#turns,
+        care: this.#care,
         ...(this.#options.callInline && { callInline: this.#options.callInline }),
         suspicious,
         watchClaims:
@@ -120,7 +141,13 @@ export class BatchLine<M, Tx> {
           this.#when === 'log'
             ? { tries, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
             : null,
-        onCommitted: settlement.committed,
+        breaker,
+        ...(handOver && { handOver }),
+        onCommitted: decided => {
+          handOver?.take(decided)
+          this.#options.onCommitted(decided)
+          settlement.committed(decided)
+        },
       }),
     }
   }

@@ -95,7 +95,8 @@ async function claimNothing<M, Tx>(
 export function unreadableFact<M, Tx>({ id, problem }: UnreadableMessage, { consumer }: Spine<M, Tx>): Fact {
   if (problem.kind !== 'unvalidated' || id === null) return { kind: 'unreadable', problem }
   const failureClass = consumer.order === 'none' ? 'transient' : 'poison'
-  return { kind: 'failed', failure: { class: failureClass, code: 'validation_timeout', error: problem.text } }
+  const failure = { class: failureClass, code: 'validation_timeout', error: problem.text, place: '' } as const
+  return { kind: 'failed', failure }
 }
 
 async function claimMarkers<M, Tx>(
@@ -163,16 +164,24 @@ async function passUnblocked<M, Tx>(
   return fresh.filter(received => {
     const key = received.orderKey!
     if (blocked.has(key)) facts.set(received, { kind: 'behind', leader: 'parked', delayMs: 0 })
-    else if (atWork.has(key)) facts.set(received, { kind: 'behind', leader: 'retry', delayMs: atWorkDelayMs })
+    else if (atWork.has(key)) facts.set(received, behindWork(atWork.get(key)!, spine))
     else return true
     return false
   })
 }
 
-const none: ReadonlySet<string> = new Set()
+const none: ReadonlyMap<string, number> = new Map()
+
+/** Where failures are deferred, what comes after them is kept behind them; otherwise it is asked again a little later. */
+function behindWork<M, Tx>(dueInMs: number, { consumer }: Spine<M, Tx>): Fact {
+  return consumer.failure.mode === 'defer'
+    ? { kind: 'behind', leader: 'deferred', delayMs: dueInMs }
+    : { kind: 'behind', leader: 'retry', delayMs: atWorkDelayMs }
+}
+
 const atWorkDelayMs = 100
 
 /** Deliveries are applied here, and what was set aside and released by workers. */
 function besideWorkers<M, Tx>({ stage, consumer }: Spine<M, Tx>): boolean {
-  return stage === 'whole' && consumer.effect?.apply?.mayWait === true
+  return stage === 'whole' && (consumer.effect?.apply?.mayWait === true || consumer.failure.mode === 'defer')
 }

@@ -1,4 +1,5 @@
 import type {
+  AttemptCount,
   AttemptRecord,
   Conclusion,
   HeldRecord,
@@ -11,10 +12,16 @@ import { storableText } from '../message/identity.ts'
 import type { Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
 import type { Claims } from './claim-batch.ts'
-import { appliedDecision, countsAsAttempt, decideOutcome, storedDecision } from './decide-outcome.ts'
+import {
+  appliedDecision,
+  countsAsAttempt,
+  decideOutcome,
+  noAttempts,
+  storedDecision,
+} from './decide-outcome.ts'
 import { finishWork, storeKept } from './held-stages.ts'
-import type { Decision, Fact, Outcome } from './outcome.ts'
-import type { Decided, Spine } from './process-batch.ts'
+import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
+import { type Decided, firstTries, type Spine } from './process-batch.ts'
 
 /** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
 export async function concludeBatch<M, Tx>(
@@ -25,7 +32,7 @@ export async function concludeBatch<M, Tx>(
   spine: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const alike = facts.size === batch.length ? sharedDecision(facts) : null
-  const decided =
+  let decided: readonly Decided<M>[] =
     alike === null
       ? await decideEach(batch, claims, facts, session, spine)
       : batch.map(received => ({ received, decision: alike }))
@@ -33,7 +40,7 @@ export async function concludeBatch<M, Tx>(
     await finishWork(decided, session)
     spine.world.reach('work.finished')
   }
-  if (spine.stage === 'store') await storeKept(decided, session)
+  if (spine.stage === 'store') decided = await storeKept(decided, session, spine)
   if (alike !== null) return decided
   const conclusions: Conclusion[] = []
   for (const { received, decision } of decided) {
@@ -52,11 +59,13 @@ async function decideEach<M, Tx>(
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
-  const attempts = await countAttempts(facts, session)
+  const outageMs = spine.breaker.outageMs(facts, firstTries(spine.consumer, spine.stage))
+  const counted = await countAttempts(facts, outageMs, session, spine)
   const decisions = new Map<Received<M>, Decision>()
   const decide = (received: Received<M>, fact: Fact) => {
-    const facts = { attempts: attempts.get(received) ?? 0, random: spine.world.random() }
-    decisions.set(received, decideOutcome(fact, facts, spine.consumer.failure))
+    const random = spine.world.random()
+    const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
+    decisions.set(received, decideOutcome(fact, attempt, spine.consumer.failure))
   }
   for (const [received, fact] of facts) decide(received, fact)
   decideBehind(claims, decisions, decide, spine.consumer.order)
@@ -79,13 +88,15 @@ function sharedDecision<M>(facts: ReadonlyMap<Received<M>, Fact>): Decision | nu
 
 async function countAttempts<M, Tx>(
   facts: ReadonlyMap<Received<M>, Fact>,
+  outageMs: number | null,
   session: StoreSession<Tx>,
-): Promise<ReadonlyMap<Received<M>, number>> {
-  const counted = new Map<Received<M>, number>()
+  { consumer }: Spine<M, Tx>,
+): Promise<ReadonlyMap<Received<M>, AttemptCount>> {
+  const counted = new Map<Received<M>, AttemptCount>()
   const failed: Received<M>[] = []
   const records: AttemptRecord[] = []
   for (const [received, fact] of facts) {
-    if (!countsAsAttempt(fact)) continue
+    if (!countsAsAttempt(fact, consumer.failure, outageMs)) continue
     failed.push(received)
     records.push(attemptRecord(received.id!, fact))
   }
@@ -97,10 +108,11 @@ async function countAttempts<M, Tx>(
 
 function attemptRecord(id: string, fact: Fact): AttemptRecord {
   if (fact.kind === 'failed') {
-    return { id, failureClass: fact.failure.class, code: fact.failure.code, error: fact.failure.error }
+    const { class: failureClass, code, error, place } = fact.failure
+    return { id, failureClass, code, error, place }
   }
   const { reason, code } = fact.kind === 'verdict' ? fact.verdict : { reason: '', code: 'retry' }
-  return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '' }
+  return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '', place: '' }
 }
 
 /** Fresh messages without a fact stand in a lane behind one that did not get through: they share its fate. */
@@ -137,11 +149,8 @@ const passed: ReadonlySet<Outcome> = new Set([
 ])
 
 /** A key waits behind its parked message; a partition goes on past what was set aside. */
-function leaderState(
-  leader: Decision | undefined,
-  order: 'none' | 'key' | 'partition',
-): 'retry' | 'parked' | 'gone' {
-  if (leader?.outcome === 'retry') return 'retry'
+function leaderState(leader: Decision | undefined, order: 'none' | 'key' | 'partition'): Leader {
+  if (leader?.outcome === 'retry' || leader?.outcome === 'deferred') return leader.outcome
   return order === 'key' && leader !== undefined && blocksKey(leader) ? 'parked' : 'gone'
 }
 
@@ -171,7 +180,7 @@ function businessRepeatFact<M>(received: Received<M>, first: Received<M>, decisi
 
 /** Only an effect that happened or is still to happen uses its business key up. */
 function keepsBusinessKey(decision: Decision): boolean {
-  return ['applied', 'stored', 'parked', 'waiting', 'duplicate'].includes(decision.outcome)
+  return ['applied', 'stored', 'deferred', 'parked', 'waiting', 'duplicate'].includes(decision.outcome)
 }
 
 function conclusionOf<M, Tx>(
@@ -215,11 +224,10 @@ function heldRecord<M, Tx>(
     failureClass: decision.failureClass,
     code: storableText(decision.code, 100) ?? '',
     error: decision.error,
-    orderKey:
-      waits?.key ??
-      (blocksKey(decision) && spine.consumer.order === 'key' ? (envelope?.orderKey ?? null) : null),
+    place: storableText(decision.place, 200) ?? '',
+    orderKey: waits?.key ?? (takesTurn(decision, spine) ? (envelope?.orderKey ?? null) : null),
     version: waits?.version ?? null,
-    dueInMs: waits?.withinMs ?? null,
+    dueInMs: waits?.withinMs ?? (decision.outcome === 'deferred' ? decision.retryDelayMs : null),
     attempts: decision.attempts,
     body: delivery.body,
     headers: toStoredJson(delivery.headers),
@@ -233,6 +241,11 @@ function heldRecord<M, Tx>(
     messageType: envelope?.type ?? storableText(delivery.properties.type),
     schemaVersion: envelope?.schemaVersion ?? null,
   }
+}
+
+/** It has its turn under its key, or holds those behind it up. */
+function takesTurn<M, Tx>(decision: Decision, { consumer }: Spine<M, Tx>): boolean {
+  return consumer.order === 'key' && (decision.outcome === 'deferred' || blocksKey(decision))
 }
 
 function halted<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): OncewardError {

@@ -8,14 +8,17 @@ import type { Surroundings } from '../surroundings.ts'
 import { assertKeepable } from './assert-keepable.ts'
 import { BatchLine } from './batch-line.ts'
 import { BatchSize } from './batch-size.ts'
+import { Breaker, type BreakerView } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { consumerFacts } from './consumer-facts.ts'
+import type { HandOver } from './hand-over.ts'
 import { HeldRetries } from './held-retries.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
-import type { Stage } from './process-batch.ts'
+import { type Decided, firstTries, type Stage } from './process-batch.ts'
 import { StorePaused } from './recover-round.ts'
+import { reportOutage } from './report-outage.ts'
 import { StoreWatch } from './store-watch.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
 
@@ -33,6 +36,12 @@ export interface ConsumerOptions<M, Tx> {
   readonly onCommitted?: () => void
   /** Makes the calls of `effects.call`; without it they are refused. */
   readonly callInline?: InlineCall
+  /** The worker beside a consumer that stores. */
+  readonly handOver?: HandOver
+  /** Shared by those that call the same downstream; default one of its own. */
+  readonly breaker?: Breaker
+  /** Called when the downstream is found to be away, and with null when it is back. */
+  readonly onOutage?: (enrolment: Enrolment, outage: BreakerView | null) => void
 }
 
 export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted'
@@ -59,6 +68,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #done = Promise.withResolvers<void>()
   readonly #held: HeldRetries
   readonly #watch: StoreWatch<Tx>
+  readonly #breaker: Breaker
   #state: ConsumerState = 'new'
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
@@ -84,6 +94,7 @@ export class ConsumerProcess<M, Tx> {
       consumer.name,
       () => this.#state === 'new' || this.#state === 'running',
     )
+    this.#breaker = options.breaker ?? new Breaker(consumer.failure, world.clock)
     this.#done.promise.catch(() => {})
   }
 
@@ -93,7 +104,12 @@ export class ConsumerProcess<M, Tx> {
 
   /** Counts since start, for status views. */
   get tally(): TallySnapshot {
-    return this.#tally.snapshot(this.#batchesInFlight, this.#held.size, this.#watch.away)
+    return this.#tally.snapshot(
+      this.#batchesInFlight,
+      this.#held.size,
+      this.#watch.away,
+      this.#breaker.view.state,
+    )
   }
 
   /** Resolves when stopped, rejects when halted. */
@@ -123,12 +139,19 @@ export class ConsumerProcess<M, Tx> {
       watch: this.#watch,
       tally: this.#tally,
       signal: this.#leaving.signal,
+      breaker: this.#breaker,
+      onCommitted: decided => this.#learn(decided),
       waits: () => this.#state === 'running',
       ...(this.#options.callInline && { callInline: this.#options.callInline }),
+      ...(this.#options.handOver && { handOver: this.#options.handOver }),
     })
     if (subscription.lag !== undefined) {
-      this.#stopWatchingLag = world.metrics.watchLag(consumer.name, () => subscription.lag!())
+      this.#unwatch.push(world.metrics.watchLag(consumer.name, () => subscription.lag!()))
     }
+    if (consumer.failure.breaker !== null)
+      this.#unwatch.push(
+        world.metrics.watchPaused(consumer.name, () => this.#breaker.view.state !== 'closed'),
+      )
     this.#state = 'running'
     world.log.info('consumer running', { consumer: consumer.name, source: source.name, mode })
     this.#pump()
@@ -171,13 +194,45 @@ export class ConsumerProcess<M, Tx> {
 
   #pump(): void {
     if (this.#state !== 'running') return this.#closeIfIdle()
-    const { batch } = this.#options.consumer
-    while (this.#batchesInFlight < batch.inFlightMax && this.#worthStarting()) {
-      this.#batchesInFlight++
-      void this.#runBatch(this.#lanes.cut(this.#size.now, batchBytesMax) as Received<M>[])
-    }
-    const mayReceive = this.#batchesInFlight < batch.inFlightMax || this.#lanes.size < this.#size.now
+    const { room } = this.#breaker
+    const closed = room === Number.POSITIVE_INFINITY
+    if (closed) while (this.#batchesInFlight < this.#inFlightMax && this.#worthStarting()) this.#begin()
+    else this.#probe(room)
+    // What comes back for another try does not count: it would keep everybody else out for as long as it fails.
+    const ahead = this.#lanes.untried < this.#size.now
+    const mayReceive = ahead || (closed && this.#batchesInFlight < this.#inFlightMax)
     if (mayReceive && !this.#receiving) void this.#receive()
+  }
+
+  get #inFlightMax(): number {
+    return this.#options.consumer.batch.inFlightMax
+  }
+
+  #begin(countMax = this.#size.now): void {
+    this.#batchesInFlight++
+    void this.#runBatch(this.#lanes.cut(countMax, batchBytesMax) as Received<M>[])
+  }
+
+  /** The downstream is away: after the pause one message at a time is tried, each time another one, until one gets through. */
+  #probe(room: number): void {
+    if (room > 0) {
+      if (this.#batchesInFlight === 0 && this.#lanes.ready > 0) this.#begin(1)
+      return
+    }
+    this.#cancelProbe()
+    this.#cancelProbe = this.#options.world.timers.after(Math.max(1, this.#breaker.waitMs), () =>
+      this.#pump(),
+    )
+  }
+
+  #cancelProbe: () => void = () => {}
+
+  #learn(decided: readonly Decided<M>[]): void {
+    const event = this.#breaker.learn(decided, firstTries(this.#options.consumer, this.#stage))
+    if (event === null) return
+    const { world, consumer, onOutage } = this.#options
+    reportOutage(event, this.#breaker, consumer, world)
+    if (event !== 'still away') onOutage?.(this.#enrolment!, event === 'closed' ? null : this.#breaker.view)
   }
 
   /**
@@ -280,13 +335,14 @@ export class ConsumerProcess<M, Tx> {
   }
 
   #closing: Promise<void> | null = null
-  #stopWatchingLag: () => void = () => {}
+  readonly #unwatch: (() => void)[] = []
 
   #close(): Promise<void> {
     this.#closing ??= (async () => {
       this.#intake.stop()
       this.#held.cancelAll()
-      this.#stopWatchingLag()
+      this.#cancelProbe()
+      for (const unwatch of this.#unwatch) unwatch()
       await this.#subscription?.close()
       if (this.#state === 'halted') return
       if (this.#enrolment !== null) await this.#options.store.closeRun(this.#enrolment).catch(() => {})

@@ -1,19 +1,25 @@
+import type { ClassRules, FailureRules, PolicyClass, Terminal } from '../contract/failure-rules.ts'
 import type { MarkerStatus } from '../contracts/store.ts'
+import type { ProblemKind } from '../message/received.ts'
 import type { Decision, Fact, Failure, Outcome } from './outcome.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import type { Verdict } from './verdicts.ts'
 
-export interface FailurePolicy {
-  readonly attemptsMax: number
-  readonly delayMs: number
-  readonly delayMaxMs: number
-  readonly exhausted: 'set aside' | 'stop'
-}
+export type FailurePolicy = Pick<
+  FailureRules,
+  'mode' | 'exhausted' | 'jitter' | 'rules' | 'sameMax' | 'unreadable' | 'unexpected' | 'rejected'
+>
 
-/** Attempts so far, this one included, and a number in [0, 1) for the jitter. */
+/** What is known of earlier attempts, this one included where it was counted. */
 export interface AttemptFacts {
-  readonly attempts: number
+  readonly total: number
+  readonly byClass: Readonly<Record<string, number>>
+  /** How many of them failed just as this one. */
+  readonly same: number
+  /** In [0, 1), for the jitter. */
   readonly random: number
+  /** The downstream is away for at least this long: such failures say nothing about the message. Null in good times. */
+  readonly outageMs: number | null
 }
 
 /** Pure, and the only place that decides. */
@@ -24,7 +30,7 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
     case 'kept':
       return storedDecision
     case 'unreadable':
-      return unreadable(fact.problem.kind, fact.problem.text)
+      return unreadable(fact.problem.kind, fact.problem.text, policy)
     case 'seen':
       if (!fact.sameDigest) return conflict('same id, other content')
       if (isHeld(fact.status)) return decision('already held', 'held here since an earlier delivery')
@@ -42,21 +48,34 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
 }
 
 /** True when the attempt must be counted before deciding. */
-export function countsAsAttempt(fact: Fact): boolean {
+export function countsAsAttempt(
+  fact: Fact,
+  { rules }: Pick<FailurePolicy, 'rules'>,
+  outageMs: number | null = null,
+): boolean {
   if (fact.kind === 'verdict') return fact.verdict.kind === 'retry'
-  return fact.kind === 'failed' && terminalPlace(fact.failure) === 'parked'
+  if (fact.kind !== 'failed') return false
+  const { attemptsMax, terminal, breaker } = rules[fact.failure.class]
+  if (outageMs !== null && breaker) return false
+  return attemptsMax > 1 || terminal === 'parked'
 }
+
+/** Of what was not tried before. */
+export const noAttempts: AttemptFacts = { total: 0, byClass: {}, same: 0, random: 0, outageMs: null }
 
 /** Shared by every message that simply got through. */
 export const appliedDecision: Decision = decision('applied', '')
 export const storedDecision: Decision = { ...decision('stored', ''), status: 'stored' }
 
-function unreadable(kind: string, text: string): Decision {
+function unreadable(kind: ProblemKind, text: string, policy: FailurePolicy): Decision {
   const code = kind.replaceAll(' ', '_')
   if (kind === 'invalid') {
-    return { ...decision('dead-lettered', text), status: 'dead', failureClass: 'validation', code }
+    const met = { failureClass: 'validation', code }
+    return ended(policy.rules.validation.terminal, text, met, policy)
   }
-  return { ...decision('quarantined', text), status: 'quarantined', failureClass: 'poison', code }
+  const unexpected = kind === 'unknown type' || kind === 'unsupported version'
+  const met = { failureClass: 'poison', code }
+  return ended(unexpected ? policy.unexpected : policy.unreadable, text, met, policy)
 }
 
 function conflict(reason: string): Decision {
@@ -74,7 +93,7 @@ function isHeld(status: MarkerStatus): boolean {
 }
 
 function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolicy): Decision {
-  const said = { failureClass: 'verdict', code: verdict.code, error: null, attempts: attempt.attempts }
+  const said = { failureClass: 'verdict', code: verdict.code, error: null, attempts: attempt.total }
   switch (verdict.kind) {
     case 'ignore':
       return { ...decision('ignored', verdict.reason), code: verdict.code, status: 'ignored' }
@@ -94,64 +113,91 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
         blocksKey: verdict.blocksKey,
       }
     case 'park':
-      return { ...decision('parked', verdict.reason), ...said, status: 'parked' }
+      return ended('parked', verdict.reason, said, policy)
     case 'reject':
-      return { ...decision('dead-lettered', verdict.reason), ...said, status: 'dead' }
+      return ended('dead-lettered', verdict.reason, said, policy)
     case 'retry':
-      if (attempt.attempts >= policy.attemptsMax && policy.exhausted === 'set aside') {
-        return { ...decision('parked', `attempts exhausted: ${verdict.reason}`), ...said, status: 'parked' }
-      }
-      return { ...decision('retry', verdict.reason), ...said, retryDelayMs: verdict.delayMs ?? 0 }
+      if (
+        policy.exhausted === 'set aside' &&
+        spent('verdict', attempt, policy) >= policy.rules.verdict.attemptsMax
+      )
+        return ended('parked', `attempts exhausted: ${verdict.reason}`, said, policy)
+      return { ...again(verdict.reason, verdict.delayMs ?? 0, policy), ...said }
   }
 }
 
 function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolicy): Decision {
-  const met = {
-    failureClass: failure.class,
-    code: failure.code,
-    error: failure.error,
-    attempts: attempt.attempts,
+  const rules = policy.rules[failure.class]
+  const { code, error, place } = failure
+  const met = { failureClass: failure.class, code, error, place, attempts: attempt.total }
+  if (attempt.outageMs !== null && rules.breaker) {
+    const away = { outage: true, retryDelayMs: attempt.outageMs }
+    return { ...decision('retry', `the downstream is away: ${error}`), ...met, ...away }
   }
-  const place = terminalPlace(failure)
-  const again = { ...decision('retry', failure.error), ...met, retryDelayMs: retryDelayMs(attempt, policy) }
-  if (policy.exhausted === 'stop' && place !== 'halted') return again
-  switch (place) {
+  const attempts = spent(failure.class, attempt, policy)
+  const delayMs = retryDelayMs({ attempts, random: attempt.random }, { ...rules, jitter: policy.jitter })
+  if (policy.exhausted === 'stop' && rules.terminal !== 'halted')
+    return { ...again(error, delayMs, policy), ...met }
+  if (attempts >= rules.attemptsMax) return ended(rules.terminal, error, met, policy)
+  if (policy.sameMax !== null && attempt.same >= policy.sameMax) {
+    const reason = `failed ${attempt.same} times in the same way: ${error}`
+    return ended(endOfPoison(rules), reason, { ...met, failureClass: 'poison' }, policy)
+  }
+  return { ...again(error, delayMs, policy), ...met }
+}
+
+/** Attempts drawn on the budget of this class: its own, or the one it shares. A failure that is not counted is the first. */
+function spent(of: PolicyClass, { byClass }: AttemptFacts, { rules }: FailurePolicy): number {
+  if (rules[of].ownBudget) return Math.max(1, byClass[of] ?? 0)
+  let sum = 0
+  for (const [name, count] of Object.entries(byClass)) {
+    if (rules[name as PolicyClass]?.ownBudget !== true) sum += count
+  }
+  return Math.max(1, sum)
+}
+
+/** What keeps failing in one way is no reason to stop everything else. */
+function endOfPoison({ terminal }: ClassRules): Terminal {
+  return terminal === 'halted' ? 'parked' : terminal
+}
+
+function again(reason: string, delayMs: number, { mode }: FailurePolicy): Decision {
+  if (mode !== 'defer') return { ...decision('retry', reason), retryDelayMs: delayMs }
+  return { ...decision('deferred', reason), status: 'stored', retryDelayMs: delayMs }
+}
+
+function ended(
+  terminal: Terminal,
+  reason: string,
+  met: Partial<Decision>,
+  { rejected }: FailurePolicy,
+): Decision {
+  switch (terminal) {
     case 'halted':
-      return { ...decision('halted', failure.error), ...met }
-    case 'dead':
-      return { ...decision('dead-lettered', failure.error), ...met, status: 'dead' }
+      return { ...decision('halted', reason), ...met }
     case 'quarantined':
-      return { ...decision('quarantined', failure.error), ...met, status: 'quarantined' }
+      return { ...decision('quarantined', reason), ...met, status: 'quarantined' }
     case 'parked':
-      if (attempt.attempts >= policy.attemptsMax || !retryable(failure)) {
-        return { ...decision('parked', failure.error), ...met, status: 'parked' }
-      }
-      return again
+      return { ...decision('parked', reason), ...met, status: 'parked' }
+    case 'dead-lettered':
+      return rejected === 'parked'
+        ? { ...decision('parked', reason), ...met, status: 'parked' }
+        : { ...decision('dead-lettered', reason), ...met, status: 'dead' }
   }
 }
 
-/** Where a message of this failure class ends when nothing brings it through. */
-function terminalPlace(failure: Failure): 'parked' | 'dead' | 'quarantined' | 'halted' {
-  switch (failure.class) {
-    case 'configuration':
-      return 'halted'
-    case 'validation':
-      return 'dead'
-    case 'corruption':
-      return 'quarantined'
-    default:
-      return 'parked'
-  }
-}
-
-function retryable(failure: Failure): boolean {
-  return failure.class !== 'business conflict' && failure.class !== 'poison'
-}
-
-function behind(leader: 'retry' | 'parked' | 'gone', delayMs: number): Decision {
+function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: number): Decision {
   if (leader === 'parked') {
     const waiting = { failureClass: 'order', code: 'behind_parked', status: 'parked' as const }
     return { ...decision('parked', 'an earlier message of its key is parked'), ...waiting }
+  }
+  if (leader === 'deferred') {
+    const waiting = { failureClass: 'order', code: 'behind_deferred', status: 'stored' as const }
+    return {
+      ...decision('deferred', 'an earlier message of its key is deferred'),
+      ...waiting,
+      retryDelayMs: delayMs,
+    }
   }
   return {
     ...decision('retry', 'waits for an earlier message'),
@@ -167,9 +213,11 @@ function decision(outcome: Outcome, reason: string): Decision {
     failureClass: '',
     code: '',
     error: null,
+    place: '',
     retryDelayMs: 0,
     attempts: 0,
     waits: null,
     blocksKey: false,
+    outage: false,
   }
 }

@@ -13,7 +13,7 @@ export interface Deadline {
 
 export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine<M, Tx>): Deadline {
   const { handlerTimeoutMs } = spine.consumer.batch
-  const inTurn = spine.consumer.order === 'key' || !spine.store.capabilities.concurrent
+  const inTurn = spine.consumer.order === 'key' || !spine.store.capabilities.concurrent || spine.care.needed
   const lastStartMs = inTurn ? laneCutMs : 0
   const controller = new AbortController()
   const { promise, reject } = Promise.withResolvers<never>()

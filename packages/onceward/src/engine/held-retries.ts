@@ -65,6 +65,6 @@ export class HeldRetries {
 
   #bringBack(received: Received): void {
     if (isUnvalidated(received)) this.#readAgain(received)
-    else this.#lanes.push(received)
+    else this.#lanes.pushBack(received)
   }
 }

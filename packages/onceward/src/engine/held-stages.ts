@@ -17,23 +17,29 @@ export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
   return facts
 }
 
-/** What is to be worked on later goes in with one statement, in order of arrival. */
+/** What is to be worked on later goes in with one statement, in order of arrival. Answers with the claims of our own worker beside. */
 export async function storeKept<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
-): Promise<void> {
-  const messages = decided
-    .filter(one => one.decision.outcome === 'stored')
-    .map(one => keptMessage(one.received))
-  if (messages.length > 0) await session.held!.keep(messages)
+  { handOver }: Spine<M, Tx>,
+): Promise<readonly Decided<M>[]> {
+  const kept = decided.filter(({ decision }) => decision.outcome === 'stored')
+  if (kept.length === 0) return decided
+  const messages = kept.map(({ received }) => keptMessage(received as ReadableMessage<M>))
+  const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
+  const claims = await session.held!.keep(messages, handOver?.holderOf(messages.length, bytes) ?? null)
+  const claimOf = new Map(kept.map((one, index) => [one, claims[index]]))
+  return decided.map(one => {
+    const claim = claimOf.get(one)
+    return claim ? { ...one, claim } : one
+  })
 }
 
 /** Nothing that a worker reads from the bytes again is written beside them. */
-function keptMessage<M>(received: Received<M>): KeptMessage {
-  const { delivery, digest } = received
-  const { orderKey, businessKey } = received as ReadableMessage<M>
+function keptMessage<M>(received: ReadableMessage<M>): KeptMessage {
+  const { id, delivery, digest, orderKey, businessKey } = received
   return {
-    id: received.id!,
+    id,
     digest,
     orderKey,
     businessKey,

@@ -8,6 +8,9 @@ import type { Received } from '../message/received.ts'
  */
 export class Lanes {
   #unordered: Received[] = []
+  /** What has been in a batch before and came back. */
+  readonly #returned = new Set<Received>()
+  #untried = 0
   readonly #lanes = new Map<string, Lane>()
   readonly #queued = new Set<Lane>()
 
@@ -25,7 +28,23 @@ export class Lanes {
     return size
   }
 
+  /** Of those, what was never in a batch. */
+  get untried(): number {
+    return this.#untried
+  }
+
   push(received: Received): void {
+    this.#untried++
+    this.#put(received)
+  }
+
+  /** It was in a batch before. */
+  pushBack(received: Received): void {
+    this.#returned.add(received)
+    this.#put(received)
+  }
+
+  #put(received: Received): void {
     if (received.lane === null) this.#unordered.push(received)
     else this.#queueBehind(received.lane, received)
   }
@@ -40,6 +59,7 @@ export class Lanes {
       let taken = 0
       while (taken < from.length && fits(from[taken]!)) {
         const received = from[taken++]!
+        this.#leave(received)
         batch.push(received)
         bytes += received.delivery.body.length
       }
@@ -57,7 +77,11 @@ export class Lanes {
 
   /** Drops what no batch has taken yet, as when its partition goes to another owner. */
   forget(goes: (received: Received) => boolean): void {
-    const stays = (received: Received) => !goes(received)
+    const stays = (received: Received) => {
+      if (!goes(received)) return true
+      this.#leave(received)
+      return false
+    }
     this.#unordered = this.#unordered.filter(stays)
     for (const lane of this.#lanes.values()) {
       lane.messages = lane.messages.filter(stays)
@@ -82,6 +106,7 @@ export class Lanes {
   hold(messages: readonly Received[]): boolean {
     const lane = this.#laneOf(messages[0]!)
     if (lane === undefined) return false
+    for (const received of messages) this.#returned.add(received)
     lane.messages.unshift(...messages)
     lane.state = 'waiting'
     return true
@@ -90,6 +115,10 @@ export class Lanes {
   resume(received: Received): void {
     const lane = this.#laneOf(received)
     if (lane !== undefined) this.#resume(lane)
+  }
+
+  #leave(received: Received): void {
+    if (this.#returned.size === 0 || !this.#returned.delete(received)) this.#untried--
   }
 
   #resume(lane: Lane): void {

@@ -13,15 +13,19 @@ export type Outcome =
   | 'waiting'
   | 'already held'
   | 'retry'
+  /** Kept in the store until its next try, or behind one that is. */
+  | 'deferred'
   | 'parked'
   | 'dead-lettered'
   | 'quarantined'
   | 'halted'
 
 export interface Failure {
-  readonly class: FailureClass | 'unclassified'
+  readonly class: FailureClass | 'unclassified' | 'contention'
   readonly code: string
   readonly error: string
+  /** Where it was thrown; '' when nobody knows. */
+  readonly place: string
 }
 
 /** What is known about a delivery when its outcome is decided. */
@@ -37,7 +41,10 @@ export type Fact =
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** A message before it in the same lane, or the first of the same id, did not get through. */
-  | { readonly kind: 'behind'; readonly leader: 'retry' | 'parked' | 'gone'; readonly delayMs: number }
+  | { readonly kind: 'behind'; readonly leader: Leader; readonly delayMs: number }
+
+/** What became of the one before: to be tried again from here, kept until its next try, set aside with its key, or out of the way. */
+export type Leader = 'retry' | 'deferred' | 'parked' | 'gone'
 
 export interface Decision {
   readonly outcome: Outcome
@@ -47,13 +54,16 @@ export interface Decision {
   readonly failureClass: string
   readonly code: string
   readonly error: string | null
-  /** Only with `retry`. */
+  readonly place: string
+  /** Only with `retry` and `deferred`. */
   readonly retryDelayMs: number
   readonly attempts: number
   /** Only with `waiting`. */
   readonly waits: Waits | null
   /** Later messages of its key wait behind it. */
   readonly blocksKey: boolean
+  /** It failed because the downstream is away: no attempt was counted. */
+  readonly outage: boolean
 }
 
 /** The message is done, or kept where its turn will come without holding others up. */

@@ -1,16 +1,20 @@
 import type { Mode } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { WorkClaim } from '../contracts/held-work.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { applyEffects } from './apply-effects.ts'
+import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
+import type { HandOver } from './hand-over.ts'
 import { keepAll } from './held-stages.ts'
 import { type LogSide, passFence } from './log-fence.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { recoverRound, splitBatch } from './recover-round.ts'
+import type { Care } from './run-parts.ts'
 import type { Turns } from './turns.ts'
 
 /**
@@ -43,6 +47,12 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly watchClaims: ((batch: readonly Received<M>[], onLost: (error: Error) => void) => () => void) | null
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall
+  /** Storing, with a worker beside: what it has room for goes to it at once. */
+  readonly handOver?: HandOver
+  /** Knows whether statements have failed lately. */
+  readonly care: Care
+  /** Knows whether the downstream is away. */
+  readonly breaker: Breaker
   /** On logs whose position the store guards; null on queues. */
   readonly log: LogSide | null
   /** Called after every commit, before anything else can happen. */
@@ -52,6 +62,8 @@ export interface Spine<M = unknown, Tx = unknown> {
 export interface Decided<M = unknown> {
   readonly received: Received<M>
   readonly decision: Decision
+  /** Of what was stored: the claim of our own worker. */
+  readonly claim?: WorkClaim
 }
 
 /** Facts found in an earlier, rolled-back round of the same batch: these messages' handlers do not run again. */
@@ -73,6 +85,7 @@ export async function processBatch<M, Tx>(
       const decided = await commitRound(batch, known, spine)
       if (spine.stage === 'work') spine.world.reach('work.committed')
       else spine.world.reach('batch.committed')
+      spine.care.passed()
       spine.onCommitted(decided)
       return decided
     } catch (error) {
@@ -109,6 +122,11 @@ async function commitRound<M, Tx>(
   } finally {
     endTurn()
   }
+}
+
+/** Workers of deferred messages get only what has failed before. */
+export function firstTries<M, Tx>({ inbox }: Consumer<M, Tx>, stage: Stage): boolean {
+  return stage !== 'work' || inbox.mode === 'stored'
 }
 
 /** A single message of held work locks rows in its handler's own order, and may be slow: others need not wait for it. */

@@ -1,6 +1,6 @@
 import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
-import { decideOutcome } from './decide-outcome.ts'
+import { decideOutcome, noAttempts } from './decide-outcome.ts'
 import { factOfError, RoundFailed } from './handler-result.ts'
 import { type Decided, type KnownFacts, processBatch, type Spine } from './process-batch.ts'
 
@@ -95,7 +95,7 @@ export async function splitBatch<M, Tx>(
       received,
       decision: decideOutcome(
         { kind: 'behind', leader: 'retry', delayMs: stuck.get(laneOf(received))! },
-        { attempts: 0, random: 0 },
+        noAttempts,
         spine.consumer.failure,
       ),
     }))

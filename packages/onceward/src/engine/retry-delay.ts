@@ -1,8 +1,8 @@
 /** Full jitter: anything from zero to the doubled, capped delay. Spreads a herd better than any fixed part would. */
 export function retryDelayMs(
   attempt: { readonly attempts: number; readonly random: number },
-  policy: { readonly delayMs: number; readonly delayMaxMs: number },
+  policy: { readonly delayMs: number; readonly delayMaxMs: number; readonly jitter?: boolean },
 ): number {
   const ceiling = Math.min(policy.delayMaxMs, policy.delayMs * 2 ** Math.max(0, attempt.attempts - 1))
-  return Math.floor(attempt.random * ceiling)
+  return policy.jitter === false ? ceiling : Math.floor(attempt.random * ceiling)
 }

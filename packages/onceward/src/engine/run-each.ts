@@ -6,6 +6,7 @@ import { afterHandler, factOfError, RoundFailed } from './handler-result.ts'
 import { lostClaims } from './held-stages.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
+import { runInParts } from './run-parts.ts'
 import { isVerdict } from './verdicts.ts'
 
 /**
@@ -28,17 +29,32 @@ export async function runEach<M, Tx>(
   const { world, store } = spine
   const began = world.clock.nowMs()
   const late = () => world.clock.nowMs() - began > laneCutMs
-  const runLane = async (lane: readonly ReadableMessage<M>[]) => {
+  const runLane = async (lane: readonly ReadableMessage<M>[], found = culprits) => {
     for (const received of lane) {
       if (late() && received !== lane[0]) return
-      const fact = await runOne(received, requested, session, spine, deadline, culprits)
+      const fact = await runOne(received, requested, session, spine, deadline, found)
       facts.set(received, fact)
       if (fact.kind !== 'handled' && (stopsLane(fact) || fact.kind === 'behind')) return
     }
   }
-  if (store.capabilities.concurrent) await sideBySide(lanes.map(runLane))
-  else await inTurn(lanes, facts, runLane, () => culprits.size > 0 || late())
-  if (culprits.size > 0) throw new RoundFailed(culprits)
+  if (!store.capabilities.concurrent) await inTurn(lanes, facts, runLane, () => culprits.size > 0 || late())
+  else if (takesParts(session, spine)) {
+    const run = async (some: readonly (readonly ReadableMessage<M>[])[]) => {
+      const found = new Map<Received, Fact>()
+      await sideBySide(some.map(lane => runLane(lane, found)))
+      return found
+    }
+    const failed = await runInParts(lanes, { session, facts, requested, run, late })
+    if (failed) spine.care.failed()
+  } else await sideBySide(lanes.map(lane => runLane(lane)))
+  if (culprits.size === 0) return
+  spine.care.failed()
+  throw new RoundFailed(culprits)
+}
+
+/** Parts can be undone by themselves, and it has lately been worth it. */
+export function takesParts<M, Tx>(session: Pick<StoreSession<Tx>, 'savepoint'>, { care }: Spine<M, Tx>) {
+  return care.needed && session.savepoint !== undefined
 }
 
 async function sideBySide(lanes: readonly Promise<void>[]): Promise<void> {

@@ -1,3 +1,5 @@
+import type { BreakerView } from './breaker.ts'
+
 /** Counts of one process life, for status views; the metrics carry the same to the outside. */
 export interface TallySnapshot {
   readonly delivered: number
@@ -8,6 +10,8 @@ export interface TallySnapshot {
   readonly batchesInFlight: number
   readonly held: number
   readonly storeAway: boolean
+  /** Whether the source is paused because the downstream is away; `probing`: one message at a time is tried. */
+  readonly breaker: BreakerView['state']
 }
 
 export class Tally {
@@ -31,7 +35,12 @@ export class Tally {
     this.#missed += count
   }
 
-  snapshot(batchesInFlight: number, held: number, storeAway: boolean): TallySnapshot {
+  snapshot(
+    batchesInFlight: number,
+    held: number,
+    storeAway: boolean,
+    breaker: BreakerView['state'],
+  ): TallySnapshot {
     return {
       delivered: this.#delivered,
       redelivered: this.#redelivered,
@@ -41,6 +50,7 @@ export class Tally {
       batchesInFlight,
       held,
       storeAway,
+      breaker,
     }
   }
 }

@@ -16,6 +16,10 @@ export class ClaimedWork {
   readonly #watches = new Set<Watch>()
   #gone: ReadonlySet<string> = new Set()
 
+  get size(): number {
+    return this.#claims.size
+  }
+
   get claims(): readonly WorkClaim[] {
     return [...this.#claims.values()]
   }

@@ -1,10 +1,11 @@
 import type { Mode } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
+import type { Breaker } from '../engine/breaker.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
-import { ConsumerProcess } from '../engine/consumer.ts'
+import { type ConsumerOptions, ConsumerProcess } from '../engine/consumer.ts'
+import type { HandOver } from '../engine/hand-over.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { assertOwnWork } from './assert-own-work.ts'
 import { HeldSource } from './held-source.ts'
 
 export interface WorkerOptions<M, Tx> {
@@ -17,22 +18,26 @@ export interface WorkerOptions<M, Tx> {
   readonly callInline?: InlineCall
   /** Called after every committed batch: what it left may be taken now, held work among it. */
   readonly onCommitted: () => void
+  readonly onOutage?: ConsumerOptions<M, Tx>['onOutage']
+  /** That of the consumer beside it. */
+  readonly breaker?: Breaker
 }
 
-/** True for consumers that leave work for later: all of it, or what waits for its turn. */
-export function leavesWork<M, Tx>({ inbox, effect }: Consumer<M, Tx>): boolean {
-  return inbox.mode === 'stored' || effect?.apply?.mayWait === true
+/** True for consumers that leave work for later: all of it, what waits for its turn, or what failed. */
+export function leavesWork<M, Tx>({ inbox, effect, failure }: Consumer<M, Tx>): boolean {
+  return inbox.mode === 'stored' || effect?.apply?.mayWait === true || failure.mode === 'defer'
 }
 
 /** The same engine on another source: held rows instead of a broker's deliveries. */
 export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
-  const { consumer, store, world, mode, instance, callInline, onCommitted } = options
+  const { consumer, store, world, mode, instance, callInline, onCommitted, onOutage, breaker } = options
   const { leaseMs, workers } = consumer.inbox
   const source = new HeldSource({
     store: store as Store<never>,
     world,
     consumerName: consumer.name,
     leaseMs,
+    workers,
     ordered: consumer.order === 'key',
   })
   const worker = new ConsumerProcess({
@@ -40,6 +45,8 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
       ...consumer,
       order: consumer.order === 'key' ? 'key' : 'none',
       settle: { ...consumer.settle, when: 'after effect' },
+      // What fails again stays where it is, and only its next try moves.
+      failure: { ...consumer.failure, mode: 'block' },
       batch: { ...consumer.batch, inFlightMax: workers },
     },
     source,
@@ -48,15 +55,15 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     mode,
     stage: 'work',
     ...(callInline && { callInline }),
+    ...(onOutage && { onOutage }),
+    ...(breaker && { breaker }),
     instance: `${instance} worker`,
     onCommitted,
   })
   return {
     process: worker,
-    async start() {
-      await assertOwnWork(consumer, store, mode)
-      await worker.start()
-    },
+    handOver: source as HandOver,
+    start: () => worker.start(),
     kick: () => source.kick(),
     drain: (deadlineMs?: number) => worker.drain(deadlineMs),
     leave: () => worker.leave(),

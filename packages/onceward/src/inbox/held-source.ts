@@ -1,16 +1,23 @@
-import type { WorkRow } from '../contracts/held-work.ts'
+import type { WorkClaim, WorkHolder, WorkRow } from '../contracts/held-work.ts'
 import type { Delivery, OpenOptions, Source, Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
+import type { HandOver } from '../engine/hand-over.ts'
+import type { Decided } from '../engine/process-batch.ts'
 import { errorText } from '../errors.ts'
 import { fromStoredJson } from '../stored-json.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { ClaimedWork } from './claimed-work.ts'
+import { HandedWork, handedDelivery } from './handed-work.ts'
+import { keepLeases, reportLost } from './keep-leases.ts'
+import { WorkPace } from './work-pace.ts'
 
 export interface HeldSourceOptions {
   readonly store: Store<never>
   readonly world: Surroundings
   readonly consumerName: string
   readonly leaseMs: number
+  /** Batches at work side by side. */
+  readonly workers: number
   /** A key's work is taken in order, and by one worker at a time. */
   readonly ordered: boolean
 }
@@ -18,14 +25,13 @@ export interface HeldSourceOptions {
 const pollMinMs = 20
 const pollMaxMs = 500
 const awayMs = 500
-const freshnessMs = 5_000
 const lookBackMs = 1_000
 
 /**
  * Held work as a source: what the engine receives are rows under a lease, and what it settles are rows its own transaction has finished. While
  * the process lives the lease is extended every third of its time; when it dies others take over at its end, or at once after a polite close.
  */
-export class HeldSource implements Source, Subscription {
+export class HeldSource implements Source, Subscription, HandOver {
   readonly name: string
   readonly capabilities = {
     order: { key: true, partition: false },
@@ -35,30 +41,52 @@ export class HeldSource implements Source, Subscription {
   }
   readonly #options: HeldSourceOptions
   readonly #work = new ClaimedWork()
+  readonly #handed = new HandedWork()
+  readonly #pace = new WorkPace()
   #enrolment: Enrolment | null = null
+  #bytesMax = 0
+  #max = 0
+  #backlog = true
+  #handedLast = false
   #after: string | null = null
   #lookedBackMs = 0
   #closed = false
   #delayMs = pollMinMs
   #wake: () => void = () => {}
   #kicked = false
-  #cancelBeat: () => void = () => {}
-  #cancelLook: () => void = () => {}
-  #oldestSeconds: number | null = null
-  #unwatch: () => void = () => {}
+  #stopKeeping: () => void = () => {}
 
   constructor(options: HeldSourceOptions) {
     this.#options = options
     this.name = `held work of ${options.consumerName}`
   }
 
-  async open({ enrolment }: OpenOptions): Promise<Subscription> {
-    const { world, consumerName } = this.#options
+  async open({ enrolment, inFlightBytesMax }: OpenOptions): Promise<Subscription> {
     this.#enrolment = enrolment!
-    this.#unwatch = world.metrics.watchFreshness(consumerName, () => this.#oldestSeconds)
-    this.#beatLater()
-    this.#lookLater()
+    this.#bytesMax = inFlightBytesMax
+    this.#stopKeeping = keepLeases(this.#work, enrolment!, this.#options)
     return this
+  }
+
+  /** As much as would be claimed anyway, all batches at work and one to follow, or what gets done within a second: others have the rest. */
+  holderOf(count: number, bytes: number): WorkHolder | null {
+    const { workers, leaseMs, ordered, world } = this.#options
+    const room = Math.max(this.#max * (workers + 1), this.#pace.perSecond(world.clock.nowMs()))
+    const fits = this.#work.size + count <= room && this.#handed.bytes + bytes <= this.#bytesMax
+    if (fits && !this.#closed) return { runId: this.#enrolment!.runId, leaseMs, ordered }
+    this.#backlog = true
+    return null
+  }
+
+  take(decided: readonly Decided[]): void {
+    const claimed = decided.filter(({ claim }) => claim !== undefined)
+    if (decided.some(({ decision, claim }) => decision.outcome === 'stored' && !claim)) this.#backlog = true
+    if (claimed.length === 0) return
+    const claims = claimed.map(({ claim }) => claim!)
+    this.#lease(claims)
+    if (this.#closed) return void this.#options.store.work!.giveBack(claims).catch(() => {})
+    this.#handed.push(claimed.map(handedDelivery))
+    this.#wake()
   }
 
   /** There may be something to do now. */
@@ -69,27 +97,44 @@ export class HeldSource implements Source, Subscription {
 
   async receive(max: number): Promise<readonly Delivery[]> {
     const { clock } = this.#options.world
+    this.#max = max
     // What was freed, or committed late, lies behind the place where we look on.
     if (clock.nowMs() - this.#lookedBackMs > lookBackMs) this.#after = null
+    else if (this.#handedTurn()) return this.#takeHanded(max)
     let whole = this.#after === null
     while (!this.#closed) {
       if (this.#after === null) this.#kicked = false
       const rows = await this.#claim(max)
+      if (whole) this.#lookedBackMs = clock.nowMs()
       if (rows.length > 0) {
-        if (whole) this.#lookedBackMs = clock.nowMs()
         this.#delayMs = pollMinMs
+        this.#handedLast = false
         return rows.map(deliver)
       }
+      if (this.#handed.size > 0) return this.#takeHanded(max)
       // However far what is held up reaches: only at the end is it known that there is nothing else.
       if (this.#after !== null) continue
       if (whole) await this.#pause()
+      if (this.#handed.size > 0) return this.#takeHanded(max)
       whole = true
     }
     return []
   }
 
+  /** While others' work lies in the store, it and what is handed over take turns. */
+  #handedTurn(): boolean {
+    return this.#handed.size > 0 && !(this.#backlog && this.#handedLast)
+  }
+
+  #takeHanded(max: number): readonly Delivery[] {
+    this.#handedLast = true
+    this.#delayMs = pollMinMs
+    return this.#handed.take(max)
+  }
+
   async settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }> {
     this.#work.forget(deliveries.map(({ held }) => held!))
+    this.#pace.done(deliveries.length, this.#options.world.clock.nowMs())
     return { missed: 0 }
   }
 
@@ -103,19 +148,22 @@ export class HeldSource implements Source, Subscription {
 
   dropClaims(deliveries: readonly Delivery[]): void {
     const claims = deliveries.map(({ held }) => held!).filter(claim => this.#work.has(claim))
-    this.#lost(claims.length)
+    reportLost(claims.length, this.#options)
     this.#work.lose(claims)
   }
 
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    this.#cancelBeat()
-    this.#cancelLook()
-    this.#unwatch()
+    this.#stopKeeping()
     this.#wake()
     const { claims } = this.#work
     if (claims.length > 0) await this.#options.store.work!.giveBack(claims).catch(() => {})
+  }
+
+  #lease(claims: readonly WorkClaim[]): void {
+    this.#options.world.reach('work.claimed')
+    this.#work.add(claims)
   }
 
   async #claim(max: number): Promise<readonly WorkRow[]> {
@@ -124,8 +172,8 @@ export class HeldSource implements Source, Subscription {
       const request = { countMax: max, leaseMs, ordered, after: this.#after }
       const { rows, expired, next } = await store.work!.claim(this.#enrolment!, request)
       this.#after = next
-      if (rows.length > 0) world.reach('work.claimed')
-      this.#work.add(rows)
+      this.#backlog = next !== null
+      if (rows.length > 0) this.#lease(rows)
       if (expired > 0) {
         world.metrics.claimsExpired(consumerName, expired)
         world.log.warn('took over work whose lease ran out', { consumer: consumerName, count: expired })
@@ -155,46 +203,6 @@ export class HeldSource implements Source, Subscription {
       }
     })
     this.#wake = () => {}
-  }
-
-  #beatLater(): void {
-    const { world, leaseMs } = this.#options
-    this.#cancelBeat = world.timers.after(leaseMs / 3, () => {
-      this.#beatLater()
-      void this.#beat()
-    })
-  }
-
-  /** Each on its own: one that hangs does not hold up the next, and one that fails changes nothing. */
-  async #beat(): Promise<void> {
-    const { store, leaseMs } = this.#options
-    const { claims } = this.#work
-    if (claims.length === 0) return
-    const gone = await store.work!.extend(claims, leaseMs).catch(() => [])
-    this.#lost(this.#work.notOurs(gone))
-  }
-
-  #lost(count: number): void {
-    const { world, consumerName } = this.#options
-    if (count === 0) return
-    world.metrics.claimsLost(consumerName, count)
-    world.log.warn('claims lost: the lease ran out before the work was done', {
-      consumer: consumerName,
-      count,
-    })
-  }
-
-  #lookLater(): void {
-    const { store, world } = this.#options
-    this.#cancelLook = world.timers.after(freshnessMs, () => {
-      this.#lookLater()
-      store.work!.oldestSeconds(this.#enrolment!).then(
-        seconds => {
-          this.#oldestSeconds = seconds
-        },
-        () => {},
-      )
-    })
   }
 }
 

@@ -28,6 +28,7 @@ export function createMessageReader<M, Tx>(
 ): MessageReader<M> {
   const { codec, limits, schema, digestHeaders } = consumer.message
   const identities = compileIdentities(consumer.identity)
+  const unexpected = compileExpectation(consumer, identities)
   const laneOf = (delivery: Delivery) => (consumer.order === 'partition' ? delivery.partition : null)
 
   // Without markers nobody keeps the digest of what is applied, and it is two fifths of the reading.
@@ -58,6 +59,17 @@ export function createMessageReader<M, Tx>(
   }
 
   return delivery => {
+    const { held } = delivery
+    if (held?.read !== undefined)
+      return new ReadOut(
+        delivery,
+        held.read.message as M,
+        held.messageId,
+        held.read,
+        held.read.lane,
+        held.digest,
+        later,
+      )
     const over = overLimit(delivery, limits)
     // Headers over their limits are not worth a digest: whoever sends them decides how much work that is.
     const listed = over === null ? digestHeaders : []
@@ -80,13 +92,16 @@ export function createMessageReader<M, Tx>(
     } catch (error) {
       return withoutMessage('undecodable', errorText(error, 500))
     }
-    if (schema === undefined) return read(delivery, digest, value)
-
     const withoutSchema = (kind: ProblemKind, text: string): Received<M> => {
       const id = idOf(value as M, delivery)
       const known = 'id' in id ? id.id : null
       return unreadable(delivery, digest ?? digestNow(delivery), known, laneOf(delivery), kind, text)
     }
+    // Before the schema, which may be that of another type or version.
+    const stranger = unexpected?.(value as M, delivery) ?? null
+    if (stranger !== null) return withoutSchema(stranger.kind, stranger.text)
+    if (schema === undefined) return read(delivery, digest, value)
+
     const invalid = (text: string) => withoutSchema('invalid', text)
     const conclude = (result: StandardSchemaV1.Result<M>) =>
       result.issues === undefined ? read(delivery, digest, result.value) : invalid(issuesText(result.issues))
@@ -99,6 +114,33 @@ export function createMessageReader<M, Tx>(
       return invalid(errorText(error, 500))
     }
   }
+}
+
+/** What the contract says it can read; null where it says nothing. */
+function compileExpectation<M, Tx>(
+  { message: { types, versions } }: Consumer<M, Tx>,
+  { type, schemaVersion }: Identities<M>,
+): ((message: M, delivery: Delivery) => Problem | null) | null {
+  if (types === undefined && versions === undefined) return null
+  const known = types && new Set(types)
+  const readable = versions && versionTest(versions)
+  return (message, delivery) => {
+    const itsType = fact(type, message, delivery)
+    if (known !== undefined && !known.has(itsType ?? ''))
+      return { kind: 'unknown type', text: `type ${itsType ?? 'missing'}: this consumer knows ${types}` }
+    if (readable === undefined) return null
+    const version = fact(schemaVersion, message, delivery)
+    if (version !== null && readable(version)) return null
+    return { kind: 'unsupported version', text: `schema version ${version ?? 'missing'} cannot be read here` }
+  }
+}
+
+function versionTest(versions: NonNullable<Consumer['message']['versions']>): (version: string) => boolean {
+  if ('min' in versions)
+    return version =>
+      /^\d{1,10}$/.test(version) && Number(version) >= versions.min && Number(version) <= versions.max
+  const listed = new Set(versions.map(String))
+  return version => listed.has(version)
 }
 
 type Reader<M> = (message: M, delivery: Delivery) => unknown

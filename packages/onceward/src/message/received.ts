@@ -46,3 +46,6 @@ export type ProblemKind =
   | 'business key malformed'
   | 'order key missing'
   | 'order key malformed'
+  /** The contract lists the types or versions it can read, and this is none of them. */
+  | 'unknown type'
+  | 'unsupported version'

@@ -28,6 +28,10 @@ export interface Metrics {
   claimsLost(consumer: string, count: number): void
   /** Age in seconds of the oldest held work that is not done, asked whenever the metrics are collected, until the result is called. */
   watchFreshness(consumer: string, read: () => number | null): () => void
+  /** The source was paused because the downstream is away. */
+  paused(consumer: string): void
+  /** As `watchLag`: whether it is paused now. */
+  watchPaused(consumer: string, read: () => boolean): () => void
   /** Asks `read` whenever the metrics are collected, until the result is called. */
   watchLag(consumer: string, read: () => readonly PartitionLag[]): () => void
 }
@@ -78,6 +82,11 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
     description: 'Keys that wait behind a message the broker does not take',
   })
 
+  const pauses = count('consumer.pauses', 'Times the source was paused because the downstream was away')
+  const pausedNow = meter.createObservableGauge('consumer.paused', {
+    description: '1 while the source is paused because the downstream is away',
+  })
+
   const lag = meter.createObservableGauge('consumer.lag', {
     description: 'Records of a partition that are not applied yet',
   })
@@ -121,6 +130,12 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
       const observe = (result: ObservableResult) => result.observe(read() ?? 0, { consumer })
       oldest.addCallback(observe)
       return () => oldest.removeCallback(observe)
+    },
+    paused: consumer => pauses.add(1, { consumer }),
+    watchPaused(consumer, read) {
+      const observe = (result: ObservableResult) => result.observe(read() ? 1 : 0, { consumer })
+      pausedNow.addCallback(observe)
+      return () => pausedNow.removeCallback(observe)
     },
     watchLag(consumer, read) {
       const observe = (result: BatchObservableResult) => {

@@ -30,6 +30,9 @@ export interface ConsumerStatus {
   readonly owner: string
   readonly risk: string
   readonly openRuns: number
+  /** Why the source is paused, and for how long; null when nobody has paused it. */
+  readonly pausedBecause: string | null
+  readonly pausedSeconds: number | null
   /** To be worked on, or waiting for its turn; and how long the oldest of it has been here. */
   readonly pending: number
   readonly oldestPendingSeconds: number | null
@@ -56,13 +59,17 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
   const consumers = await pool.query(`
     select name, generation, owner, risk,
       (select count(*)::int from onceward.run where consumer_id = consumer.id and ended_at is null) as "openRuns",
+      paused.because as "pausedBecause", paused.seconds as "pausedSeconds",
       count(held.id) filter (where state in ('stored', 'waiting'))::int as pending,
       extract(epoch from clock_timestamp() - min(first_at) filter (where state in ('stored', 'waiting')))::float8 as "oldestPendingSeconds",
       count(held.id) filter (where state = 'parked')::int as parked,
       count(held.id) filter (where state = 'dead')::int as dead,
       count(held.id) filter (where state = 'quarantined')::int as quarantined
     from onceward.consumer left join onceward.held on held.consumer_id = consumer.id
-    group by consumer.id order by name, generation`)
+    left join lateral (
+      select min(paused_because) as because, extract(epoch from clock_timestamp() - min(paused_since))::float8 as seconds
+      from onceward.run where run.consumer_id = consumer.id and ended_at is null and paused_since is not null) paused on true
+    group by consumer.id, paused.because, paused.seconds order by name, generation`)
   const ledger = await pool.query(`
     select consumer_name as consumer, target, state::text, count(*)::int from onceward.ledger
     group by 1, 2, 3 order by 1, 2, 3`)

@@ -3,6 +3,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
+import { Breaker } from '../engine/breaker.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { createWorker, leavesWork } from '../inbox/create-worker.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
@@ -12,6 +13,7 @@ import type { Surroundings } from '../surroundings.ts'
 import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
 import { openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
+import { recordOutages } from './record-outage.ts'
 import { assertSameDatabase } from './same-database.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
@@ -94,10 +96,16 @@ export async function runConsumer<M>(
       for (const carrier of carriers) carrier.kick()
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
-    const around = { consumer, store, world, instance, mode, callInline, onCommitted: kickAll }
+    const onOutage = recordOutages(pool, world.log)
+    // In stored mode only workers meet the downstream: storing goes on without them.
+    const shared = consumer.inbox.mode !== 'stored' && { breaker: new Breaker(consumer.failure, world.clock) }
+    const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
+    const around = { consumer, store, world, instance, mode, ...hooks }
     const worker = works && wanted.has('worker') ? createWorker(around) : null
     if (worker !== null) carriers.push(worker)
-    if (wanted.has('consumer')) spine = new ConsumerProcess({ ...around, source: broker.source })
+    const handOver = worker?.handOver
+    if (wanted.has('consumer'))
+      spine = new ConsumerProcess({ ...around, source: broker.source, ...(handOver && { handOver }) })
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
     for (const part of parts) await part.start()
     type Process = ConsumerProcess<unknown, SqlTransaction> | null

@@ -130,6 +130,8 @@ function countingMetrics(counted: Map<string, number>): Metrics {
     claimsExpired: (_consumer, n) => add('claimsExpired', n),
     claimsLost: (_consumer, n) => add('claimsLost', n),
     watchFreshness: () => () => {},
+    paused: () => add('paused', 1),
+    watchPaused: () => () => {},
     watchLag: () => () => {},
   }
 }

@@ -3,6 +3,15 @@ import { skipWithout } from '../services/services.ts'
 import { type BrokerKind, serviceOf } from './brokers.ts'
 import { runScenario } from './run-scenario.ts'
 import { runsOn } from './scenarios.ts'
+import type { Memory } from './workload.ts'
+
+const names: Record<Memory, string> = {
+  'after effect': '',
+  stored: ', stored',
+  deferred: ', deferred',
+  'with effect': ', position with effect',
+  checkpoint: ', position checkpoint',
+}
 
 /** One file per broker calls it, so that they share the machine and none of them has to be long. */
 export async function crashSuite(broker: BrokerKind): Promise<void> {
@@ -12,7 +21,7 @@ export async function crashSuite(broker: BrokerKind): Promise<void> {
     ...(await skipWithout('postgres', serviceOf[broker])),
   }, () => {
     for (const { point, hit, memory } of runs) {
-      const kept = memory === 'after effect' ? '' : memory === 'stored' ? ', stored' : `, position ${memory}`
+      const kept = names[memory]
       test(`${point}, passage ${hit}${kept}: restart loses nothing and doubles nothing`, () =>
         runScenario(point, broker, hit, memory))
     }

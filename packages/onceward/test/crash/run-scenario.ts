@@ -75,7 +75,7 @@ export async function runScenario(
       return isDrained(pool, memory)
     })
     // Where the store keeps the position the broker hears of it now and then, and when the worker leaves.
-    if (memory === 'after effect' || memory === 'stored')
+    if (memory !== 'with effect' && memory !== 'checkpoint')
       await until('the broker has nothing waiting', async () => (await broker.depth()) === 0)
     worker.process.kill('SIGTERM')
     const end = await worker.ended

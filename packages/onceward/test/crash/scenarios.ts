@@ -89,6 +89,16 @@ export const positionPoints = ['batch.fenced', 'batch.committed', 'batch.settled
 /** Points around the moment at which messages are stored for workers, and the broker told. */
 export const storedPoints = ['batch.concluded', 'batch.committed', 'batch.settled'] as const
 
+/** Points around the moment at which what failed is kept for its next try, and around that try. */
+export const deferredPoints = [
+  'batch.concluded',
+  'batch.committed',
+  'batch.settled',
+  'work.claimed',
+  'work.finished',
+  'work.committed',
+] as const
+
 export interface CrashRun {
   readonly point: CrashPoint
   readonly broker: BrokerKind
@@ -109,6 +119,7 @@ export function runsOn(broker: BrokerKind): { runs: CrashRun[]; skipped: [CrashP
     else runs.push(...hits.map(hit => ({ point, broker, hit, memory })))
   }
   for (const point of storedPoints) runs.push({ point, broker, hit: 1, memory: 'stored' })
+  for (const point of deferredPoints) runs.push({ point, broker, hit: 1, memory: 'deferred' })
   if (!logs.includes(broker)) return { runs, skipped }
   for (const point of positionPoints) {
     for (const memory of ['with effect', 'checkpoint'] as const)

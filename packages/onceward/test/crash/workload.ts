@@ -17,12 +17,16 @@ export interface WorkMessage {
 export const consumerName = 'crash_work'
 export const attemptsMax = 2
 
-/** What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. */
-export type Memory = 'after effect' | 'stored' | 'with effect' | 'checkpoint'
+/**
+ * What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. `deferred`: they try
+ * again what failed.
+ */
+export type Memory = 'after effect' | 'stored' | 'deferred' | 'with effect' | 'checkpoint'
 
 const memories = {
   'after effect': {},
   stored: { inbox: { mode: 'stored', leaseMs: 1_500, workers: 2 } },
+  deferred: { inbox: { leaseMs: 1_500, workers: 2 } },
   'with effect': { settle: { when: 'with effect' } },
   checkpoint: { dedup: 'checkpoint', order: 'partition' },
 } as const satisfies Record<Memory, Partial<ConsumerContract>>
@@ -84,7 +88,11 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
       attemptsMax,
       delayMs: 10,
       delayMaxMs: 20,
-      ...(options.deadLetter !== null && { deadLetter: options.deadLetter }),
+      ...(options.memory === 'deferred' && { mode: 'defer' }),
+      deadLetter: {
+        ...(options.deadLetter !== null && { to: options.deadLetter }),
+        passingAcceptedBy: 'head of testing',
+      },
     },
     batch: { sizeMax: 8, deliveriesMax: 16, handlerTimeoutMs: options.handlerTimeoutMs ?? 10_000 },
     async handle({ message, tx, effects }) {

@@ -16,6 +16,7 @@ import {
   createPostgresStore,
   createQueue,
   migrate,
+  type PostgresStore,
   postgresQueue,
   publish,
 } from 'onceward/postgres'
@@ -60,21 +61,26 @@ export interface Driven {
   readonly state: string
 }
 
+export type Server = 'as it is' | 'before 18'
+
 /** A database of its own; every test takes a table and a consumer of its own in it. */
 export class ProjectionScene {
   readonly url: string
   readonly pool: ReturnType<typeof createPool>
   readonly #drop: () => Promise<void>
+  readonly #server: Server
 
-  private constructor(url: string, drop: () => Promise<void>) {
+  private constructor(url: string, drop: () => Promise<void>, server: Server) {
     this.url = url
+    this.#server = server
     this.pool = createPool(url, { max: 12 })
     this.#drop = drop
   }
 
-  static async open(): Promise<ProjectionScene> {
+  /** `before 18`: what `drive` starts takes the server for one that cannot tell what a row was before. */
+  static async open(server: Server = 'as it is'): Promise<ProjectionScene> {
     const database = await createDatabase()
-    const scene = new ProjectionScene(database.url, () => database.drop())
+    const scene = new ProjectionScene(database.url, () => database.drop(), server)
     await migrate(scene.pool)
     return scene
   }
@@ -116,7 +122,7 @@ export class ProjectionScene {
     const one = new ConsumerProcess({
       consumer: this.contract(name, options, changes),
       source: queue,
-      store: createPostgresStore({ pool: this.pool }),
+      store: this.#store(),
       world: { ...realSurroundings(), metrics: watched.metrics, log: watched.log },
       instance: 'unit',
       mode,
@@ -136,6 +142,14 @@ export class ProjectionScene {
       state,
       results: Object.fromEntries(results.map(([counted, n]) => [counted.slice('result '.length), n])),
     }
+  }
+
+  #store(): PostgresStore {
+    const store = createPostgresStore({ pool: this.pool })
+    if (this.#server === 'as it is') return store
+    const query: typeof store.query = (text, values) =>
+      store.query!(text.replace("current_setting('server_version_num')", "'170000'"), values)
+    return { ...store, query }
   }
 
   /** A consumer with its workers on a queue of its own name, until it is drained. */

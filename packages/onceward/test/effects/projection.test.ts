@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { skipWithout } from '../services/services.ts'
-import { caseOptions, fact, ProjectionScene } from './projection-scene.ts'
+import { type CaseOptions, caseOptions, fact, ProjectionScene, type Server } from './projection-scene.ts'
 
-describe('projection', await skipWithout('postgres'), () => {
+const needed = await skipWithout('postgres')
+for (const server of ['as it is', 'before 18'] as const)
+  describe(`projection, the server ${server}`, needed, () => testOn(server))
+
+function testOn(server: Server): void {
   let scene: ProjectionScene
   before(async () => {
-    scene = await ProjectionScene.open()
+    scene = await ProjectionScene.open(server)
   })
   after(() => scene.close())
 
@@ -90,6 +94,31 @@ describe('projection', await skipWithout('postgres'), () => {
     assert.deepEqual(results, { stale: 1 })
   })
 
+  it('tells the one that is older from those beside it, whatever their keys of two parts look like', async () => {
+    await scene.pool.query(
+      'create table pairs (region integer, name text, version bigint, state text, primary key (region, name))',
+    )
+    const options: CaseOptions = {
+      table: 'pairs',
+      key: { region: m => m.caseId.split(':')[0], name: m => m.caseId.split(':')[1] },
+      version: { version: 'version' },
+      columns: { state: 'state' },
+      gap: 'skips allowed',
+    }
+    const names = ['1:2', '12:null', '-1:{a,"b"}', '1:NULL', '1:\\', '2:a b']
+    const { results } = await scene.drive('pairs', options, [
+      names.map(name => fact(name, 5)),
+      names.map((name, index) => fact(name, index === 3 ? 4 : 6)),
+    ])
+    assert.deepEqual(results, { stale: 1 })
+    assert.deepEqual(await scene.notes('pairs'), ['1:NULL-v4 stale'])
+    const { rows } = await scene.pool.query("select region || ':' || name as name, version::int from pairs")
+    assert.deepEqual(
+      new Map(rows.map(({ name, version }) => [name, version])),
+      new Map(names.map((name, index) => [name, index === 3 ? 5 : 6])),
+    )
+  })
+
   it('keeps a deleted row as a tombstone that nothing older brings back, and lets a newer fact do so', async () => {
     const table = await scene.table('tombs')
     const gone = fact('a', 3, { deleted: true, state: null })
@@ -147,4 +176,4 @@ describe('projection', await skipWithout('postgres'), () => {
       'no version quarantined version_malformed',
     ])
   })
-})
+}

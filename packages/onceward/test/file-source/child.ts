@@ -19,6 +19,7 @@ const contract: ConsumerContract<{ id: string }> = {
   identity: { id: message => message.id },
   order: 'partition',
   dedup: remembers,
+  failure: { deadLetter: { passingAcceptedBy: 'head of testing' } },
   batch: { sizeMax: 10, deliveriesMax: 40 },
   async handle({ message, tx }) {
     await tx.query(

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createTestSurroundings } from 'onceward/testing'
-import type { ClaimedWork, LostClaim, WorkRow } from '../../src/contracts/held-work.ts'
+import type { ClaimedWork, LostClaim, WorkClaim, WorkRow } from '../../src/contracts/held-work.ts'
 import type { Enrolment, Store } from '../../src/contracts/store.ts'
+import { storedDecision } from '../../src/engine/decide-outcome.ts'
+import type { Decided } from '../../src/engine/process-batch.ts'
 import { HeldSource } from '../../src/inbox/held-source.ts'
 
 const none: ClaimedWork = { rows: [], expired: 0, next: null }
@@ -21,23 +23,43 @@ const row = (id: string, epoch: number): WorkRow => ({
   deliveryCount: 0,
 })
 
+const handed = (id: string): Decided => ({
+  received: {
+    id,
+    digest: Buffer.alloc(32),
+    lane: null,
+    delivery: { body: Buffer.from('{}'), headers: {}, properties: {}, deliveryCount: 0 },
+  } as never,
+  decision: storedDecision,
+  claim: { row: id, epoch: 1 },
+})
+
 /** A source on a store that answers each claim as it is told. */
 async function openSource(claim: (asked: number, after: string | null) => Promise<ClaimedWork>) {
   const world = createTestSurroundings()
   let asked = 0
+  const givenBack: string[] = []
   const extended = Promise.withResolvers<readonly LostClaim[]>()
   const store = {
     diagnose: () => 'unavailable',
     work: {
       claim: (_: Enrolment, { after }: { after: string | null }) => claim(++asked, after),
       extend: () => extended.promise,
-      giveBack: async () => {},
+      giveBack: async (claims: readonly WorkClaim[]) =>
+        void givenBack.push(...claims.map(claim => claim.row)),
       oldestSeconds: async () => null,
     },
   } as unknown as Store<never>
-  const source = new HeldSource({ store, world, consumerName: 'c', leaseMs: 30_000, ordered: true })
-  await source.open({ enrolment: { consumerId: 1, runId: 1 } } as never)
-  return { source, world, extended, asked: () => asked }
+  const source = new HeldSource({
+    store,
+    world,
+    consumerName: 'c',
+    leaseMs: 30_000,
+    workers: 2,
+    ordered: true,
+  })
+  await source.open({ enrolment: { consumerId: 1, runId: 1 }, inFlightBytesMax: 1_000 } as never)
+  return { source, world, extended, givenBack, asked: () => asked }
 }
 
 describe('the source of held work', () => {
@@ -90,6 +112,58 @@ describe('the source of held work', () => {
     source.dropClaims([first!])
     await source.settle([first!])
     assert.deepEqual([source.isLive(first!), source.isLive(second!), told], [false, true, 0])
+    await source.close()
+  })
+
+  it('takes turns between what is handed over and what lies in the store', async () => {
+    const { source, asked } = await openSource(async n => ({
+      ...none,
+      rows: [row(`old-${n}`, 1)],
+      next: 'x',
+    }))
+    const names = async () => (await source.receive(1)).map(({ held }) => held!.row)
+    assert.deepEqual(await names(), ['old-1'])
+    assert.notEqual(source.holderOf(2, 10), null)
+    source.take([handed('new-1'), handed('new-2')])
+    assert.deepEqual(await names(), ['new-1'])
+    assert.deepEqual(await names(), ['old-2'])
+    assert.deepEqual(await names(), ['new-2'])
+    assert.equal(asked(), 2)
+    await source.close()
+  })
+
+  it('takes nothing over beyond its room in rows and bytes, nor before it runs, nor once it is closed', async () => {
+    const { source } = await openSource(async () => none)
+    assert.equal(source.holderOf(1, 10), null, 'nobody has asked for work yet')
+    void source.receive(10)
+    assert.deepEqual(source.holderOf(30, 10), { runId: 1, leaseMs: 30_000, ordered: true })
+    assert.equal(source.holderOf(31, 10), null)
+    assert.equal(source.holderOf(1, 1_001), null)
+    source.take([handed('a')])
+    assert.equal(source.holderOf(30, 10), null)
+    assert.notEqual(source.holderOf(29, 10), null)
+    await source.close()
+    assert.equal(source.holderOf(1, 10), null)
+  })
+
+  it('gives back what is handed over after its close', async () => {
+    const { source, givenBack } = await openSource(async () => none)
+    await source.close()
+    source.take([handed('a')])
+    assert.deepEqual(givenBack, ['a'])
+  })
+
+  it('looks into the store once a second, however much is handed over', async () => {
+    const { source, world, asked } = await openSource(async () => none)
+    const first = source.receive(1)
+    source.take([handed('a'), handed('b'), handed('c')])
+    await first
+    const looked = asked()
+    await source.receive(1)
+    assert.equal(asked(), looked)
+    await world.advance(1_001)
+    await source.receive(1)
+    assert.equal(asked(), looked + 1)
     await source.close()
   })
 })

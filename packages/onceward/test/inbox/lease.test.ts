@@ -111,6 +111,30 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     await worker.drain()
   })
 
+  it('extended while the work is being finished is not lost', async () => {
+    const beat = await scene.pool.connect()
+    const changes = {
+      inbox: { leaseMs: 3_600_000 },
+      handle: async (context: JobContext) => {
+        await beat.query('begin')
+        await beat.query(
+          `update onceward.held set lease_until = clock_timestamp() + interval '1 hour' where message_id = 'beaten'`,
+        )
+        await write(context, 'beaten')
+      },
+    }
+    await scene.store('beaten', changes, { id: 'beaten' })
+    const lost = scene.counted('claimsLost')
+    const worker = await scene.start('beaten', changes, workOnly)
+    const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
+    await until('finishing waits for it', async () => (await scene.pool.query(waiting)).rows.length === 1)
+    await beat.query('commit')
+    beat.release()
+    await until('it is done', async () => (await scene.held('beaten')).length === 0)
+    await worker.drain()
+    assert.deepEqual([await scene.done('beaten'), scene.counted('claimsLost') - lost], [['beaten'], 0])
+  })
+
   it("follows the database's clock: a worker whose own is days off neither loses nor steals", async () => {
     const begun = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()

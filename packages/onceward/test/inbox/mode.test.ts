@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { defineConsumer, type Mode, runConsumer } from 'onceward'
+import { until } from 'onceward/testing'
 import { skipWithout } from '../services/services.ts'
-import { type JobContext, jobContract, Scene } from './scene.ts'
+import { jobContract, Scene } from './scene.ts'
 
 describe('stored work and the mode of its worker', await skipWithout('postgres'), () => {
   let scene: Scene
@@ -11,22 +12,32 @@ describe('stored work and the mode of its worker', await skipWithout('postgres')
   })
   after(() => scene.close())
 
-  for (const mode of ['replay', 'rebuild'] as const satisfies Mode[]) {
-    it(`what was stored live is not taken in mode ${mode}, where its effects would be dropped`, async () => {
-      const name = `kept_from_${mode}`
-      const changes = {
-        effect: { external: { pay: { url: 'http://127.0.0.1:1/', allowPrivate: true } } },
-        handle: async ({ effects, message }: JobContext) =>
-          effects.external('pay', { key: message.id, body: {} }),
-      }
-      await scene.store(name, changes, { id: 'a' })
-      const consumer = defineConsumer(jobContract(name, changes))
-      const started = runConsumer(consumer, { databaseUrl: scene.url, mode, parts: ['worker'] })
-      started.then(running => running.drain()).catch(() => {})
-      await assert.rejects(started, /has 1 messages stored in mode live/)
-      assert.equal((await scene.held(name)).length, 1)
-      const next = defineConsumer({ ...jobContract(name, changes), generation: 2 })
-      await (await runConsumer(next, { databaseUrl: scene.url, mode, parts: ['worker'] })).drain()
-    })
+  /** Runs only workers of a mode until `done`, then ends them. */
+  const work = async (name: string, order: 'none' | 'key', mode: Mode, done: () => Promise<boolean>) => {
+    const consumer = defineConsumer(jobContract(name, { order }))
+    const running = await runConsumer(consumer, { databaseUrl: scene.url, mode, parts: ['worker'] })
+    await until(`${mode} workers have done what is theirs`, done).finally(() => running.drain())
   }
+
+  for (const order of ['none', 'key'] as const)
+    for (const mode of ['replay', 'rebuild'] as const satisfies Mode[])
+      it(`order ${order}: live workers and those of a ${mode} leave each other's work alone`, async () => {
+        const name = `apart_${order}_${mode}`
+        await scene.store(name, { order }, { id: 'a', key: 'k' })
+        await scene.store(name, { order }, { id: 'b', key: 'l' })
+        await scene.pool.query(
+          `update onceward.run set mode = $2 where id = (
+             select held.run_id from onceward.held join onceward.consumer on consumer.id = consumer_id
+             where name = $1 and message_id = 'b')`,
+          [name, mode],
+        )
+        await work(name, order, mode, async () => (await scene.done(name)).includes('b'))
+        assert.deepEqual(await scene.done(name), ['b'])
+        assert.deepEqual(
+          (await scene.held(name)).map(row => [row.message_id, row.epoch]),
+          [['a', 0]],
+        )
+        await work(name, order, 'live', async () => (await scene.held(name)).length === 0)
+        assert.deepEqual(await scene.done(name), ['b', 'a'])
+      })
 })

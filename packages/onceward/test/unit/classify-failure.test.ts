@@ -11,7 +11,8 @@ class OutOfStock extends Error {
 const rows: readonly [what: string, error: unknown, expected: string][] = [
   ['a refused connection', coded('ECONNREFUSED'), 'transient'],
   ['a timeout', coded('ETIMEDOUT'), 'transient'],
-  ['a serialization failure', coded('40001'), 'transient'],
+  ['a serialization failure', coded('40001'), 'contention'],
+  ['a deadlock', coded('40P01'), 'contention'],
   ['a lock timeout', coded('55P03'), 'transient'],
   ['a value PostgreSQL refuses', coded('22P02'), 'validation'],
   ['a violated constraint', coded('23505'), 'business conflict'],
@@ -23,6 +24,16 @@ const rows: readonly [what: string, error: unknown, expected: string][] = [
   ['HTTP 401', { status: 401 }, 'configuration'],
   ['HTTP 503', { status: 503 }, 'overload'],
   ['HTTP 404', { status: 404 }, 'unclassified'],
+  ['HTTP 409 by another name', { response: { statusCode: 409 } }, 'business conflict'],
+  ['HTTP 422', { statusCode: 422 }, 'validation'],
+  ['a status that is none', { status: 99_999 }, 'unclassified'],
+  ['fetch, refused', new TypeError('fetch failed', { cause: coded('ECONNREFUSED') }), 'transient'],
+  ['fetch, too slow', new DOMException('m', 'TimeoutError'), 'transient'],
+  ['fetch, aborted', new DOMException('m', 'AbortError'), 'transient'],
+  ['undici, no answer', coded('UND_ERR_HEADERS_TIMEOUT'), 'transient'],
+  ['an expired certificate inside', new Error('m', { cause: coded('CERT_HAS_EXPIRED') }), 'configuration'],
+  ['all addresses refused', new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')]), 'transient'],
+  ['a word of retry policies', coded('DEPENDENCY_UNAVAILABLE'), 'overload'],
   ['a handler past its time', new OncewardError('handler_timeout', 'm'), 'transient'],
   ['a swallowed statement error', new OncewardError('tx_error_swallowed', 'm'), 'poison'],
   ['an effect under a used key', new OncewardError('effect_conflict', 'm'), 'corruption'],
@@ -46,6 +57,47 @@ describe('the class of a failure', () => {
       classifyFailure(Object.assign(new OutOfStock('m'), { code: 'E1' }), classes).class,
       'validation',
     )
+  })
+
+  test('the contract may name SQLSTATE classes and HTTP statuses', () => {
+    const classes = { '23xxx': 'transient', '503': 'rate limited', '5xx': 'validation' } as const
+    assert.equal(classifyFailure(coded('23514'), classes).class, 'transient')
+    assert.equal(classifyFailure({ status: 503 }, classes).class, 'rate limited')
+    assert.equal(classifyFailure({ status: 500 }, classes).class, 'validation')
+  })
+
+  test('the contract’s word about a cause counts more than a default about the outside', () => {
+    const error = Object.assign(new Error('m', { cause: new OutOfStock('m') }), { code: 'ETIMEDOUT' })
+    const found = classifyFailure(error, { OutOfStock: 'business conflict' })
+    assert.deepEqual([found.class, found.code], ['business conflict', 'OutOfStock'])
+  })
+
+  test('causes in a circle, without end, or hostile do no harm', () => {
+    const circle = new Error('a')
+    circle.cause = circle
+    assert.equal(classifyFailure(circle, {}).class, 'unclassified')
+    let deep = new Error('deep')
+    for (let n = 0; n < 10_000; n++) deep = new Error('m', { cause: deep })
+    assert.equal(classifyFailure(deep, {}).class, 'unclassified')
+    const wide = new AggregateError(Array.from({ length: 10_000 }, () => coded('x')))
+    assert.equal(classifyFailure(wide, {}).class, 'unclassified')
+    const hostile = {
+      get cause() {
+        throw new Error('no')
+      },
+      get code() {
+        throw new Error('no')
+      },
+    }
+    assert.equal(classifyFailure(hostile, {}).class, 'unclassified')
+  })
+
+  test('the place is where the user’s code threw, without the path to it', () => {
+    const { place } = classifyFailure(new Error('m'), {})
+    assert.match(place, /classify-failure\.test\.ts:\d+/)
+    assert.doesNotMatch(place, /[/\\]/)
+    assert.equal(classifyFailure('text', {}).place, '')
+    assert.equal(classifyFailure({ stack: 7 }, {}).place, '')
   })
 
   test('the text of an error is bounded and storable', () => {

@@ -283,7 +283,6 @@ const notBuilt: readonly [changes: object, place: string][] = [
   [{ replay: {} }, 'replay'],
   [{ retention: { days: 7 } }, 'retention'],
   [{ objectives: {} }, 'objectives'],
-  [{ failure: { mode: 'defer' } }, 'failure.mode'],
   [{ failure: { mode: 'retry queue' } }, 'failure.mode'],
   [{ failure: { mode: 'retry topic' } }, 'failure.mode'],
 ]
@@ -338,14 +337,28 @@ describe('a contract that is accepted', () => {
     const consumer = defineConsumer(valid)
     assert.equal(consumer.generation, 1)
     assert.equal(consumer.order, 'none')
-    assert.deepEqual(consumer.failure, {
+    const { rules, ...failure } = consumer.failure
+    assert.deepEqual(failure, {
       attemptsMax: 5,
-      delayMs: 1_000,
-      delayMaxMs: 60_000,
       mode: 'block',
       exhausted: 'set aside',
+      jitter: true,
       classes: {},
+      sameMax: null,
+      breaker: { failuresMax: 5, pauseMs: 1_000, pauseMaxMs: 60_000 },
+      unreadable: 'quarantined',
+      unexpected: 'parked',
+      rejected: 'dead-lettered',
       deadLetter: null,
+      deadLetterOwner: 'payments',
+    })
+    assert.deepEqual(rules.transient, {
+      attemptsMax: 5,
+      ownBudget: false,
+      delayMs: 1_000,
+      delayMaxMs: 60_000,
+      terminal: 'parked',
+      breaker: true,
     })
     assert.deepEqual(consumer.batch, {
       sizeMax: 500,
@@ -354,7 +367,10 @@ describe('a contract that is accepted', () => {
       bytesMax: 67_108_864,
       handlerTimeoutMs: 10_000,
     })
-    assert.equal(defineConsumer({ ...valid, order: 'partition' }).batch.deliveriesMax, 3_000)
+    assert.equal(
+      defineConsumer({ ...valid, risk: 'projection', order: 'partition' }).batch.deliveriesMax,
+      3_000,
+    )
     assert.equal(consumer.message.codec.name, 'json')
     assert.equal(consumer.message.limits.bytesMax, 1_048_576)
   })

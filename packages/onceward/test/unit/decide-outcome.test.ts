@@ -1,12 +1,35 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { ConsumerContract } from 'onceward'
+import { type FailureRules, failureRules } from '../../src/contract/failure-rules.ts'
 import type { MarkerStatus } from '../../src/contracts/store.ts'
-import { countsAsAttempt, decideOutcome } from '../../src/engine/decide-outcome.ts'
+import { type AttemptFacts, countsAsAttempt, decideOutcome } from '../../src/engine/decide-outcome.ts'
 import type { Fact, Failure, Outcome } from '../../src/engine/outcome.ts'
 import { ignore, park, reject, retryAfter, Verdict } from '../../src/engine/verdicts.ts'
 import type { ProblemKind } from '../../src/message/received.ts'
 
-const policy = { attemptsMax: 3, delayMs: 100, delayMaxMs: 1_000, exhausted: 'set aside' } as const
+type Changes = Partial<Pick<ConsumerContract, 'failure' | 'risk' | 'order'>>
+
+/** The rules a contract makes of its failure section. */
+function policyOf({ failure, ...changes }: Changes = {}): FailureRules {
+  const base = failure?.retry ? {} : { attemptsMax: 3, delayMs: 100, delayMaxMs: 1_000 }
+  return failureRules({
+    owner: 'o',
+    risk: 'low value',
+    ...changes,
+    failure: { ...base, ...failure },
+  } as ConsumerContract)
+}
+const policy = policyOf()
+
+const tried = (total: number, changes: Partial<AttemptFacts> = {}): AttemptFacts => ({
+  total,
+  byClass: { transient: total },
+  same: 1,
+  random: 0.5,
+  outageMs: null,
+  ...changes,
+})
 
 interface Row {
   readonly when: string
@@ -20,7 +43,7 @@ interface Row {
 
 const failed = (kind: Failure['class']): Fact => ({
   kind: 'failed',
-  failure: { class: kind, code: 'E', error: 'Error: e' },
+  failure: { class: kind, code: 'E', error: 'Error: e', place: 'p' },
 })
 const seen = (status: MarkerStatus, sameDigest = true): Fact => ({ kind: 'seen', status, sameDigest })
 const verdict = (given: ReturnType<typeof park>): Fact => ({ kind: 'verdict', verdict: given })
@@ -198,7 +221,7 @@ const rows: readonly Row[] = [
 describe('the one decision for a delivery', () => {
   for (const { when, fact, attempts = 0, outcome, status, code, delayMs = 0 } of rows) {
     test(`${when}: ${outcome}`, () => {
-      const decision = decideOutcome(fact, { attempts, random: 0.5 }, policy)
+      const decision = decideOutcome(fact, tried(attempts), policy)
       assert.equal(decision.outcome, outcome)
       assert.equal(decision.status, status ?? null)
       assert.equal(decision.retryDelayMs, delayMs)
@@ -208,13 +231,13 @@ describe('the one decision for a delivery', () => {
 
   test('every outcome that stores something says why', () => {
     for (const { fact, attempts = 0 } of rows) {
-      const { status, reason } = decideOutcome(fact, { attempts, random: 0 }, policy)
+      const { status, reason } = decideOutcome(fact, tried(attempts), policy)
       if (status !== null) assert.notEqual(reason, '')
     }
   })
 
   test('only failures that may be retried, and retry verdicts, count as attempts', () => {
-    const counting = rows.filter(({ fact }) => countsAsAttempt(fact)).map(({ when }) => when)
+    const counting = rows.filter(({ fact }) => countsAsAttempt(fact, policy)).map(({ when }) => when)
     assert.deepEqual(counting, [
       'the handler wants it later',
       'an effect waits for something that never comes',
@@ -226,5 +249,273 @@ describe('the one decision for a delivery', () => {
       'business conflict',
       'poison',
     ])
+  })
+})
+
+interface PolicyRow {
+  readonly says: string
+  readonly contract: Changes
+  readonly fact: Fact
+  readonly attempt: Partial<AttemptFacts>
+  readonly outcome: Outcome
+  readonly delayMs?: number
+  readonly failureClass?: string
+}
+
+const pasted = { maxAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 60_000, jitter: true }
+
+const policies: readonly PolicyRow[] = [
+  ...[1, 2, 3, 4].map(
+    (attempts): PolicyRow => ({
+      says: `a pasted policy retries attempt ${attempts} with full jitter`,
+      contract: { failure: { retry: pasted } },
+      fact: failed('transient'),
+      attempt: { byClass: { transient: attempts } },
+      outcome: 'retry',
+      delayMs: 500 * 2 ** (attempts - 1),
+    }),
+  ),
+  {
+    says: 'a pasted policy ends at its fifth attempt',
+    contract: { failure: { retry: pasted } },
+    fact: failed('transient'),
+    attempt: { byClass: { transient: 5 } },
+    outcome: 'parked',
+  },
+  {
+    says: 'a pasted policy caps the delay',
+    contract: { failure: { retry: { ...pasted, maxAttempts: 20, jitter: false } } },
+    fact: failed('transient'),
+    attempt: { byClass: { transient: 12 } },
+    outcome: 'retry',
+    delayMs: 60_000,
+  },
+  {
+    says: 'without jitter the delay is exact',
+    contract: { failure: { retry: { initialDelayMs: 1_000, backoff: 'exponential' } } },
+    fact: failed('overload'),
+    attempt: { byClass: { overload: 2 } },
+    outcome: 'retry',
+    delayMs: 2_000,
+  },
+  {
+    says: 'classes without a budget of their own share one',
+    contract: {},
+    fact: failed('overload'),
+    attempt: { byClass: { overload: 1, transient: 1, verdict: 1 } },
+    outcome: 'parked',
+  },
+  {
+    says: 'a class with a budget of its own draws on nobody else’s',
+    contract: { failure: { policies: { overload: { attemptsMax: 4 } } } },
+    fact: failed('overload'),
+    attempt: { byClass: { overload: 3, transient: 2 } },
+    outcome: 'retry',
+    delayMs: 200,
+  },
+  {
+    says: 'nor do others draw on its',
+    contract: { failure: { policies: { overload: { attemptsMax: 9 } } } },
+    fact: failed('transient'),
+    attempt: { byClass: { overload: 8, transient: 2 } },
+    outcome: 'retry',
+    delayMs: 100,
+  },
+  {
+    says: 'contention draws on nobody’s business attempts',
+    contract: {},
+    fact: failed('transient'),
+    attempt: { byClass: { contention: 2, transient: 2 } },
+    outcome: 'retry',
+    delayMs: 100,
+  },
+  {
+    says: 'contention is bounded all the same',
+    contract: {},
+    fact: failed('contention'),
+    attempt: { byClass: { contention: 3 } },
+    outcome: 'parked',
+  },
+  {
+    says: 'a class has its own delays',
+    contract: { failure: { policies: { 'rate limited': { delayMs: 8_000, delayMaxMs: 30_000 } } } },
+    fact: failed('rate limited'),
+    attempt: { byClass: { 'rate limited': 2 } },
+    outcome: 'retry',
+    delayMs: 8_000,
+  },
+  {
+    says: 'a conflict may be tried again where the contract says so',
+    contract: { failure: { policies: { 'business conflict': { attemptsMax: 2 } } } },
+    fact: failed('business conflict'),
+    attempt: { byClass: { 'business conflict': 1 } },
+    outcome: 'retry',
+    delayMs: 50,
+  },
+  ...(['parked', 'dead-lettered', 'quarantined', 'halted'] as const).map(
+    (terminal): PolicyRow => ({
+      says: `a class ends ${terminal} where the contract says so`,
+      contract: { failure: { policies: { overload: { terminal } } } },
+      fact: failed('overload'),
+      attempt: { byClass: { overload: 3 } },
+      outcome: terminal,
+    }),
+  ),
+  {
+    says: 'a class that halts is tried first where it has attempts',
+    contract: { failure: { policies: { configuration: { attemptsMax: 2 } } } },
+    fact: failed('configuration'),
+    attempt: { byClass: { configuration: 1 } },
+    outcome: 'retry',
+    delayMs: 50,
+  },
+  {
+    says: 'the same failure again and again is poison before the attempts are used up',
+    contract: { failure: { attemptsMax: 10, poison: { maxAttemptsBeforePark: 3 } } },
+    fact: failed('transient'),
+    attempt: { byClass: { transient: 3 }, same: 3 },
+    outcome: 'parked',
+    failureClass: 'poison',
+  },
+  {
+    says: 'other failures in between are not the same one',
+    contract: { failure: { attemptsMax: 10, poison: { maxAttemptsBeforePark: 3 } } },
+    fact: failed('transient'),
+    attempt: { byClass: { transient: 5 }, same: 2 },
+    outcome: 'retry',
+    delayMs: 500,
+  },
+  {
+    says: 'poison halts nothing',
+    contract: {
+      failure: { policies: { configuration: { attemptsMax: 9 } }, poison: { maxAttemptsBeforePark: 2 } },
+    },
+    fact: failed('configuration'),
+    attempt: { byClass: { configuration: 2 }, same: 2 },
+    outcome: 'parked',
+    failureClass: 'poison',
+  },
+  {
+    says: 'an outage is nobody’s attempt',
+    contract: {},
+    fact: failed('overload'),
+    attempt: { byClass: {}, outageMs: 700 },
+    outcome: 'retry',
+    delayMs: 700,
+  },
+  {
+    says: 'what says nothing about the downstream fails as ever during an outage',
+    contract: {},
+    fact: failed('validation'),
+    attempt: { byClass: {}, outageMs: 700 },
+    outcome: 'dead-lettered',
+  },
+  {
+    says: 'a class that is kept from the breaker fails as ever during an outage',
+    contract: { failure: { policies: { overload: { breaker: false } } } },
+    fact: failed('overload'),
+    attempt: { byClass: { overload: 1 }, outageMs: 700 },
+    outcome: 'retry',
+    delayMs: 50,
+  },
+  {
+    says: 'an outage is not deferred: the backlog stays with the broker',
+    contract: { failure: { mode: 'defer' } },
+    fact: failed('overload'),
+    attempt: { byClass: {}, outageMs: 700 },
+    outcome: 'retry',
+    delayMs: 700,
+  },
+  {
+    says: 'what is to be tried again is deferred where the contract says so',
+    contract: { failure: { mode: 'defer' } },
+    fact: failed('unclassified'),
+    attempt: { byClass: { unclassified: 1 } },
+    outcome: 'deferred',
+    delayMs: 50,
+  },
+  {
+    says: 'a verdict is deferred for as long as it says',
+    contract: { failure: { mode: 'defer' } },
+    fact: verdict(retryAfter(70)),
+    attempt: { byClass: { verdict: 1 } },
+    outcome: 'deferred',
+    delayMs: 70,
+  },
+  {
+    says: 'what comes after a deferred one is deferred with it',
+    contract: { failure: { mode: 'defer' } },
+    fact: { kind: 'behind', leader: 'deferred', delayMs: 40 },
+    attempt: {},
+    outcome: 'deferred',
+    delayMs: 40,
+    failureClass: 'order',
+  },
+  {
+    says: 'a lane that stops never ends',
+    contract: { order: 'key', failure: { exhausted: 'stop' } },
+    fact: failed('business conflict'),
+    attempt: { byClass: { 'business conflict': 900 } },
+    outcome: 'retry',
+    delayMs: 500,
+  },
+  {
+    says: 'money in order waits behind what would be dead-lettered',
+    contract: { risk: 'money', order: 'key' },
+    fact: verdict(reject('no')),
+    attempt: {},
+    outcome: 'parked',
+  },
+  {
+    says: 'unless somebody accepts that it goes on',
+    contract: {
+      risk: 'money',
+      order: 'key',
+      failure: { deadLetter: { passingAcceptedBy: 'head of settlement' } },
+    },
+    fact: verdict(reject('no')),
+    attempt: {},
+    outcome: 'dead-lettered',
+  },
+  {
+    says: 'nothing is dead-lettered where a person must look',
+    contract: { failure: { deadLetter: { manualReviewRequired: true } } },
+    fact: failed('validation'),
+    attempt: {},
+    outcome: 'parked',
+  },
+  ...(['unknown type', 'unsupported version'] as const).map(
+    (kind): PolicyRow => ({
+      says: `${kind}: set aside for a consumer that knows it`,
+      contract: {},
+      fact: { kind: 'unreadable', problem: { kind, text: 'why' } },
+      attempt: {},
+      outcome: 'parked',
+      failureClass: 'poison',
+    }),
+  ),
+  {
+    says: 'what cannot be read ends where poison ends, if the contract says where',
+    contract: { failure: { policies: { poison: { terminal: 'dead-lettered' } } } },
+    fact: { kind: 'unreadable', problem: { kind: 'undecodable', text: 'why' } },
+    attempt: {},
+    outcome: 'dead-lettered',
+  },
+]
+
+describe('class, attempt and policy make one outcome', () => {
+  for (const { says, contract, fact, attempt, outcome, delayMs = 0, failureClass } of policies) {
+    test(`${says}: ${outcome}`, () => {
+      const decision = decideOutcome(fact, tried(1, attempt), policyOf(contract))
+      assert.equal(decision.outcome, outcome)
+      assert.equal(decision.retryDelayMs, delayMs)
+      if (failureClass !== undefined) assert.equal(decision.failureClass, failureClass)
+    })
+  }
+
+  test('an attempt of an outage is not counted, others are', () => {
+    assert.equal(countsAsAttempt(failed('overload'), policy, 700), false)
+    assert.equal(countsAsAttempt(failed('unclassified'), policy, 700), true)
+    assert.equal(countsAsAttempt(failed('overload'), policy, null), true)
   })
 })

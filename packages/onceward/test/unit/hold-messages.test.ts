@@ -31,7 +31,7 @@ async function copyOf(record: HeldRecord): Promise<{ key: unknown; headers: Reco
   const client = {
     query: async (sql: string, values: unknown[]) => {
       if (sql.includes('onceward.outbox')) copy = values.map(column => (column as unknown[])[0])
-      return { rows: [{ id: '5', seen: 1 }] }
+      return { rows: [{ id: '5', seen: 1, message_id: 'm-1', digest: '00' }] }
     },
   } as unknown as SqlClient
   await holdMessages(client, enrolment, [{ id: 'm-1', digest: Buffer.alloc(1), held: record } as Conclusion])

@@ -57,6 +57,29 @@ describe('reading a message', () => {
     assert.equal(received.digest.length, 33)
   })
 
+  test('refuses types and versions the contract does not list, before the schema has a say', () => {
+    const read = readerOf({
+      identity: {
+        id: m => m.id as string,
+        type: m => m.type as string,
+        schemaVersion: { header: 'version' },
+      },
+      message: { schema: z.object({ id: z.string() }), types: ['paid'], versions: { min: 2, max: 3 } },
+    })
+    const kinds = (body: object, version: unknown) => problemOf(read(body, { headers: { version } }))
+    assert.equal(kinds({ id: 'a', type: 'paid' }, '2'), null)
+    assert.equal(kinds({ id: 'a', type: 'paid' }, 3), null)
+    assert.equal(kinds({ id: 'a', type: 'refunded' }, '2'), 'unknown type')
+    assert.equal(kinds({ id: 'a' }, '2'), 'unknown type')
+    assert.equal(kinds({ id: 'a', type: 'constructor' }, '2'), 'unknown type')
+    for (const version of ['1', '4', '2.5', '0x2', ' 2', '', undefined, {}, '9'.repeat(400)])
+      assert.equal(kinds({ id: 7, type: 'paid' }, version), 'unsupported version', `version ${version}`)
+    assert.equal(kinds({ id: 7, type: 'paid' }, '2'), 'invalid')
+    assert.equal(problemOf(read('null')), 'unknown type')
+    const stranger = read({ id: 'a', type: 'refunded' })
+    assert.equal(stranger.id, 'a', 'its id is known, so it has a row of its own')
+  })
+
   test('is synchronous unless the schema is not', async () => {
     assert.ok(!(readerOf({ message: z.object({ id: z.string() }) })({ id: 'a' }) instanceof Promise))
     const slow: StandardSchemaV1<unknown, Message> = {

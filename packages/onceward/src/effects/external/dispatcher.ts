@@ -1,3 +1,4 @@
+import type { LogFields } from '../../surroundings.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
 import { decideResult } from './decide-result.ts'
 import { type Attempted, dispatchEffect } from './dispatch-effect.ts'
@@ -35,6 +36,7 @@ export class Dispatcher {
   readonly #recorder: ResultRecorder
   readonly #loop: WorkLoop
   readonly #results: Record<string, number> = {}
+  readonly #who: LogFields
   #moreDue = false
   #inFlight = 0
   #claimed = 0
@@ -43,7 +45,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options
-    const { pool, world } = options
+    const { pool, world, consumerName: consumer, instance } = options
+    this.#who = { consumer, instance }
     const targets = [...resolveTargets(options.targets, options)]
     this.#gates = new Map(targets.map(([name, target]) => [name, new TargetGate(target)]))
     this.#loop = new WorkLoop({
@@ -52,7 +55,7 @@ export class Dispatcher {
       look: () => this.#claim(),
       idle: () => this.#inFlight === 0,
       leaving: 'at once',
-      who: this.#who(),
+      who: this.#who,
       words: {
         away: 'database away, external calls pause; nothing is lost',
         halted: 'dispatcher halted; intents wait in the ledger',
@@ -148,7 +151,7 @@ export class Dispatcher {
       world: this.#options.world,
       leaving: this.#loop.signal,
       askedMs,
-      who: this.#who(),
+      who: this.#who,
       onCall: () => void this.#called++,
     })
     const { result, unsent } = attempted.judged
@@ -173,19 +176,13 @@ export class Dispatcher {
       note,
       excerpt,
     })
-    const fields = { ...this.#who(), target: target.name, ledger: id, attempts, state, note }
+    if (ours && (state === 'completed' || delayMs !== null)) return
+    const fields = { ...this.#who, target: target.name, ledger: id, attempts, state, note }
     // A claim that never committed is nobody's loss.
     if (!ours && judged.note === claimLostNote) return
-    if (!ours) {
-      this.#fenced++
-      world.log.warn('the lease was lost, this result is dropped', fields)
-    } else if (state !== 'completed' && delayMs === null) {
-      world.log.error('an external effect waits for people', fields)
-    }
-  }
-
-  #who() {
-    return { consumer: this.#options.consumerName, instance: this.#options.instance }
+    if (ours) return world.log.error('an external effect waits for people', fields)
+    this.#fenced++
+    world.log.warn('the lease was lost, this result is dropped', fields)
   }
 }
 

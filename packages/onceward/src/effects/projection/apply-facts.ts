@@ -2,13 +2,13 @@ import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/con
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { lockWaitingKeys, releaseWaiting } from '../../inbox/release-waiting.ts'
+import { movePlainKeys } from './move-plain-keys.ts'
 import type { Plan, Target } from './plan.ts'
 import type { KeyFacts } from './read-facts.ts'
 import { type Note, noteOf, recordNotes } from './record-notes.ts'
 import { type OpenKey, walkWithGaps } from './resolve-gaps.ts'
 import { runHandlers } from './run-handlers.ts'
-import { lookUpByKey } from './table-statements.ts'
-import { isPlainRun, type Step, walkKey } from './walk-key.ts'
+import type { Step } from './walk-key.ts'
 import { type Move, readStandings, writeMoves } from './write-rows.ts'
 
 export type Context<M> = BatchContext<M, SqlTransaction>
@@ -32,60 +32,18 @@ export async function applyFacts<M>(plan: Plan<M>, context: Context<M>): Promise
   const verdicts: Verdicts<M> = new Map()
   const keys = target.reader.readAll(context.batch, verdicts)
   if (keys.length === 0) return verdicts
-  const looksUp = context.tx.query(lookUpByKey, ['off'])
   const moved: Moved<M>[] = []
-  const open = await movePlainKeys(plan, target, keys, context, moved)
-  await walkKeys(plan, target, open, context, moved, verdicts)
-  await looksUp
+  const endTurn = plan.contended ? await plan.turns.take(keys) : () => {}
+  try {
+    const open = await movePlainKeys(plan, target, keys, context, moved, verdicts)
+    await walkKeys(plan, target, open, context, moved, verdicts)
+  } finally {
+    endTurn()
+  }
   await say(plan, moved, verdicts, context)
   await release(plan, moved, context)
   if (plan.handle !== null) await runHandlers(plan.handle, target, moved, context)
   return verdicts
-}
-
-/** Answers with the keys that are still open. */
-async function movePlainKeys<M>(
-  plan: Plan<M>,
-  target: Target<M>,
-  keys: readonly KeyFacts<M>[],
-  context: Context<M>,
-  moved: Moved<M>[],
-): Promise<readonly KeyFacts<M>[]> {
-  const moves: Move<M>[] = []
-  const upserts = plan.gap.policy === 'skips allowed'
-  // A handler is to get exactly the facts that are newer than the row: more than one have to be compared with it.
-  const mayFold = !(upserts && plan.handle !== null)
-  for (const key of keys) {
-    if (!isPlainRun(key.facts, upserts) || (key.facts.length > 1 && !mayFold)) continue
-    const first = key.facts[0]!.version
-    const found = upserts || first === plan.firstVersion ? null : first - 1n
-    moves.push({ key, found, fact: key.facts.at(-1)! })
-  }
-  if (moves.length === 0) return keys
-  if (plan.gap.policy === 'wait')
-    await lockWaitingKeys(
-      context.tx,
-      moves.filter(({ found }) => found === null).map(({ key }) => key.name),
-    )
-  const left = await writeMoves(target, moves, context.tx, {
-    plainOnly: true,
-    locks: plan.contended,
-    upserts,
-  })
-  const open = new Set(left.map(move => move.key))
-  const isFollowed = plan.handle !== null || plan.gap.policy === 'wait'
-  for (const { key, found } of moves) {
-    if (
-      open.has(key) ||
-      !(isFollowed || key.facts.some(({ deletes, corrects }) => deletes || corrects !== null))
-    )
-      continue
-    const standing = found === null ? null : { version: found, deleted: false, digest: null }
-    moved.push({ key, steps: walkKey(standing, key.facts, plan.firstVersion, 'skips allowed').steps })
-  }
-  if (left.length === 0 && moves.length === keys.length) return []
-  const tried = new Set(moves.map(move => move.key))
-  return keys.filter(key => !tried.has(key) || open.has(key))
 }
 
 async function walkKeys<M>(
@@ -107,10 +65,8 @@ async function walkKeys<M>(
       const last = walk.steps.at(-1)
       if (last !== undefined) moves.push({ key, found: standing?.version ?? null, fact: last.fact })
     }
-    const left =
-      moves.length === 0
-        ? []
-        : await writeMoves(target, moves, context.tx, { plainOnly: false, locks: false, upserts: false })
+    const how = { plainOnly: false, locks: false, upserts: false, tells: false }
+    const { left } = moves.length === 0 ? { left: [] } : await writeMoves(target, moves, context.tx, how)
     // Its row was added by somebody else between the reading and the writing: what was said of it counts no more.
     const again = new Set(left.map(move => move.key))
     for (const { key, walk } of walks) {

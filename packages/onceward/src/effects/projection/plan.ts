@@ -4,6 +4,7 @@ import type { GapAction, ProjectionHandler, ProjectionOptions, Repair } from './
 import { describeTable, type Table } from './describe-table.ts'
 import { createFactReader, type FactReader } from './read-facts.ts'
 import { type Statements, tableStatements } from './table-statements.ts'
+import { WriteTurns } from './write-turns.ts'
 
 /** A projection that has seen its tables. */
 export interface Plan<M = unknown> {
@@ -15,6 +16,12 @@ export interface Plan<M = unknown> {
   readonly timers: Timers
   /** Several batches may write the same key at once. */
   readonly contended: boolean
+  readonly turns: WriteTurns
+  /**
+   * How a key may be written before anybody has looked at its row: not at all, `blind` where nothing depends on what stood there, `telling`
+   * where the statement says so afterwards.
+   */
+  readonly upserts: 'no' | 'blind' | 'telling'
   /** Redeliveries come this far, and would be noted each time. */
   readonly remembers: boolean
 }
@@ -51,16 +58,32 @@ export async function makePlan<M>(
     return { table, statements: tableStatements(table), reader: createFactReader(options, table) }
   }
   const live = await target('table')
+  const gap = gapPlan(options)
   return {
     live,
     rebuild: options.rebuildTable === undefined ? live : await target('rebuildTable'),
     firstVersion: BigInt(options.firstVersion ?? 1),
-    gap: gapPlan(options),
+    gap,
     handle: options.handle ?? null,
     timers: world.timers,
     contended: consumer.order === 'none',
+    turns: new WriteTurns(),
+    upserts: await upsertsOf(gap, query),
     remembers: consumer.dedup === 'version',
   }
+}
+
+/** `returning old` came with PostgreSQL 18. */
+const findTelling = `select current_setting('server_version_num')::integer >= 180000 as telling`
+
+async function upsertsOf<M>(
+  gap: GapPlan<M>,
+  query: Parameters<typeof describeTable>[0],
+): Promise<Plan<M>['upserts']> {
+  if (gap.policy === 'skips allowed') return 'blind'
+  if (gap.policy !== 'act' || gap.action !== 'accept') return 'no'
+  const { rows } = await query<{ telling: boolean }>(findTelling)
+  return rows[0]!.telling ? 'telling' : 'no'
 }
 
 function gapPlan<M>({ gap }: ProjectionOptions<M>): GapPlan<M> {

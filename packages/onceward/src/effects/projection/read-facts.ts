@@ -136,7 +136,8 @@ function bounded(version: bigint): bigint {
   throw new Malformed('version_malformed', `the version ${version} is beyond what a bigint column holds`)
 }
 
-function nameOf(parts: readonly string[]): string {
+/** One name for one key, whatever its parts contain. */
+export function nameOf(parts: readonly string[]): string {
   return parts.length === 1 ? parts[0]! : JSON.stringify(parts)
 }
 

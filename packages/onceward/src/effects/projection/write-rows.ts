@@ -2,7 +2,7 @@ import type { SqlTransaction } from '../../contract/contract.ts'
 import { bareLiteral, columnArray } from './column-array.ts'
 import type { Table } from './describe-table.ts'
 import type { Target } from './plan.ts'
-import type { Fact, KeyFacts } from './read-facts.ts'
+import { type Fact, type KeyFacts, nameOf } from './read-facts.ts'
 import { type WriteParts, writtenColumns } from './table-statements.ts'
 import type { Standing } from './walk-key.ts'
 
@@ -13,16 +13,23 @@ export interface Move<M> {
   readonly fact: Fact<M>
 }
 
-/** Writes what stands where it is expected, in one statement; answers with the moves that do not. */
+export interface WrittenMoves<M> {
+  /** What did not stand where it was expected. */
+  readonly left: readonly Move<M>[]
+  /** Where it was asked for: the versions before, of the moves that are not left. */
+  readonly was: readonly (string | null)[]
+}
+
+/** Writes what stands where it is expected, in one statement. */
 export async function writeMoves<M>(
   { table, statements }: Target<M>,
   moves: readonly Move<M>[],
   tx: SqlTransaction,
   how: Omit<WriteParts, 'moves' | 'adds'>,
-): Promise<readonly Move<M>[]> {
+): Promise<WrittenMoves<M>> {
   const adds = moves.some(move => move.found === null)
   const text = statements.write({ moves: moves.some(move => move.found !== null), adds, ...how })
-  const { rows } = await tx.query<{ count: number; done: number[] | null }>(text, [
+  const { rows } = await tx.query<Written>(text, [
     moves.length,
     bareLiteral(moves.map(move => move.found)),
     ...table.keys.map((_, index) => moves.map(move => move.key.parts[index])),
@@ -33,9 +40,28 @@ export async function writeMoves<M>(
       ),
     ),
   ])
-  if (rows[0]!.count === moves.length) return []
-  const done = new Set(rows[0]!.done)
-  return moves.filter((_, index) => !done.has(index + 1))
+  const [written] = rows as [Written]
+  const { count, was = [] } = written
+  if (count === moves.length) return { left: [], was }
+  const moved = new Set(written.moved)
+  const added = new Set(addedNames(written, table))
+  const left = moves.filter(({ key, found }, index) =>
+    found === null ? !added.has(key.name) : !moved.has(index + 1),
+  )
+  return { left, was }
+}
+
+/** What was done is there when something was left: places of moved rows, and for each key column the values of added ones. */
+interface Written {
+  readonly count: number
+  readonly moved?: readonly number[] | null
+  readonly was?: readonly (string | null)[]
+  readonly [key: `k${number}`]: readonly string[] | null
+}
+
+function addedNames(written: Written, { keys }: Table): string[] {
+  const columns = keys.map((_, index) => written[`k${index}`] ?? [])
+  return columns[0]!.map((_, row) => nameOf(columns.map(column => column[row]!)))
 }
 
 /** In the order of `writtenColumns`: version, values, then the flag and the digest where the table has them. */

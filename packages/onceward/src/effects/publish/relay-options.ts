@@ -12,7 +12,7 @@ export interface RelayOptions {
   readonly instance?: string
   /** Rows in one round at most. Default 500. */
   readonly batchMax?: number
-  /** Rounds at a time, each with other buckets. Default 2. */
+  /** Rounds at a time, each with other buckets. Default 2; 4 to RabbitMQ, where a round is mostly a wait for confirms. */
   readonly roundsMax?: number
   /** Default 15 s. A round whose confirms take longer is given up. */
   readonly publishTimeoutMs?: number

@@ -44,7 +44,7 @@ export class Relay {
       instance = 'relay',
       leaseMs = 10_000,
       batchMax = 500,
-      roundsMax = 2,
+      roundsMax = broker === 'rabbitmq' ? 4 : 2,
     } = options
     this.#options = options
     this.#leases = new BucketLeases({ pool, broker, instance, leaseMs, world })

@@ -2,6 +2,7 @@ import type { Dedup } from '../../contract/contract.ts'
 import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
 import type { Loss, Ownership, Position, Progress } from '../../contracts/source.ts'
 import type {
+  AttemptCount,
   AttemptRecord,
   BusinessAnswer,
   BusinessClaim,
@@ -173,11 +174,15 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     this.#state.outbox.push(...messages)
   }
 
-  async countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {
+  async countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {
     return failures.map(failure => {
-      const earlier = this.#state.attempts.get(this.#key(failure.id)) ?? []
-      this.#state.attempts.set(this.#key(failure.id), [...earlier, failure])
-      return earlier.length + 1
+      const all = [...(this.#state.attempts.get(this.#key(failure.id)) ?? []), failure]
+      this.#state.attempts.set(this.#key(failure.id), all)
+      const byClass: Record<string, number> = {}
+      for (const { failureClass } of all) byClass[failureClass] = (byClass[failureClass] ?? 0) + 1
+      const alike = (one: AttemptRecord) =>
+        one.failureClass === failure.failureClass && one.code === failure.code && one.place === failure.place
+      return { total: all.length, byClass, same: all.filter(alike).length }
     })
   }
 

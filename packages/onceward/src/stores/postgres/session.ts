@@ -1,6 +1,7 @@
 import type { HeldSession } from '../../contracts/held-work.ts'
 import type { Position, Progress } from '../../contracts/source.ts'
 import type {
+  AttemptCount,
   AttemptRecord,
   BusinessAnswer,
   BusinessClaim,
@@ -12,6 +13,7 @@ import type {
   IntentAnswer,
   Loan,
   Outgoing,
+  Savepoint,
   StoreSession,
 } from '../../contracts/store.ts'
 import type { SqlClient } from './pool.ts'
@@ -40,7 +42,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     this.#enrolment = enrolment
     this.#makeLoan = makeLoan
     this.held = {
-      keep: messages => keepMessages(client, enrolment, messages),
+      keep: (messages, holder) => keepMessages(client, enrolment, messages, holder),
       keysAtWork: keys => keysAtWork(client, enrolment, keys),
       takeUp: work => takeUpWork(client, enrolment, work),
       finish: (done, again) => finishWork(client, enrolment, done, again),
@@ -70,6 +72,16 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return loan
   }
 
+  savepoint(): Savepoint {
+    // If these fail, so does what follows them, and the last statement of the transaction.
+    const send = (text: string) => this.#client.query(text).then(() => {})
+    send('savepoint part').catch(() => {})
+    return {
+      undo: () => send('rollback to savepoint part; release savepoint part'),
+      keep: () => void send('release savepoint part').catch(() => {}),
+    }
+  }
+
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
     return recordIntents(this.#client, this.#enrolment, intents)
   }
@@ -78,7 +90,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return writeOutbox(this.#client, messages)
   }
 
-  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {
+  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {
     return countAttempts(this.#client, this.#enrolment, failures)
   }
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import type { BatchContext, ConsumerContract, HandlerContext, Mode } from '../../contract/contract.ts'
 import { defineConsumer } from '../../contract/define-consumer.ts'
+import type { Store } from '../../contracts/store.ts'
 import { ConsumerProcess } from '../../engine/consumer.ts'
+import { createWorker, leavesWork } from '../../inbox/create-worker.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { until } from '../until.ts'
 import type { PublishedMessage, SourceUnderTest } from './source.ts'
@@ -50,14 +52,23 @@ export class DeliveryBench<Tx> {
   /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. */
   async start(changes: Partial<JobContract> = {}, options: { another?: boolean; mode?: Mode } = {}) {
     this.#generation = changes.generation ?? 1
-    const one = new ConsumerProcess<Job, unknown>({
-      consumer: defineConsumer(this.#contract(changes)),
-      source: options.another ? this.queue.another() : this.queue.source,
-      store: (options.another ? this.under.second : this.under.store) as never,
+    const around = {
+      consumer: defineConsumer<Job, unknown>(this.#contract(changes)),
+      store: (options.another ? this.under.second : this.under.store) as Store<unknown>,
       world: realSurroundings(),
       mode: options.mode ?? 'live',
       instance: `process ${this.#processes.length + 1}`,
+    }
+    const worker = leavesWork(around.consumer)
+      ? createWorker({ ...around, onCommitted: () => worker?.kick() })
+      : null
+    const one = new ConsumerProcess<Job, unknown>({
+      ...around,
+      source: options.another ? this.queue.another() : this.queue.source,
+      onCommitted: () => worker?.kick(),
     })
+    await worker?.start()
+    if (worker !== null) this.#processes.push(worker.process)
     await one.start()
     this.#processes.push(one)
     return one

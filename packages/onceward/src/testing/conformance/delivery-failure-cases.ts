@@ -71,6 +71,39 @@ export const deliveryFailureCases: Cases = [
     },
   },
   {
+    name: 'statements that fail in every batch cost only the messages that send them, with all they asked for',
+    needs: ['failing statements'],
+    async run(bench) {
+      const list = jobs(240)
+      const left = new Map(list.map(({ id }, index) => [id, index % 9 === 4 ? 1 + (index % 2) : 0]))
+      await bench.publish(...list)
+      await bench.start({
+        batch: { sizeMax: 60 },
+        failure: {
+          attemptsMax: 5,
+          delayMs: 1,
+          delayMaxMs: 3,
+          breaker: false,
+          classes: { '22012': 'transient' },
+        },
+        effect: { external: { gateway: { url: 'http://127.0.0.1:9/', allowPrivate: true } } },
+        async handle({ message, tx, effects }: JobContext) {
+          const failures = left.get(message.id)!
+          await bench.apply(tx, message.id)
+          effects.external('gateway', { key: message.id, body: failures })
+          if (failures === 0) return
+          left.set(message.id, failures - 1)
+          await bench.under.fail!(tx)
+        },
+      })
+      await bench.finish(list.length)
+      assert.deepEqual((await bench.applied()).sort(), idsOf(list).sort())
+      const intents = await bench.under.intents(bench.name)
+      assert.deepEqual(intents.map(({ key }) => key).sort(), idsOf(list).sort())
+      assert.deepEqual(await bench.held(), [])
+    },
+  },
+  {
     name: 'a swallowed statement error is parked at once, with a code that says so',
     needs: ['failing statements'],
     async run(bench) {

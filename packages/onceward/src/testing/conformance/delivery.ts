@@ -1,5 +1,6 @@
 import { runConformance } from './conformance-case.ts'
 import { DeliveryBench } from './delivery-bench.ts'
+import { deliveryDeferCases } from './delivery-defer-cases.ts'
 import { deliveryDuplicateCases } from './delivery-duplicate-cases.ts'
 import { deliveryFailureCases } from './delivery-failure-cases.ts'
 import { deliveryLifecycleCases } from './delivery-lifecycle-cases.ts'
@@ -24,6 +25,7 @@ export function deliveryConformance<Tx>(name: string, { source, store }: Deliver
     cases: [
       ...deliveryDuplicateCases,
       ...deliveryFailureCases,
+      ...deliveryDeferCases,
       ...deliveryOrderCases,
       ...deliveryUnreadableCases,
       ...deliveryLifecycleCases,
@@ -46,6 +48,7 @@ const storeFeatures: readonly DeliveryFeature[] = [
   'lock waits',
   'concurrent transactions',
   'accepted gaps',
+  'held work',
 ]
 
 const isStoreFeature = (feature: DeliveryFeature): feature is StoreFeature => storeFeatures.includes(feature)

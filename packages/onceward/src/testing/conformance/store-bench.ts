@@ -110,6 +110,7 @@ export function heldOf(state: HeldRecord['state'], changes: Partial<HeldRecord> 
     failureClass: 'poison',
     code: 'because',
     error: null,
+    place: '',
     orderKey: null,
     version: null,
     dueInMs: null,

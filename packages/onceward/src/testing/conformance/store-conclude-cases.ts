@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { AttemptCount } from '../../contracts/store.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { StoreFeature } from './store.ts'
 import { claimOf, conclusionOf, digest, heldOf, type StoreBench } from './store-bench.ts'
@@ -108,25 +109,49 @@ export const storeConcludeCases: Cases = [
         failureClass: 'transient',
         code: 'E',
         error: 'lost "it" \\ again',
+        place: 'capture (payments.ts:7)',
       })
-      const fail = (...ids: string[]) => bench.transaction(s => s.countAttempts(ids.map(record)))
+      const fail = async (...ids: string[]) =>
+        totals(await bench.transaction(s => s.countAttempts(ids.map(record))))
       assert.deepEqual(await fail('a'), [1])
       assert.deepEqual(await fail('b', 'a', 'c'), [1, 2, 1])
       const again = await bench.under.second.enroll(bench.enrolment.facts)
-      assert.deepEqual(await bench.under.second.transaction(again, s => s.countAttempts([record('a')])), [3])
+      const third = await bench.under.second.transaction(again, s => s.countAttempts([record('a')]))
+      assert.deepEqual(totals(third), [3])
       assert.equal(await bench.under.attempts(bench.name, 'a'), 3)
     },
   },
   {
     name: 'attempts of a transaction that rolled back were never made',
     async run(bench) {
-      const record = { id: 'a', failureClass: 'transient', code: 'E', error: 'e' }
+      const record = { id: 'a', failureClass: 'transient', code: 'E', error: 'e', place: '' }
       const failing = bench.transaction(async session => {
         await session.countAttempts([record])
         throw new Error('on purpose')
       })
       await assert.rejects(failing, /on purpose/)
-      assert.deepEqual(await bench.transaction(s => s.countAttempts([record])), [1])
+      assert.deepEqual(totals(await bench.transaction(s => s.countAttempts([record]))), [1])
+    },
+  },
+  {
+    name: 'attempts are told apart by class, and the same failure by class, code and place',
+    async run(bench) {
+      const count = async (failureClass: string, code: string, place: string) => {
+        const record = { id: 'a', failureClass, code, error: 'e', place }
+        return (await bench.transaction(s => s.countAttempts([record])))[0]
+      }
+      await count('transient', 'ECONNRESET', 'p')
+      assert.deepEqual(await count('overload', '503', 'p'), {
+        total: 2,
+        byClass: { transient: 1, overload: 1 },
+        same: 1,
+      })
+      assert.equal((await count('overload', '503', 'q'))!.same, 1)
+      assert.deepEqual(await count('overload', '503', 'p'), {
+        total: 4,
+        byClass: { transient: 1, overload: 3 },
+        same: 2,
+      })
     },
   },
   {
@@ -145,3 +170,7 @@ export const storeConcludeCases: Cases = [
     },
   },
 ]
+
+function totals(counts: readonly AttemptCount[]): number[] {
+  return counts.map(({ total }) => total)
+}

@@ -62,7 +62,12 @@ export interface GapRow {
 }
 
 /** What a store may lack; each lack needs a reason in `without`. */
-export type StoreFeature = 'failing statements' | 'lock waits' | 'concurrent transactions' | 'accepted gaps'
+export type StoreFeature =
+  | 'failing statements'
+  | 'lock waits'
+  | 'concurrent transactions'
+  | 'accepted gaps'
+  | 'held work'
 
 export interface StoreFactory<Tx> {
   create(): Promise<StoreUnderTest<Tx>>
@@ -102,5 +107,6 @@ export function missingStoreFeature(
   if (feature === 'lock waits' && under.waiting === undefined)
     return 'the factory cannot see waiting transactions'
   if (feature === 'accepted gaps' && under.acceptGap === undefined) return 'the factory cannot accept a gap'
+  if (feature === 'held work' && under.store.work === undefined) return 'the store keeps no work for later'
   return null
 }

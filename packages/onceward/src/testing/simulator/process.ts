@@ -143,5 +143,7 @@ const noMetrics: Metrics = {
   claimsExpired() {},
   claimsLost() {},
   watchFreshness: () => () => {},
+  paused() {},
+  watchPaused: () => () => {},
   watchLag: () => () => {},
 }

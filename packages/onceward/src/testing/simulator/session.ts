@@ -1,5 +1,6 @@
 import type { Position, Progress } from '../../contracts/source.ts'
 import type {
+  AttemptCount,
   AttemptRecord,
   BusinessAnswer,
   BusinessClaim,
@@ -103,13 +104,13 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     return this.transaction.send(`publish ${messages.map(({ messageId }) => messageId)}`, () => {})
   }
 
-  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly number[]> {
+  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {
     const { transaction } = this
     return transaction.send(`count attempts of ${failures.map(({ id }) => id)}`, () =>
-      failures.map(({ id }) => {
-        const count = (transaction.read('attempts', id) ?? 0) + 1
-        transaction.write('attempts', id, count)
-        return count
+      failures.map(({ id, failureClass }) => {
+        const total = (transaction.read('attempts', id) ?? 0) + 1
+        transaction.write('attempts', id, total)
+        return { total, byClass: { [failureClass]: total }, same: total }
       }),
     )
   }

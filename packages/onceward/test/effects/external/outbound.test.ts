@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createPlainServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import type { ExternalTarget } from '../../../src/contract/external-target.ts'
 import {
   guardedLookup,
@@ -74,6 +75,7 @@ describe('where calls may go', () => {
       allowPrivate: false,
       keepConnections: true,
       connectionsMax: 1,
+      timeoutMs: 5_000,
       resolve: resolving('127.0.0.1'),
     })
     const answer = await send({ 'idempotency-key': 'k' }, body, never)
@@ -100,6 +102,7 @@ describe('where calls may go', () => {
       allowPrivate: true,
       keepConnections: true,
       connectionsMax: 1,
+      timeoutMs: 5_000,
     })
     const answer = await send({}, body, never)
     assert.deepEqual([answer.kind, seen], ['not reached', []])
@@ -121,9 +124,91 @@ describe('where calls may go', () => {
       allowPrivate: true,
       keepConnections: true,
       connectionsMax: 1,
+      timeoutMs: 5_000,
     })
     const answer = await send({}, body, never)
     assert.equal(answer.kind, 'lost')
+  })
+
+  describe('a target on a socket of its own', () => {
+    /** Answers each request on a connection with what `reply` says; null: never. */
+    const openTo = async (reply: (request: number) => string | null, keepConnections = true) => {
+      const seen = { connections: 0, requests: 0 }
+      const server = createPlainServer(socket => {
+        seen.connections++
+        socket.on('error', () => {})
+        after(() => socket.destroy())
+        socket.on('data', () => {
+          const answer = reply(++seen.requests)
+          if (answer !== null) socket.write(answer)
+        })
+      })
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+      after(() => server.close())
+      const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+      const traits = { method: 'POST', replayedHeader: 'x', allowPrivate: true, connectionsMax: 1 }
+      return { seen, send: openHttp({ ...traits, url, keepConnections, timeoutMs: 5_000 }) }
+    }
+    const ok = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+
+    it('is called on one connection again and again where connections are kept, else on new ones', async () => {
+      for (const [kept, connections] of [
+        [true, 1],
+        [false, 3],
+      ] as const) {
+        const { seen, send } = await openTo(() => ok, kept)
+        for (let call = 0; call < 3; call++) {
+          const answer = await send({}, body, never)
+          assert.deepEqual([answer.kind, 'status' in answer && answer.status], ['answered', 200])
+        }
+        assert.deepEqual(seen, { connections, requests: 3 })
+      }
+    })
+
+    it('may say something before its answer, which is none', async () => {
+      const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
+      const { seen, send } = await openTo(request => (request === 1 ? `${hint}${ok}` : hint))
+      const answer = await send({}, body, never)
+      assert.equal(answer.kind === 'answered' && answer.status, 200)
+      const given = new AbortController()
+      const lost = send({}, body, { ...never, signal: given.signal })
+      await until('the second is there', () => seen.requests === 2)
+      await new Promise(setImmediate)
+      given.abort(new Error('too late'))
+      assert.equal((await lost).kind, 'lost')
+    })
+
+    it('gets no byte when the time is over before the connection stands', async () => {
+      const { seen, send } = await openTo(() => ok)
+      const answer = await send({}, body, { ...never, expired: () => true })
+      assert.deepEqual([answer.kind, seen.requests], ['not reached', 0])
+      assert.match((answer as { error: string }).error, /time was over/)
+    })
+
+    it('has lost a call that is given up after it was sent, and the next one gets its own connection', async () => {
+      const { seen, send } = await openTo(request => (request === 1 ? null : ok))
+      const given = new AbortController()
+      const lost = send({}, body, { ...never, signal: given.signal })
+      await until('it is there', () => seen.requests === 1)
+      given.abort(new Error('too late'))
+      assert.deepEqual(await lost, { kind: 'lost', error: 'Error: too late' })
+      assert.equal((await send({}, body, never)).kind, 'answered')
+      assert.deepEqual(seen, { connections: 2, requests: 2 })
+    })
+
+    it('was not reached by a call that was given up while it waited for a connection, and never is', async () => {
+      const { seen, send } = await openTo(request => (request === 1 ? null : ok))
+      const [first, second] = [new AbortController(), new AbortController()]
+      const sent = send({}, body, { ...never, signal: first.signal })
+      await until('the first is there', () => seen.requests === 1)
+      const waiting = send({}, body, { ...never, signal: second.signal })
+      second.abort(new Error('too late'))
+      assert.deepEqual(await waiting, { kind: 'not reached', error: 'Error: too late' })
+      first.abort(new Error('too late'))
+      await sent
+      assert.equal((await send({}, body, never)).kind, 'answered')
+      assert.equal(seen.requests, 2)
+    })
   })
 
   const refusals: [string, ExternalTarget, RegExp][] = [

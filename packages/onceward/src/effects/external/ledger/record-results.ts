@@ -36,16 +36,21 @@ export async function recordResults(
   results: readonly EffectResult[],
 ): Promise<readonly boolean[]> {
   const { rows } = await pool.query(record, [
-    results.map(result => result.id),
-    results.map(result => result.epoch),
-    results.map(result => result.state),
-    results.map(result => result.delayMs),
-    results.map(result => result.status),
+    bare(results.map(result => result.id)),
+    bare(results.map(result => result.epoch)),
+    bare(results.map(result => result.state)),
+    bare(results.map(result => result.delayMs)),
+    bare(results.map(result => result.status)),
     results.map(result => result.digest),
     results.map(result => result.note),
-    results.map(result => result.attempts),
+    bare(results.map(result => result.attempts)),
     results.map(result => result.excerpt),
   ])
   const ours = new Set(rows.map(row => `${row.id}@${row.epoch}`))
   return results.map(({ id, epoch }) => ours.has(`${id}@${epoch}`))
+}
+
+/** An array of numbers or plain words, which need no quotes: the client would look at each of them for characters to escape. */
+function bare(values: readonly (string | number | null)[]): string {
+  return `{${values.map(value => value ?? 'null').join(',')}}`
 }

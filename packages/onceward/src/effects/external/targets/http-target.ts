@@ -34,6 +34,7 @@ export function openEndpoint(
     allowPrivate: target.allowPrivate === true,
     keepConnections: (target.policy ?? 'keyed') === 'keyed',
     connectionsMax: target.concurrencyMax ?? 16,
+    timeoutMs: target.timeoutMs ?? 10_000,
   })
 }
 

@@ -1,4 +1,5 @@
 import { spine } from './0001-spine.ts'
+import { failure } from './0002-failure.ts'
 
 export interface Migration {
   readonly version: number
@@ -9,4 +10,7 @@ export interface Migration {
 }
 
 /** Forward only; a released migration is never edited. */
-export const migrations: readonly Migration[] = [{ version: 1, name: 'spine', sql: spine, compatibleFrom: 1 }]
+export const migrations: readonly Migration[] = [
+  { version: 1, name: 'spine', sql: spine, compatibleFrom: 1 },
+  { version: 2, name: 'failure', sql: failure, compatibleFrom: 1 },
+]

@@ -17,6 +17,9 @@ export const settings = {
 const clock = 'clock as materialized (select clock_timestamp() as now)'
 const isFree = '(lease_until is null or lease_until <= (select now from clock))'
 
+/** A replay suppresses what handlers ask for outside the database: it leaves live work alone, and live workers leave its work alone. */
+const isOurs = 'run_id <> all (array(select id from onceward.run where consumer_id = $1 and mode <> $7))'
+
 const take = `
 update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from clock) + $3::float8 * interval '1 millisecond', run_id = $4
 from free where h.ctid = free.ctid
@@ -28,7 +31,7 @@ const claim = `
 with ${clock},
 free as materialized (
   select ctid, lease_until from onceward.held
-  where consumer_id = $1 and due_at <= (select now from clock) and (due_at, id) > ($5::timestamptz, $6::bigint) and ${isFree}
+  where consumer_id = $1 and due_at <= (select now from clock) and (due_at, id) > ($5::timestamptz, $6::bigint) and ${isFree} and ${isOurs}
   order by due_at, id limit $2 for update skip locked)
 ${take}`
 
@@ -40,9 +43,9 @@ ${take}`
 const orderedClaim = `
 with ${clock},
 seen as materialized (
-  select id, order_key, state, due_at, ${isFree} as free from onceward.held
+  select id, order_key, state, due_at, ${isFree} and ${isOurs} as free from onceward.held
   where consumer_id = $1 and due_at <= (select now from clock) and (due_at, id) > ($5::timestamptz, $6::bigint)
-  order by due_at, id limit $7),
+  order by due_at, id limit $8),
 gap as materialized (
   select keys.order_key, first.id from (
     select distinct order_key from seen where state = 'stored' and order_key is not null) keys
@@ -85,11 +88,11 @@ const start: Cursor = { due: '-infinity', id: '0' }
  */
 export async function claimWork(
   short: ShortTransaction,
-  { consumerId, runId }: Enrolment,
+  { consumerId, runId, facts }: Enrolment,
   { countMax, leaseMs, ordered, after }: WorkRequest,
 ): Promise<ClaimedWork> {
   const from = after === null ? start : (JSON.parse(after) as Cursor)
-  const values = [consumerId, countMax, leaseMs, runId, from.due, from.id]
+  const values = [consumerId, countMax, leaseMs, runId, from.due, from.id, facts.mode]
   const seenMax = 2 * countMax + 100
   const { rows } = ordered
     ? await short(settings, orderedClaim, [...values, seenMax])

@@ -42,7 +42,22 @@ export async function finishWork(
   if (lost.length > 0) throw claimLost(lost)
 }
 
+/**
+ * A row whose lease our heartbeat extended while the statement waited for it is locked in its new version, which the statement's own snapshot
+ * does not show: it is locked, not removed. The second statement sees it; what it does not find is lost.
+ */
 async function removeDone(
+  client: SqlClient,
+  consumerId: number,
+  done: readonly WorkClaim[],
+): Promise<readonly string[]> {
+  const passed = new Set(await removeSeen(client, consumerId, done))
+  if (passed.size === 0) return []
+  const again = done.filter(claim => passed.has(claim.row))
+  return removeSeen(client, consumerId, again)
+}
+
+async function removeSeen(
   client: SqlClient,
   consumerId: number,
   done: readonly WorkClaim[],

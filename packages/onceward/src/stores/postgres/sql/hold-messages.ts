@@ -1,22 +1,54 @@
-import type { Conclusion, Enrolment, HeldRecord } from '../../../contracts/store.ts'
+import type { Conclusion, Enrolment, HeldRecord, Outgoing } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
+import { copyOfDeadLetter } from './dead-letter-copy.ts'
+import { intArray } from './int-array.ts'
 import { writeOutbox } from './write-outbox.ts'
 
+/**
+ * Any number of messages, and what their markers say from now on, in one statement. Rows follow the order given, which within a key is the
+ * order of arrival. Digests and bodies travel as one run of bytes each. `placed`: where they had a row before, they keep its number.
+ */
 const insertHeld = (placed: boolean) => `
-  insert into onceward.held (${placed ? 'id, epoch, ' : ''}consumer_id, run_id, state, message_id, digest, reason, failure_class, code, error,
-    attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
-    delivery_count, headers, properties, body, version, due_at)
+  with m as materialized (
+    select * from unnest($3::text[], $4::text[], $5::boolean[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
+      $12::integer[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
+      $21::integer[], $22::json[], $23::json[], $24::integer[], $25::bigint[], $26::float8[]${placed ? ', $30::bigint[], $31::integer[]' : ''})
+      with ordinality as m (state, message_id, marked, seen, reason, failure_class, code, error, place, attempts, order_key, business_key,
+        correlation_id, message_type, schema_version, origin, position, broker_key, delivery_count, headers, properties, bytes, version,
+        due_in_ms${placed ? ', id, epoch' : ''}, n)),
+  marked as (
+    update onceward.inbox i set status = m.state::onceward.marker_status
+    from m where m.marked and i.consumer_id = $1 and i.message_id = m.message_id)
+  insert into onceward.held (${placed ? 'id, epoch, ' : ''}consumer_id, run_id, state, message_id, digest, seen, reason, failure_class, code,
+    error, place, attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
+    delivery_count, headers, properties, version, due_at, body)
   ${placed ? 'overriding system value' : ''}
-  values (${placed ? '$25, $26, ' : ''}$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
-    clock_timestamp() + $24::double precision * interval '1 millisecond')
+  select ${placed ? 'm.id, m.epoch, ' : ''}$1, $2, m.state::onceward.held_state, m.message_id,
+    substring($27::bytea from $28::integer * (m.n::integer - 1) + 1 for $28::integer), m.seen, m.reason, m.failure_class, m.code, m.error,
+    m.place, m.attempts, m.order_key, m.business_key, m.correlation_id, m.message_type, m.schema_version, m.origin, m.position,
+    m.broker_key, m.delivery_count, m.headers, m.properties, m.version, clock_timestamp() + m.due_in_ms * interval '1 millisecond',
+    substring($29::bytea from (sum(m.bytes) over (order by m.n))::integer - m.bytes + 1 for m.bytes)
+  from m order by m.n
   on conflict (consumer_id, message_id, digest) where state in ('parked', 'dead', 'quarantined') do update
-    set seen = held.seen + 1, last_at = clock_timestamp()
-  returning id, seen`
+    set seen = held.seen + excluded.seen, last_at = clock_timestamp()
+  returning id::text, seen, message_id, encode(digest, 'hex') as digest`
 
 const inserts = { placed: insertHeld(true), anew: insertHeld(false) }
 
+/** Sorted, so that two batches cannot wait for each other in a circle. */
 const block = `
-  insert into onceward.blocked_key (consumer_id, key) values ($1, $2) on conflict do nothing`
+  insert into onceward.blocked_key (consumer_id, key) select $1, key from unnest($2::text[]) as blocked (key) order by key
+  on conflict do nothing`
+
+interface Holding {
+  readonly id: string | null
+  readonly digest: Buffer
+  /** Its marker is to say the same. */
+  readonly marked: boolean
+  readonly held: HeldRecord
+  /** How often these bytes are in the batch. */
+  seen: number
+}
 
 /**
  * One row per (id, digest): the same bytes coming back only raise its count. Dead and quarantined messages leave a copy in the
@@ -27,81 +59,91 @@ export async function holdMessages(
   enrolment: Enrolment,
   conclusions: readonly Conclusion[],
 ): Promise<void> {
-  for (const { id, digest, held } of conclusions) {
-    if (held === null) continue
-    const values = heldValues(enrolment, id, digest, held)
-    const { rows } =
-      held.was === null
-        ? await client.query(inserts.anew, values)
-        : await client.query(inserts.placed, [...values, held.was.row, held.was.epoch])
+  const holdings = holdingsOf(conclusions)
+  const blocked = new Set<string>()
+  for (const { held } of holdings) {
     if (held.orderKey !== null && (held.state === 'parked' || held.state === 'quarantined'))
-      await client.query(block, [enrolment.consumerId, held.orderKey])
-    const to = enrolment.facts.deadLetterTo
-    if (to === null || !(held.state === 'dead' || held.state === 'quarantined') || rows[0].seen > 1) continue
-    const messageId = id ?? `held:${rows[0].id}`
-    const headers = copyHeaders(held.headers, provenance(enrolment, held, rows[0].id))
-    // RabbitMQ is not told the key, and as a key of the outbox a routing key would put all copies in one line.
-    const key = to.broker === 'rabbitmq' ? null : held.brokerKey
-    const { properties, body } = held
-    await writeOutbox(client, [{ ...to, exchange: null, messageId, key, headers, properties, body }])
+      blocked.add(held.orderKey)
   }
+  const copies: Outgoing[] = []
+  for (const placed of [false, true]) {
+    const some = holdings.filter(({ held }) => (held.was !== null) === placed)
+    if (some.length > 0) copies.push(...(await insertAll(client, enrolment, some, placed)))
+  }
+  if (blocked.size > 0) await client.query(block, [enrolment.consumerId, [...blocked]])
+  if (copies.length > 0) await writeOutbox(client, copies)
 }
 
-function heldValues(
-  { consumerId, runId }: Enrolment,
-  id: string | null,
-  digest: Buffer,
-  held: HeldRecord,
-): unknown[] {
+function holdingsOf(conclusions: readonly Conclusion[]): readonly Holding[] {
+  const holdings = new Map<string, Holding>()
+  for (const { id, digest, claimed, held } of conclusions) {
+    if (held === null) continue
+    const key = keyOf(id, digest.toString('hex'))
+    const earlier = holdings.get(key)
+    if (earlier === undefined)
+      holdings.set(key, { id, digest, marked: claimed && id !== null, held, seen: 1 })
+    else earlier.seen++
+  }
+  return [...holdings.values()]
+}
+
+function keyOf(id: string | null, digest: string): string {
+  return id === null ? `d${digest}` : `i${digest}${id}`
+}
+
+async function insertAll(
+  client: SqlClient,
+  enrolment: Enrolment,
+  holdings: readonly Holding[],
+  placed: boolean,
+): Promise<readonly Outgoing[]> {
+  const { rows } = await client.query(
+    placed ? inserts.placed : inserts.anew,
+    columns(enrolment, holdings, placed),
+  )
+  const copies: Outgoing[] = []
+  if (enrolment.facts.deadLetterTo === null) return copies
+  const byKey = new Map(rows.map(row => [keyOf(row.message_id, row.digest), row]))
+  for (const { id, digest, held, seen } of holdings) {
+    if (held.state !== 'dead' && held.state !== 'quarantined') continue
+    const row = byKey.get(keyOf(id, digest.toString('hex')))!
+    if (row.seen === seen) copies.push(copyOfDeadLetter(enrolment, id, held, row.id))
+  }
+  return copies
+}
+
+function columns({ consumerId, runId }: Enrolment, holdings: readonly Holding[], placed: boolean): unknown[] {
+  const of = <T>(read: (held: HeldRecord) => T): T[] => holdings.map(({ held }) => read(held))
   return [
     consumerId,
     runId,
-    held.state,
-    id,
-    digest,
-    held.reason,
-    held.failureClass,
-    held.code,
-    held.error,
-    held.attempts,
-    held.orderKey,
-    held.businessKey,
-    held.correlationId,
-    held.messageType,
-    held.schemaVersion,
-    held.origin,
-    held.position,
-    held.brokerKey,
-    held.deliveryCount,
-    held.headers,
-    held.properties,
-    held.body,
-    held.version,
-    held.dueInMs,
+    of(held => held.state),
+    holdings.map(({ id }) => id),
+    holdings.map(({ marked }) => marked),
+    intArray(holdings.map(({ seen }) => seen)),
+    of(held => held.reason),
+    of(held => held.failureClass),
+    of(held => held.code),
+    of(held => held.error),
+    of(held => held.place),
+    intArray(of(held => held.attempts)),
+    of(held => held.orderKey),
+    of(held => held.businessKey),
+    of(held => held.correlationId),
+    of(held => held.messageType),
+    of(held => held.schemaVersion),
+    of(held => held.origin),
+    of(held => held.position),
+    of(held => held.brokerKey),
+    intArray(of(held => held.deliveryCount)),
+    of(held => held.headers),
+    of(held => held.properties),
+    intArray(of(held => held.body.length)),
+    of(held => held.version),
+    of(held => held.dueInMs),
+    Buffer.concat(holdings.map(({ digest }) => digest)),
+    holdings[0]!.digest.length,
+    Buffer.concat(of(held => held.body)),
+    ...(placed ? [of(held => held.was!.row), of(held => held.was!.epoch)] : []),
   ]
-}
-
-/** Headers on the broker's copy: enough to find the row, and to see the cause without it. */
-function provenance({ facts }: Enrolment, held: HeldRecord, heldId: string): Record<string, string> {
-  return {
-    'onceward-consumer': `${facts.name}/${facts.generation}`,
-    'onceward-held-id': String(heldId),
-    'onceward-state': held.state,
-    'onceward-class': held.failureClass,
-    'onceward-code': held.code,
-    'onceward-reason': held.reason.slice(0, 500),
-    'onceward-origin': held.origin,
-    ...(held.position === null ? {} : { 'onceward-position': held.position }),
-    'onceward-attempts': String(held.attempts),
-  }
-}
-
-/** AMQP carries 64 KiB of headers at most: beyond what fits beside ours, the originals stay in the held row. */
-const copyHeaderBytesMax = 48 * 1024
-
-function copyHeaders(original: string, ours: Record<string, string>): string {
-  if (Buffer.byteLength(original) > copyHeaderBytesMax) {
-    return JSON.stringify({ ...ours, 'onceward-headers': 'too large to copy, kept in the held row' })
-  }
-  return JSON.stringify({ ...JSON.parse(original), ...ours })
 }

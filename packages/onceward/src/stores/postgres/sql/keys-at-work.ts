@@ -1,17 +1,20 @@
 import type { Enrolment } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
 
-/** The state list is that of the index; what is parked has blocked its key already. */
+/** The state list is that of the index; what is parked has blocked its key already. The last of a key has the time of those before it. */
 const atWork = `
-  select asked.key from unnest($2::text[]) as asked (key) where exists (
-    select from onceward.held h
-    where h.consumer_id = $1 and h.order_key = asked.key and h.order_key is not null and h.state in ('stored', 'parked'))`
+  select asked.key, coalesce(greatest(0, extract(epoch from last.due_at - clock_timestamp()) * 1000), 0)::float8 as "dueInMs"
+  from unnest($2::text[]) as asked (key)
+  cross join lateral (
+    select h.due_at from onceward.held h
+    where h.consumer_id = $1 and h.order_key = asked.key and h.order_key is not null and h.state in ('stored', 'parked')
+    order by h.id desc limit 1) last`
 
 export async function keysAtWork(
   client: SqlClient,
   { consumerId }: Enrolment,
   keys: readonly string[],
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlyMap<string, number>> {
   const { rows } = await client.query(atWork, [consumerId, keys])
-  return new Set(rows.map(row => row.key as string))
+  return new Map(rows.map(({ key, dueInMs }) => [key as string, dueInMs as number]))
 }

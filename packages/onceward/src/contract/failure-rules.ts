@@ -1,0 +1,150 @@
+import type {
+  ClassPolicy,
+  ConsumerContract,
+  FailureBreaker,
+  FailureClass,
+  FailureSection,
+} from './contract.ts'
+
+/** The classes of a contract, and those only we give: nobody knows it, the database's own quarrels, the handler's word. */
+export type PolicyClass = FailureClass | 'unclassified' | 'contention' | 'verdict'
+export type Terminal = NonNullable<ClassPolicy['terminal']>
+
+/** What one class of failures does. */
+export interface ClassRules {
+  readonly attemptsMax: number
+  /** Counted apart; all others share one budget. */
+  readonly ownBudget: boolean
+  readonly delayMs: number
+  readonly delayMaxMs: number
+  readonly terminal: Terminal
+  readonly breaker: boolean
+}
+
+/** The failure section of a contract with nothing left open. */
+export interface FailureRules {
+  readonly attemptsMax: number
+  readonly mode: NonNullable<FailureSection['mode']>
+  readonly exhausted: NonNullable<FailureSection['exhausted']>
+  readonly jitter: boolean
+  readonly classes: Readonly<Record<string, FailureClass>>
+  readonly rules: Readonly<Record<PolicyClass, ClassRules>>
+  /** Failures of one kind after which a message is poison; null: its attempts decide. */
+  readonly sameMax: number | null
+  readonly breaker: Required<FailureBreaker> | null
+  /** What becomes of bytes that cannot be read, and of types and versions the contract does not list. */
+  readonly unreadable: Terminal
+  readonly unexpected: Terminal
+  /** What becomes of what would be dead-lettered. */
+  readonly rejected: 'dead-lettered' | 'parked'
+  /** The queue or topic of the copies. */
+  readonly deadLetter: string | null
+  readonly deadLetterOwner: string
+}
+
+const shared: readonly PolicyClass[] = ['transient', 'overload', 'rate limited', 'unclassified', 'verdict']
+const away: readonly PolicyClass[] = ['transient', 'overload', 'rate limited']
+const once: readonly FailureClass[] = [
+  'business conflict',
+  'validation',
+  'poison',
+  'configuration',
+  'corruption',
+]
+const terminals: Partial<Record<PolicyClass, Terminal>> = {
+  validation: 'dead-lettered',
+  configuration: 'halted',
+  corruption: 'quarantined',
+}
+
+export function failureRules<M, Tx>(contract: ConsumerContract<M, Tx>): FailureRules {
+  const failure = contract.failure ?? {}
+  const { retry = {}, policies = {}, breaker } = failure
+  const deadLetter = typeof failure.deadLetter === 'string' ? { to: failure.deadLetter } : failure.deadLetter
+  const all: AllRules = {
+    attemptsMax:
+      failure.attemptsMax ?? retry.maxAttempts ?? (contract.settle?.when === 'before effect' ? 1 : 5),
+    delayMs: failure.delayMs ?? retry.initialDelayMs ?? 1_000,
+    delayMaxMs: failure.delayMaxMs ?? retry.maxDelayMs ?? 60_000,
+  }
+  const atMostOnce = contract.settle?.when === 'before effect'
+  const rulesOf = (name: PolicyClass) => classRules(name, all, policies[name as FailureClass], atMostOnce)
+  const named = [...shared, ...once, 'contention' as const]
+  return {
+    attemptsMax: all.attemptsMax,
+    mode: failure.mode ?? 'block',
+    exhausted: failure.exhausted ?? 'set aside',
+    jitter: retry.jitter ?? retry.backoff !== 'exponential',
+    classes: { ...listedClasses(failure), ...failure.classes },
+    rules: Object.fromEntries(named.map(name => [name, rulesOf(name)])) as Record<PolicyClass, ClassRules>,
+    sameMax: failure.poison?.maxAttemptsBeforePark ?? null,
+    breaker:
+      breaker === false || atMostOnce
+        ? null
+        : { failuresMax: 5, pauseMs: 1_000, pauseMaxMs: 60_000, ...given(breaker) },
+    unreadable: policies.poison?.terminal ?? 'quarantined',
+    unexpected: policies.poison?.terminal ?? 'parked',
+    rejected: mayPass(contract) ? 'dead-lettered' : 'parked',
+    deadLetter: deadLetter?.to ?? null,
+    deadLetterOwner: deadLetter?.owner ?? contract.owner,
+  }
+}
+
+type AllRules = Pick<ClassRules, 'attemptsMax' | 'delayMs' | 'delayMaxMs'>
+
+function classRules(
+  name: PolicyClass,
+  all: AllRules,
+  policy: ClassPolicy = {},
+  atMostOnce: boolean,
+): ClassRules {
+  const single = atMostOnce || once.includes(name as FailureClass)
+  return {
+    attemptsMax: policy.attemptsMax ?? (single ? 1 : all.attemptsMax),
+    ownBudget: policy.attemptsMax !== undefined || !shared.includes(name),
+    delayMs: policy.delayMs ?? all.delayMs,
+    delayMaxMs: policy.delayMaxMs ?? Math.max(policy.delayMs ?? 0, all.delayMaxMs),
+    terminal: policy.terminal ?? terminals[name] ?? 'parked',
+    breaker: policy.breaker ?? away.includes(name),
+  }
+}
+
+/** Codes the policy lists by name keep the class they are known by where that fits. */
+function listedClasses({ retry }: FailureSection): Record<string, FailureClass> {
+  const listed: Record<string, FailureClass> = {}
+  for (const code of retry?.retryable ?? []) {
+    const known = policyWords[code]
+    listed[code] = known !== undefined && !once.includes(known) ? known : 'transient'
+  }
+  for (const code of retry?.nonRetryable ?? []) {
+    const known = policyWords[code]
+    listed[code] = known !== undefined && once.includes(known) ? known : 'poison'
+  }
+  return listed
+}
+
+/** Words people use for codes in retry policies. */
+export const policyWords: Readonly<Record<string, FailureClass>> = {
+  DATABASE_TIMEOUT: 'transient',
+  DEPENDENCY_UNAVAILABLE: 'overload',
+  RATE_LIMITED: 'rate limited',
+  SCHEMA_INVALID: 'validation',
+  AUTHORIZATION_FAILED: 'configuration',
+  UNKNOWN_EVENT_TYPE: 'poison',
+}
+
+/** Where order and money meet, somebody must have said that the flow may go on past a dead letter. */
+function mayPass<M, Tx>({ failure, risk, order = 'none' }: ConsumerContract<M, Tx>): boolean {
+  const deadLetter = typeof failure?.deadLetter === 'object' ? failure.deadLetter : {}
+  if (deadLetter.manualReviewRequired === true) return false
+  return order !== 'key' || !isGrave(risk) || deadLetter.passingAcceptedBy !== undefined
+}
+
+export function isGrave(risk: string): boolean {
+  return risk === 'money' || risk === 'regulatory'
+}
+
+function given<T extends object>(section: T | undefined): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(section ?? {}).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
+}

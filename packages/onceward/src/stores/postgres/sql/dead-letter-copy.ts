@@ -1,0 +1,42 @@
+import type { Enrolment, HeldRecord, Outgoing } from '../../../contracts/store.ts'
+
+/** What leaves for the broker's dead-letter queue, under the message's own id, so that a copy sent twice is one. */
+export function copyOfDeadLetter(
+  enrolment: Enrolment,
+  id: string | null,
+  held: HeldRecord,
+  heldId: string,
+): Outgoing {
+  const to = enrolment.facts.deadLetterTo!
+  const messageId = id ?? `held:${heldId}`
+  const headers = copyHeaders(held.headers, provenance(enrolment, held, heldId))
+  // RabbitMQ is not told the key, and as a key of the outbox a routing key would put all copies in one line.
+  const key = to.broker === 'rabbitmq' ? null : held.brokerKey
+  const { properties, body } = held
+  return { ...to, exchange: null, messageId, key, headers, properties, body }
+}
+
+/** Headers on the broker's copy: enough to find the row, and to see the cause without it. */
+function provenance({ facts }: Enrolment, held: HeldRecord, heldId: string): Record<string, string> {
+  return {
+    'onceward-consumer': `${facts.name}/${facts.generation}`,
+    'onceward-held-id': String(heldId),
+    'onceward-state': held.state,
+    'onceward-class': held.failureClass,
+    'onceward-code': held.code,
+    'onceward-reason': held.reason.slice(0, 500),
+    'onceward-origin': held.origin,
+    ...(held.position === null ? {} : { 'onceward-position': held.position }),
+    'onceward-attempts': String(held.attempts),
+  }
+}
+
+/** AMQP carries 64 KiB of headers at most: beyond what fits beside ours, the originals stay in the held row. */
+const copyHeaderBytesMax = 48 * 1024
+
+function copyHeaders(original: string, ours: Record<string, string>): string {
+  if (Buffer.byteLength(original) > copyHeaderBytesMax) {
+    return JSON.stringify({ ...ours, 'onceward-headers': 'too large to copy, kept in the held row' })
+  }
+  return JSON.stringify({ ...JSON.parse(original), ...ours })
+}

@@ -1,0 +1,215 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { retryAfter } from 'onceward'
+import { ConsumerRig, type NoteContext } from './consumer-rig.ts'
+
+const refused = () => Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
+const notes = (count: number, from = 0) => Array.from({ length: count }, (_, n) => ({ id: `m${from + n}` }))
+
+/** A consumer whose handler calls somebody who may be away. */
+class Outage extends ConsumerRig {
+  away = true
+  calls = 0
+
+  readonly contract = {
+    failure: {
+      attemptsMax: 3,
+      delayMs: 10,
+      breaker: { failuresMax: 3, pauseMs: 1_000, pauseMaxMs: 4_000 },
+    },
+    handle: ({ message, tx }: NoteContext) => {
+      this.calls++
+      if (this.away) throw refused()
+      this.apply(tx, message.id)
+    },
+  }
+
+  attempts(id: string): number {
+    return this.store.memory.committed.attempts.get(`notes/1\0${id}`)?.length ?? 0
+  }
+
+  get parked(): number {
+    return this.store.memory.committed.held.size
+  }
+}
+
+describe('the breaker', () => {
+  test('a backlog that meets an outage burns no attempt, is not set aside, and gets through afterwards', async () => {
+    const rig = new Outage()
+    rig.publish(...notes(200))
+    const one = await rig.start(rig.contract)
+    await rig.world.turn()
+    assert.equal(one.tally.breaker, 'open')
+    rig.expectLogged('warn', /source paused/)
+    assert.equal(rig.world.counted.get('paused'), 1)
+    const { calls } = rig
+    await rig.world.advance(60_000)
+    assert.ok(rig.calls - calls < 25, `${rig.calls - calls} calls in a minute of outage`)
+    rig.away = false
+    await rig.world.advance(4_000)
+    assert.equal(one.tally.breaker, 'closed')
+    rig.expectLogged('info', /answers again/)
+    await rig.world.advance(4_000)
+    assert.equal(Object.keys(rig.applied).length, 200)
+    assert.equal(rig.parked, 0)
+    assert.ok(notes(200).every(({ id }) => rig.attempts(id) === 0))
+    await one.drain()
+  })
+
+  test('probes with one message at a time, and each time with another', async () => {
+    const rig = new Outage()
+    const probed: string[] = []
+    rig.publish(...notes(10))
+    const one = await rig.start({
+      ...rig.contract,
+      handle: context => {
+        probed.push(context.message.id)
+        return rig.contract.handle(context)
+      },
+    })
+    await rig.world.turn()
+    probed.length = 0
+    for (let time = 0; time < 6; time++) {
+      const before = probed.length
+      await rig.world.advance(5_000)
+      assert.ok(probed.length - before <= 2)
+    }
+    assert.ok(new Set(probed).size > 4, `asked ${probed}`)
+    await one.drain()
+  })
+
+  test('waits twice as long after each probe that fails, up to its limit', async () => {
+    const rig = new Outage()
+    rig.publish(...notes(20))
+    const one = await rig.start(rig.contract)
+    await rig.world.turn()
+    const before = rig.calls
+    await rig.world.advance(1_000)
+    assert.equal(rig.calls - before, 1)
+    await rig.world.advance(1_999)
+    assert.equal(rig.calls - before, 1)
+    await rig.world.advance(1)
+    assert.equal(rig.calls - before, 2)
+    await rig.world.advance(4_000)
+    assert.equal(rig.calls - before, 3)
+    await rig.world.advance(4_000)
+    assert.equal(rig.calls - before, 4)
+    await one.drain()
+  })
+
+  test('one message that fails for ever is no outage: its attempts end it', async () => {
+    const rig = new Outage()
+    rig.publish({ id: 'm0' })
+    const one = await rig.start(rig.contract)
+    await rig.world.advance(10_000)
+    assert.equal(rig.parked, 1)
+    assert.equal(rig.attempts('m0'), 3)
+    assert.equal(one.tally.breaker, 'closed')
+    await one.drain()
+  })
+
+  test('failures among healthy neighbours are no outage', async () => {
+    const rig = new Outage()
+    rig.publish(...notes(40))
+    const one = await rig.start({
+      ...rig.contract,
+      handle: ({ message, tx }) => {
+        if (Number(message.id.slice(1)) % 4 === 0) throw refused()
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.world.advance(10_000)
+    assert.equal(rig.parked, 10)
+    assert.equal(rig.world.counted.get('paused'), undefined)
+    await one.drain()
+  })
+
+  test('one that failed while others got through, and then another, are no outage either', async () => {
+    const rig = new Outage()
+    const bad = new Set(['m0', 'm2', 'm4', 'm6', 'm8'])
+    const one = await rig.start({
+      ...rig.contract,
+      handle: ({ message, tx }) => {
+        if (bad.has(message.id)) throw refused()
+        rig.apply(tx, message.id)
+      },
+    })
+    for (const note of notes(10)) {
+      rig.publish(note)
+      await rig.world.turn()
+    }
+    await rig.world.advance(10_000)
+    assert.equal(rig.parked, 5)
+    assert.equal(rig.world.counted.get('paused'), undefined)
+    await one.drain()
+  })
+
+  test('two lanes whose heads fail are an outage before anybody is set aside', async () => {
+    const rig = new Outage()
+    rig.publish(...notes(30).map((note, n) => ({ ...note, key: `k${n % 2}` })))
+    const one = await rig.start({
+      ...rig.contract,
+      order: 'key',
+      identity: { id: m => m.id, orderKey: m => m.key },
+    })
+    await rig.world.advance(120_000)
+    assert.equal(rig.parked, 0)
+    rig.away = false
+    await rig.world.advance(20_000)
+    assert.deepEqual(
+      rig.handled.filter(id => Number(id.slice(1)) % 2 === 0),
+      notes(30).flatMap(({ id }, n) => (n % 2 === 0 ? [id] : [])),
+    )
+    await one.drain()
+  })
+
+  test('what says nothing about the downstream opens nothing', async () => {
+    const rig = new Outage()
+    rig.publish(...notes(20))
+    const one = await rig.start({ ...rig.contract, handle: () => retryAfter(10) })
+    await rig.world.advance(1_000)
+    assert.equal(rig.world.counted.get('paused'), undefined)
+    assert.equal(rig.parked, 20)
+    await one.drain()
+  })
+
+  test('switched off it lets attempts decide', async () => {
+    const rig = new Outage()
+    rig.publish(...notes(20))
+    const one = await rig.start({
+      ...rig.contract,
+      failure: { ...rig.contract.failure, breaker: false },
+    })
+    await rig.world.advance(1_000)
+    assert.equal(rig.parked, 20)
+    await one.drain()
+  })
+
+  test('a drain does not wait for the pause to end', async () => {
+    const rig = new Outage()
+    rig.publish(...notes(20))
+    const one = await rig.start(rig.contract)
+    await rig.world.turn()
+    await one.drain()
+    assert.equal(one.state, 'stopped')
+    assert.deepEqual(rig.world.due, [])
+  })
+})
+
+test('messages that keep failing at once do not keep others out, in batches of one', async () => {
+  const rig = new ConsumerRig()
+  rig.publish(...notes(6))
+  const one = await rig.start({
+    batch: { sizeMax: 1, inFlightMax: 2 },
+    failure: { attemptsMax: 1_000, delayMs: 0, delayMaxMs: 0, breaker: false },
+    handle: ({ message, tx }) => {
+      if (message.id.startsWith('m')) throw new Error('no')
+      rig.apply(tx, message.id)
+    },
+  })
+  for (let time = 0; time < 20; time++) await rig.world.advance(0)
+  rig.publish({ id: 'healthy' })
+  for (let time = 0; time < 20; time++) await rig.world.advance(0)
+  assert.deepEqual(rig.applied, { healthy: 1 })
+  await one.drain()
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type ConsumerContract, defineConsumer, type FailureSection } from 'onceward'
+
+const base: ConsumerContract = {
+  name: 'notes',
+  owner: 'team',
+  risk: 'low value',
+  source: { kind: 'memory' },
+  identity: { id: { property: 'messageId' } },
+  handle: () => {},
+}
+const rulesOf = (failure: FailureSection, changes: Partial<ConsumerContract> = {}) =>
+  defineConsumer({ ...base, ...changes, failure }).failure
+
+describe('the failure section', () => {
+  test('a retry policy is taken as it is pasted', () => {
+    const rules = rulesOf({
+      retry: {
+        maxAttempts: 5,
+        initialDelayMs: 1000,
+        maxDelayMs: 60000,
+        jitter: true,
+        retryable: ['DATABASE_TIMEOUT', 'DEPENDENCY_UNAVAILABLE', 'RATE_LIMITED', 'MINE'],
+        nonRetryable: ['SCHEMA_INVALID', 'AUTHORIZATION_FAILED', 'UNKNOWN_EVENT_TYPE', 'HOPELESS'],
+      },
+    })
+    const { attemptsMax, delayMs, delayMaxMs } = rules.rules.transient
+    assert.deepEqual([attemptsMax, delayMs, delayMaxMs, rules.jitter], [5, 1_000, 60_000, true])
+    assert.deepEqual(rules.classes, {
+      DATABASE_TIMEOUT: 'transient',
+      DEPENDENCY_UNAVAILABLE: 'overload',
+      RATE_LIMITED: 'rate limited',
+      MINE: 'transient',
+      SCHEMA_INVALID: 'validation',
+      AUTHORIZATION_FAILED: 'configuration',
+      UNKNOWN_EVENT_TYPE: 'poison',
+      HOPELESS: 'poison',
+    })
+    for (const code of ['SCHEMA_INVALID', 'AUTHORIZATION_FAILED', 'UNKNOWN_EVENT_TYPE', 'HOPELESS'])
+      assert.equal(rules.rules[rules.classes[code]!].attemptsMax, 1, `${code} is tried once`)
+  })
+
+  test('the production template can be said', () => {
+    const rules = rulesOf({
+      retry: { maxAttempts: 5, backoff: 'exponential-jitter' },
+      deadLetter: { to: 'case-events.search-indexer.dlq', owner: 'search-team', manualReviewRequired: true },
+      poison: { maxAttemptsBeforePark: 5 },
+    })
+    assert.equal(rules.deadLetter, 'case-events.search-indexer.dlq')
+    assert.equal(rules.deadLetterOwner, 'search-team')
+    assert.equal(rules.rejected, 'parked')
+    assert.equal(rules.sameMax, 5)
+  })
+
+  test('a class has its own rules, and others keep theirs', () => {
+    const { rules } = rulesOf({
+      attemptsMax: 4,
+      policies: { overload: { attemptsMax: 9, delayMs: 5_000, terminal: 'dead-lettered', breaker: false } },
+    })
+    assert.deepEqual(rules.overload, {
+      attemptsMax: 9,
+      ownBudget: true,
+      delayMs: 5_000,
+      delayMaxMs: 60_000,
+      terminal: 'dead-lettered',
+      breaker: false,
+    })
+    assert.equal(rules.transient.attemptsMax, 4)
+    assert.equal(rules.configuration.terminal, 'halted')
+  })
+
+  const money = { risk: 'money', order: 'partition' } as const
+  const refused: readonly [FailureSection, RegExp, Partial<ConsumerContract>?][] = [
+    [{ attemptsMax: 3, retry: { maxAttempts: 5 } }, /failure\.attemptsMax: is said a second time/],
+    [{ retry: { maxAttempt: 5 } as never }, /maxAttempt: is not a known key; did you mean 'maxAttempts'/],
+    [{ retry: { retryable: ['A'], nonRetryable: ['A'] } }, /names 'A', which is classed elsewhere too/],
+    [{ classes: { A: 'poison' }, retry: { retryable: ['A'] } }, /classed elsewhere too/],
+    [{ retry: { backoff: 'exponential', jitter: true } }, /contradicts/],
+    [{ policies: { overlaod: {} } as never }, /failure\.policies\.overlaod: must be one of/],
+    [{ policies: { overload: { terminal: 'gone' as never } } }, /terminal: must be one of 'parked'/],
+    [{ breaker: { failuresMax: 1 } }, /failuresMax: must be a whole number from 2/],
+    [{ breaker: true as never }, /must be an object, or false/],
+    [{ deadLetter: { passingAcceptedBy: ' ' } }, /must name who accepts it/],
+    [{ poison: { maxAttemptsBeforePark: 0 } }, /whole number from 1/],
+    [{ mode: 'retry queue' }, /does not act on it yet/],
+    [{ mode: 'defer' }, /order 'partition' lets nobody pass/, { order: 'partition' }],
+    [{ mode: 'defer' }, /needs dedup 'marker'/, { dedup: 'checkpoint', order: 'partition' }],
+    [
+      { mode: 'defer' },
+      /'defer' keeps what settle\.when 'before effect' gives up/,
+      { settle: { when: 'before effect', lossAcceptable: 'telemetry' } },
+    ],
+    [{}, /passingAcceptedBy: must say who accepts/, money],
+  ]
+  for (const [failure, expected, changes = {}] of refused) {
+    test(`refuses ${JSON.stringify(failure)} ${JSON.stringify(changes)}`, () => {
+      assert.throws(() => rulesOf(failure, changes), expected)
+    })
+  }
+
+  test('money in partitions goes on past a dead letter only by somebody’s word, or stops', () => {
+    assert.throws(() => defineConsumer({ ...base, ...money }), /passingAcceptedBy/)
+    rulesOf({ deadLetter: { passingAcceptedBy: 'head of settlement' } }, money)
+    rulesOf({ exhausted: 'stop' }, money)
+  })
+
+  test('refuses versions it could not read, and ends the wrong way round', () => {
+    const message = (section: object) => defineConsumer({ ...base, message: section })
+    assert.throws(() => message({ versions: [1] }), /needs identity\.schemaVersion/)
+    const identity = { ...base.identity, schemaVersion: { header: 'v' } }
+    const versioned = (versions: unknown) =>
+      defineConsumer({ ...base, identity, message: { versions } as never })
+    assert.throws(() => versioned({ min: 3, max: 1 }), /wrong way round/)
+    assert.throws(() => versioned({ min: 3 }), /max: is missing/)
+    assert.throws(() => versioned([]), /list of versions/)
+    assert.throws(() => message({ types: [] }), /list of names/)
+    versioned({ min: 1, max: 3 })
+    versioned(['1', 2])
+  })
+})
