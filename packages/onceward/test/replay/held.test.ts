@@ -4,6 +4,7 @@ import { park, retryAfter, runConsumer } from 'onceward'
 import { until } from 'onceward/testing'
 import { previewParked } from '../../src/parking/preview-parked.ts'
 import { runReplay, startReplay } from '../../src/parking/replay-parked.ts'
+import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
 import { type FactContract, factContract, Scene } from './scene.ts'
 
@@ -89,4 +90,41 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
       { id: 'k2', times: 1 },
     ])
   })
+
+  test('what a rebuild has applied is held no more, and its key goes on; rolled back it is held as before', async t => {
+    const scene = await Scene.open(t)
+    const bad = scene.contract({
+      ...inOrder,
+      handle: unless(id => (id === 'k1' ? park('not today') : undefined)),
+    })
+    await scene.write({ id: 'a', key: 'a' }, { id: 'k1', key: 'k' }, { id: 'k2', key: 'k' })
+    await scene.live(bad)
+    const before = await scene.rows(everything)
+    const replay = await scene.replay(scene.contract(inOrder))
+    const id = await scene.planned(replay, { mode: 'rebuild' })
+    await replay.run(id)
+    await verifyCampaign(scene.pool, id)
+    await replay.swap(id)
+    assert.deepEqual(await scene.rows('select from onceward.held'), [])
+    assert.deepEqual(await scene.rows(`select how, reason from onceward.closed_held`), [
+      { how: 'rebuilt', reason: `campaign ${id}` },
+      { how: 'rebuilt', reason: `campaign ${id}` },
+    ])
+    await scene.write({ id: 'k3', key: 'k' })
+    await scene.live(scene.contract(inOrder))
+    const once = ['a', 'k1', 'k2', 'k3'].map(id => ({ id, times: 1 }))
+    assert.deepEqual(await scene.rows('select id, times from effect order by id'), once)
+    await replay.rollBack(id)
+    assert.deepEqual(await scene.rows(everything), before)
+    await bringBack(scene)
+    await using _worker = await startWorker(scene, inOrder)
+    await until('they are applied', async () => (await scene.rows('select from effect')).length === 3)
+    assert.deepEqual(await scene.rows('select id, times from effect order by id'), once.slice(0, 3))
+  })
 })
+
+/** What the live consumer holds, blocks and remembers. */
+const everything = `
+  select (select jsonb_agg(to_jsonb(h) - 'lease_until' order by h.id) from onceward.held h) as held,
+    (select jsonb_agg(jsonb_build_array(message_id, status, digest) order by message_id) from onceward.inbox where consumer_id = 1) as markers,
+    (select jsonb_agg(jsonb_build_array(key, state)) from onceward.blocked_key) as blocked`

@@ -215,13 +215,14 @@ create table onceward.lineage (
 create index lineage_by_message on onceward.lineage (consumer_id, message_id);
 create index lineage_by_row on onceward.lineage (held_id);
 
--- Rows that left without an effect, by a person's decision: declared gaps. A deleted one keeps its digest and its record, not its bytes.
+-- Rows that left without an effect, by a person's decision: declared gaps. A deleted one keeps its digest and its record, not its bytes. Rebuilt:
+-- their effect is in the tables that a rebuild swapped in.
 create table onceward.closed_held (
   held_id     bigint primary key,
   consumer_id integer not null,
   message_id  text collate "C",
   digest      bytea not null,
-  how         text not null check (how in ('skipped', 'deleted')),
+  how         text not null check (how in ('skipped', 'deleted', 'rebuilt')),
   at          timestamptz not null default clock_timestamp(),
   actor       text not null default onceward.actor(),
   reason      text not null,
