@@ -16,12 +16,12 @@ const close = `
     where h.consumer_id = ${live} and l.consumer_id = h.consumer_id and l.message_id = h.message_id and l.digest = h.digest
       and l.status in ('stored', 'waiting', 'parked', 'dead', 'quarantined')
       and s.consumer_id = ${shadow} and s.message_id = h.message_id and s.status = 'applied'
-    returning h.*),
+    returning h.*, onceward.record_of(h) as record),
   marked as (
     update onceward.inbox i set status = 'applied', at = now() from gone
     where i.consumer_id = gone.consumer_id and i.message_id = gone.message_id)
   insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
-  select id, consumer_id, message_id, digest, '${how}', $2, to_jsonb(gone) - 'body', body from gone
+  select id, consumer_id, message_id, digest, '${how}', $2, record, body from gone
   returning record ->> 'order_key' as key`
 
 /** Keys that nothing blocks any more. */
@@ -44,8 +44,7 @@ const reopen = `
     delete from onceward.closed_held x where x.consumer_id = ${live} and x.how = '${how}' and x.reason = $2 returning x.*),
   held as (
     insert into onceward.held overriding system value
-    select (jsonb_populate_record(null::onceward.held, x.record || jsonb_build_object('body', x.body, 'lease_until', null))).*
-    from back x returning *),
+    select h.* from back x cross join onceward.held_of(x.record, x.body) h returning *),
   marked as (
     insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
     select consumer_id, run_id, state::text::onceward.marker_status, message_id, digest, position from held
