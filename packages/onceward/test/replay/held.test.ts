@@ -4,7 +4,7 @@ import { park, retryAfter, runConsumer } from 'onceward'
 import { until } from 'onceward/testing'
 import { previewParked } from '../../src/parking/preview-parked.ts'
 import { runReplay, startReplay } from '../../src/parking/replay-parked.ts'
-import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { cancelCampaign, verifyCampaign } from '../../src/replay/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
 import { type FactContract, factContract, Scene } from './scene.ts'
 
@@ -89,6 +89,22 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
       { id: 'k1', times: 1 },
       { id: 'k2', times: 1 },
     ])
+  })
+
+  test('a generation that a rebuild has used is no live one: its markers would hide everything', async t => {
+    const scene = await Scene.open(t)
+    await scene.write({ id: 'a' })
+    await scene.live(scene.contract())
+    const replay = await scene.replay(scene.contract())
+    const id = await scene.planned(replay, { mode: 'rebuild' })
+    await replay.run(id)
+    await cancelCampaign(scene.pool, id)
+    await assert.rejects(
+      scene.live(scene.contract({ generation: 2 })),
+      /rebuild campaign .* Use generation 3/s,
+    )
+    await scene.live(scene.contract({ generation: 3 }))
+    assert.deepEqual(await scene.rows('select id, times from effect'), [{ id: 'a', times: 2 }])
   })
 
   test('what a rebuild has applied is held no more, and its key goes on; rolled back it is held as before', async t => {
