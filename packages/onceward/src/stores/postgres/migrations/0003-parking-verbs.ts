@@ -420,6 +420,9 @@ begin
   grant select, insert, update, delete on all tables in schema onceward to onceward_run;
   revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval, onceward.lineage,
     onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage, onceward.migration, onceward.environment from onceward_run;
+  revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event from onceward_run;
+  revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
+  grant insert on onceward.campaign_approval to onceward_approver, onceward_console;
   grant select on all tables in schema onceward to onceward_operator, onceward_approver, onceward_console;
   grant update (state, epoch, due_at, attempts_forgiven, completed_at) on onceward.ledger to onceward_operator, onceward_console;
   grant insert on onceward.ledger_action to onceward_operator, onceward_console;
