@@ -3,6 +3,7 @@ import type { ConsumerContract, FailureSection } from './contract.ts'
 import { isGrave } from './failure-rules.ts'
 import { failureClasses } from './known-names.ts'
 import { parkingProblems } from './parking-problems.ts'
+import { retryQueueProblems } from './retry-problems.ts'
 
 const delayMaxMs = 2 ** 31 - 1
 
@@ -37,7 +38,8 @@ function retryProblems(failure: FailureSection, wrong: Report): void {
   if (retry.backoff !== undefined)
     oneOf(retry.backoff, ['exponential', 'exponential-jitter'], 'failure.retry.backoff', wrong)
   flag(retry.jitter, 'failure.retry.jitter', wrong)
-  if (retry.jitter !== undefined && (retry.backoff === 'exponential') === retry.jitter)
+  const both = retry.jitter !== undefined && retry.backoff !== undefined
+  if (both && (retry.backoff === 'exponential') === retry.jitter)
     wrong('failure.retry.jitter', 'contradicts failure.retry.backoff: leave one of the two out')
   const twice = [
     ['attemptsMax', 'maxAttempts'],
@@ -69,8 +71,9 @@ function listProblems({ retry, classes = {} }: FailureSection, wrong: Report): v
 
 function modeProblems(contract: ConsumerContract, wrong: Report, notBuilt: Report): void {
   const mode = String(contract.failure!.mode ?? 'block')
-  if (mode === 'retry queue' || mode === 'retry topic') return notBuilt('failure.mode', `'${mode}'`)
-  oneOf(mode, ['block', 'defer'], 'failure.mode', wrong)
+  oneOf(mode, ['block', 'defer', 'retry queue', 'retry topic'], 'failure.mode', wrong)
+  if (mode === 'retry topic') return notBuilt('failure.mode', `'${mode}'`)
+  if (mode === 'retry queue') return retryQueueProblems(contract, wrong)
   if (mode !== 'defer') return
   if (contract.order === 'partition')
     wrong(

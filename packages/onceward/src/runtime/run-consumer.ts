@@ -86,6 +86,8 @@ export async function runConsumer<M>(
     const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
     const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
+    const { retryLevelsMs } = consumer.failure
+    if (retryLevelsMs.length > 0) await broker.ensureRetryLevels!(retryLevelsMs)
     if (wanted.has('relay'))
       carriers.push(...(await openConsumerRelays(consumer, broker, { ...options, pool, world, instance })))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))

@@ -281,7 +281,6 @@ const typos: readonly [changes: object, place: string, suggestion: string][] = [
 
 const notBuilt: readonly [changes: object, place: string][] = [
   [{ objectives: {} }, 'objectives'],
-  [{ failure: { mode: 'retry queue' } }, 'failure.mode'],
   [{ failure: { mode: 'retry topic' } }, 'failure.mode'],
 ]
 
@@ -355,6 +354,8 @@ describe('a contract that is accepted', () => {
       rejected: 'dead-lettered',
       deadLetter: null,
       deadLetterOwner: 'payments',
+      parking: { perKeyMax: 10_000, totalMax: 1_000_000 },
+      retryLevelsMs: [],
     })
     assert.deepEqual(rules.transient, {
       attemptsMax: 5,
