@@ -1,14 +1,15 @@
+import { byBroker } from '../contracts/retry-levels.ts'
 import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
 import type { ConsumerContract, FailureSection } from './contract.ts'
 import { isGrave } from './failure-rules.ts'
 import { failureClasses } from './known-names.ts'
 import { parkingProblems } from './parking-problems.ts'
-import { retryQueueProblems } from './retry-problems.ts'
+import { brokerRetryProblems } from './retry-problems.ts'
 
 const delayMaxMs = 2 ** 31 - 1
 
 /** What the contract says about failing, and what does not go together with it. */
-export function failureProblems(contract: ConsumerContract, wrong: Report, notBuilt: Report): void {
+export function failureProblems(contract: ConsumerContract, wrong: Report): void {
   const { failure } = contract
   if (failure === undefined) return passingProblems(contract, {}, wrong)
   if (!isRecord(failure)) return wrong('failure', 'must be an object')
@@ -18,7 +19,7 @@ export function failureProblems(contract: ConsumerContract, wrong: Report, notBu
   wholeNumber(failure.delayMs, 'failure.delayMs', 0, delayMaxMs, wrong)
   wholeNumber(failure.delayMaxMs, 'failure.delayMaxMs', 0, delayMaxMs, wrong)
   retryProblems(failure, wrong)
-  modeProblems(contract, wrong, notBuilt)
+  modeProblems(contract, wrong)
   classProblems(failure, wrong)
   exhaustedProblems(contract, wrong)
   pauseProblems(failure, wrong)
@@ -69,11 +70,10 @@ function listProblems({ retry, classes = {} }: FailureSection, wrong: Report): v
   }
 }
 
-function modeProblems(contract: ConsumerContract, wrong: Report, notBuilt: Report): void {
+function modeProblems(contract: ConsumerContract, wrong: Report): void {
   const mode = String(contract.failure!.mode ?? 'block')
   oneOf(mode, ['block', 'defer', 'retry queue', 'retry topic'], 'failure.mode', wrong)
-  if (mode === 'retry topic') return notBuilt('failure.mode', `'${mode}'`)
-  if (mode === 'retry queue') return retryQueueProblems(contract, wrong)
+  if (byBroker(mode)) return brokerRetryProblems(contract, mode, wrong)
   if (mode !== 'defer') return
   if (contract.order === 'partition')
     wrong(

@@ -1,3 +1,4 @@
+import { byBroker } from '../contracts/retry-levels.ts'
 import type {
   ClassPolicy,
   ConsumerContract,
@@ -27,7 +28,7 @@ export interface ClassRules {
 export interface FailureRules {
   readonly attemptsMax: number
   readonly mode: NonNullable<FailureSection['mode']>
-  /** How long a message may wait at the broker, shortest first; none but in mode `retry queue`. */
+  /** How long a message may wait at the broker, shortest first; none but in modes `retry queue` and `retry topic`. */
   readonly retryLevelsMs: readonly number[]
   readonly exhausted: NonNullable<FailureSection['exhausted']>
   readonly jitter: boolean
@@ -82,7 +83,7 @@ export function failureRules<M, Tx>(contract: ConsumerContract<M, Tx>): FailureR
   return {
     attemptsMax: all.attemptsMax,
     mode: failure.mode ?? 'block',
-    retryLevelsMs: failure.mode === 'retry queue' ? retryLevelsMs(Object.values(rules)) : [],
+    retryLevelsMs: byBroker(failure.mode ?? 'block') ? retryLevelsMs(Object.values(rules)) : [],
     exhausted: failure.exhausted ?? 'set aside',
     jitter: retry.jitter ?? retry.backoff !== 'exponential',
     classes: { ...listedClasses(failure), ...failure.classes },

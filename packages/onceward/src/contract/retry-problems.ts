@@ -3,14 +3,20 @@ import type { Report } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 import { failureRules } from './failure-rules.ts'
 
-/** Names on RabbitMQ are at most this many bytes long. */
-const nameBytesMax = 255
+/** Where each mode waits, and how many bytes a name has there at most. */
+const places: Readonly<Record<string, { kind: string; what: string; nameBytesMax: number }>> = {
+  'retry queue': { kind: 'rabbitmq', what: 'queues of RabbitMQ', nameBytesMax: 255 },
+  'retry topic': { kind: 'kafka', what: 'topics of Kafka', nameBytesMax: 249 },
+}
 
 /** Retries by way of the broker: what they need, and what they would break. */
-export function retryQueueProblems(contract: ConsumerContract, wrong: Report): void {
-  const refuse = (why: string) => wrong('failure.mode', `'retry queue' ${why}`)
-  if (contract.source?.kind !== 'rabbitmq')
-    refuse("waits in queues of RabbitMQ, which this source is not: use 'defer', which waits in the store")
+export function brokerRetryProblems(contract: ConsumerContract, mode: string, wrong: Report): void {
+  const refuse = (why: string) => wrong('failure.mode', `'${mode}' ${why}`)
+  const { kind, what } = places[mode]!
+  if (contract.source?.kind !== kind)
+    refuse(`waits in ${what}, which this source is not: use 'defer', which waits in the store`)
+  if (contract.identity?.id === 'position')
+    refuse("gives a message another position, so identity.id 'position' would make another message of it")
   if ((contract.order ?? 'none') !== 'none')
     refuse(
       `brings a message back behind later ones, and order '${contract.order}' lets none pass: use 'defer' or 'block', or order 'none'`,
@@ -21,11 +27,11 @@ export function retryQueueProblems(contract: ConsumerContract, wrong: Report): v
     refuse("brings back what settle.when 'before effect' gives up: leave one of the two out")
   if (contract.inbox?.mode === 'stored')
     refuse("is for messages the broker still has, and inbox.mode 'stored' takes them away: use 'defer'")
-  headerProblems(contract, wrong)
-  levelProblems(contract, wrong)
+  headerProblems(contract, mode, wrong)
+  levelProblems(contract, mode, wrong)
 }
 
-function levelProblems(contract: ConsumerContract, wrong: Report): void {
+function levelProblems(contract: ConsumerContract, mode: string, wrong: Report): void {
   const { failure = {}, source } = contract
   const delays = [
     ['failure.delayMs', failure.delayMs],
@@ -36,18 +42,20 @@ function levelProblems(contract: ConsumerContract, wrong: Report): void {
   ] as const
   for (const [place, delayMs] of delays)
     if (delayMs === 0)
-      wrong(place, "must be at least 1 with failure.mode 'retry queue': the delay is a queue's")
-  const queue = (source as { queue?: unknown } | undefined)?.queue
+      wrong(place, `must be at least 1 with failure.mode '${mode}': each delay has a place of its own`)
+  const named = (source ?? {}) as { queue?: unknown; topic?: unknown }
+  const queue = named.queue ?? named.topic
   if (typeof queue !== 'string') return
   const longest = levelQueue(queue, failureRules(contract).retryLevelsMs.at(-1) ?? 0)
+  const { what, nameBytesMax } = places[mode]!
   if (Buffer.byteLength(longest) > nameBytesMax)
-    wrong('failure.mode', `'retry queue' would need a queue named ${longest}, longer than RabbitMQ takes`)
+    wrong('failure.mode', `'${mode}' would need the name ${longest}, longer than ${what} have`)
 }
 
 /** Those change on the way: a digest or an identity over them would make another message of each try. */
-function headerProblems({ message, identity }: ConsumerContract, wrong: Report): void {
+function headerProblems({ message, identity }: ConsumerContract, mode: string, wrong: Report): void {
   const changing = new Set([...deathHeaders, ...countHeaders, retryHeader])
-  const why = "is written anew by each round of failure.mode 'retry queue': leave it out"
+  const why = `is written anew by each round of failure.mode '${mode}': leave it out`
   const listed = message !== undefined && 'digestHeaders' in message ? (message.digestHeaders ?? []) : []
   for (const name of Array.isArray(listed) ? listed : [])
     if (changing.has(name)) wrong('message.digestHeaders', `names ${name}, which ${why}`)

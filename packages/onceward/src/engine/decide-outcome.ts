@@ -1,4 +1,5 @@
 import type { ClassRules, FailureRules, PolicyClass, Terminal } from '../contract/failure-rules.ts'
+import { byBroker } from '../contracts/retry-levels.ts'
 import type { MarkerStatus } from '../contracts/store.ts'
 import { processDied } from '../contracts/suspects.ts'
 import type { ProblemKind } from '../message/received.ts'
@@ -173,7 +174,7 @@ function endOfPoison({ terminal }: ClassRules): Terminal {
 }
 
 function again(reason: string, delayMs: number, { mode, retryLevelsMs }: FailurePolicy): Decision {
-  const levelMs = mode === 'retry queue' ? retryLevelsMs.find(level => level >= delayMs) : undefined
+  const levelMs = byBroker(mode) ? retryLevelsMs.find(level => level >= delayMs) : undefined
   if (levelMs !== undefined) return { ...decision('rerouted', reason), retryDelayMs: levelMs }
   if (mode !== 'defer') return { ...decision('retry', reason), retryDelayMs: delayMs }
   return { ...decision('deferred', reason), status: 'stored', retryDelayMs: delayMs }

@@ -1,5 +1,6 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
-import { countHeaders, deathHeaders, levelQueue, retryHeader } from '../contracts/retry-levels.ts'
+import { byBroker, countHeaders, deathHeaders, levelQueue, retryHeader } from '../contracts/retry-levels.ts'
+import type { Delivery } from '../contracts/source.ts'
 import type { Outgoing, StoreSession } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import { fromStoredJson, toStoredJson } from '../stored-json.ts'
@@ -9,6 +10,8 @@ import type { Decided, Spine } from './process-batch.ts'
 
 /** With our own table beside them, headers of this size still fit into one frame of AMQP. */
 const headerBytesMax = 48 * 1024
+/** A record on Kafka, below what brokers take by default. */
+const recordBytesMax = 800 * 1024
 
 /**
  * The copies that will come back after their delay, written with the attempts they follow and published by a relay after the commit. So the
@@ -23,9 +26,7 @@ export async function sendRound<M, Tx>(
   const rerouted = decided.filter(({ decision }) => decision.outcome === 'rerouted')
   if (rerouted.length === 0) return
   await session.publish(
-    rerouted.map(
-      ({ received, decision }) => copyOf(received, queueOf(consumer.source), decision.retryDelayMs)!,
-    ),
+    rerouted.map(({ received, decision }) => copyOf(received, consumer.source, decision.retryDelayMs)!),
   )
 }
 
@@ -36,33 +37,54 @@ export function policyFor<M, Tx>(
   { consumer, mode, stage }: Spine<M, Tx>,
 ): FailurePolicy {
   const { failure } = consumer
-  if (failure.mode !== 'retry queue' || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return failure
-  const travels = mode === 'live' && stage === 'whole' && copyOf(received, '', 0) !== null
+  if (!byBroker(failure.mode) || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return failure
+  const travels = mode === 'live' && stage === 'whole' && copyOf(received, consumer.source, 0) !== null
   return travels ? failure : { ...failure, mode: 'block' }
 }
 
-/** Null where the headers cannot be carried. The message id is the relay's; the message's own properties are in the table. */
-export function copyOf({ id, delivery }: Received, queue: string, levelMs: number): Outgoing | null {
-  const { body, key } = delivery
-  const [headers, properties] = [toStoredJson(delivery.headers), toStoredJson(delivery.properties)]
+/** Null where the message cannot be carried whole. The message id is the relay's; everything the message itself has is in the table. */
+export function copyOf(
+  { id, delivery }: Received,
+  source: SourceDeclaration,
+  levelMs: number,
+): Outgoing | null {
+  const headers = toStoredJson(delivery.headers)
+  if (id === null || Buffer.byteLength(headers) > headerBytesMax) return null
   const kept = fromStoredJson(headers)
-  if (id === null || Buffer.byteLength(headers) > headerBytesMax || '$unstorable' in kept) return null
+  if ('$unstorable' in kept) return null
+  const queue = queueOf(source)
+  const copy = { exchange: null, queue: levelQueue(queue, levelMs), messageId: id, body: delivery.body }
+  if (source.kind === 'rabbitmq') return { ...copy, ...forRabbit(delivery, queue, kept) }
+  if (delivery.body.length + Buffer.byteLength(headers) > recordBytesMax) return null
+  return { ...copy, ...forKafka(delivery, queue, kept) }
+}
+
+type OfBroker = Pick<Outgoing, 'broker' | 'key' | 'headers' | 'properties'>
+
+/** The headers stay visible, but for those the broker writes. */
+function forRabbit({ key, properties }: Delivery, queue: string, kept: Record<string, unknown>): OfBroker {
   const was: Record<string, unknown> = {}
   for (const name of deathHeaders) if (name in kept) was[name] = kept[name]
   for (const name of [...deathHeaders, ...countHeaders]) delete kept[name]
-  const table = { queue, key, properties: fromStoredJson(properties), was }
+  const table = { queue, key, properties, was }
+  const headers = toStoredJson({ ...kept, [retryHeader]: table })
+  return { broker: 'rabbitmq', key: null, headers, properties: toStoredJson(properties) }
+}
+
+/** On Kafka properties are headers, and a publisher adds some: the table alone says which were there. */
+function forKafka(delivery: Delivery, queue: string, headers: Record<string, unknown>): OfBroker {
+  const { key, properties, origin, position } = delivery
+  const table = toStoredJson({ queue, key, properties, origin, position, headers })
+  const tombstone = properties.tombstone === true ? { tombstone: true } : {}
   return {
-    broker: 'rabbitmq',
-    exchange: null,
-    queue: levelQueue(queue, levelMs),
-    messageId: id,
-    key: null,
-    headers: toStoredJson({ ...kept, [retryHeader]: table }),
-    properties,
-    body,
+    broker: 'kafka',
+    key,
+    headers: toStoredJson({ [retryHeader]: table }),
+    properties: toStoredJson(tombstone),
   }
 }
 
 function queueOf(source: SourceDeclaration): string {
-  return (source as SourceDeclaration & { queue: string }).queue
+  const { queue, topic } = source as SourceDeclaration & { queue?: string; topic?: string }
+  return queue ?? topic!
 }

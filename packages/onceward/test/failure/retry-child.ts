@@ -1,12 +1,19 @@
-import { defineConsumer, type Part, realSurroundings, runConsumer, type SqlTransaction } from 'onceward'
+import {
+  defineConsumer,
+  type Part,
+  realSurroundings,
+  runConsumer,
+  type SourceDeclaration,
+  type SqlTransaction,
+} from 'onceward'
 import { createPool } from 'onceward/postgres'
-import { queue } from 'onceward/rabbitmq'
 
 /** What a parent tells a process whose every message fails twice. */
 export interface RetryOrders {
   readonly databaseUrl: string
-  readonly rabbitmqUrl: string
-  readonly queue: string
+  readonly rabbitmqUrl?: string
+  readonly kafkaBootstrap?: string
+  readonly declaration: SourceDeclaration
   readonly part: Part
 }
 
@@ -18,10 +25,10 @@ const consumer = defineConsumer<{ id: string }, SqlTransaction>({
   name: 'rounds',
   owner: 'tests',
   risk: 'money',
-  source: queue(orders.queue),
+  source: orders.declaration,
   identity: { id: m => m.id },
   failure: {
-    mode: 'retry queue',
+    mode: orders.declaration.kind === 'kafka' ? 'retry topic' : 'retry queue',
     attemptsMax: 100,
     retry: { initialDelayMs: 100, maxDelayMs: 200, backoff: 'exponential' },
     breaker: false,
@@ -40,6 +47,7 @@ const consumer = defineConsumer<{ id: string }, SqlTransaction>({
 const running = await runConsumer(consumer, {
   databaseUrl: orders.databaseUrl,
   rabbitmqUrl: orders.rabbitmqUrl,
+  kafkaBootstrap: orders.kafkaBootstrap,
   parts: [orders.part],
   relayLeaseMs: 1_000,
   world: realSurroundings(),

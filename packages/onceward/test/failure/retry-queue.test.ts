@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { describe, type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { ConfirmChannel } from 'amqplib'
 import amqp from 'amqplib'
 import {
   type ConsumerContract,
   defineConsumer,
-  type Part,
   realSurroundings,
   reject,
   retryAfter,
@@ -19,7 +16,7 @@ import { queue } from 'onceward/rabbitmq'
 import { until } from 'onceward/testing'
 import { manage, randomName } from '../rabbitmq/broker.ts'
 import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.ts'
-import type { RetryOrders } from './retry-child.ts'
+import { killRetryChild as kill, startRetryChild } from './start-retry-child.ts'
 
 interface Note {
   readonly id: string
@@ -52,7 +49,12 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     for (let n = 0; n < count; n++)
       scene.channel.sendToQueue(scene.queue, Buffer.from(JSON.stringify({ id: `m${n}` })))
     await scene.channel.waitForConfirms()
-    const children = { consumer: await start(scene, 'consumer'), relay: await start(scene, 'relay') }
+    const start = (part: 'consumer' | 'relay') =>
+      startRetryChild(
+        { databaseUrl: scene.databaseUrl, rabbitmqUrl: scene.url, declaration: queue(scene.queue), part },
+        scene.ends,
+      )
+    const children = { consumer: await start('consumer'), relay: await start('relay') }
     const kills = [
       ['consumer', 'try', 40],
       ['relay', 'try', 250],
@@ -65,7 +67,7 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
         return (await scene.count(`select count(*)::int as count from ${table}`)) >= share
       })
       await kill(children[part])
-      children[part] = await start(scene, part)
+      children[part] = await start(part)
     }
     const applied = () => scene.count('select count(distinct id)::int as count from effect')
     await until('all are applied', async () => (await applied()) === count, { deadlineMs: 90_000 })
@@ -211,27 +213,4 @@ async function run(scene: Scene, contract: Partial<ConsumerContract<Note, SqlTra
   const { databaseUrl, url } = scene
   const running = await runConsumer(consumer, { databaseUrl, rabbitmqUrl: url, world: realSurroundings() })
   scene.ends.push(() => running.drain(5_000))
-}
-
-async function start(scene: Scene, part: Part): Promise<ChildProcess> {
-  const { databaseUrl, url: rabbitmqUrl, queue } = scene
-  const orders: RetryOrders = { databaseUrl, rabbitmqUrl, queue, part }
-  const program = fileURLToPath(new URL('retry-child.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--conditions=@onceward/source', program], {
-    env: { ...process.env, RETRY_ORDERS: JSON.stringify(orders) },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  scene.ends.push(() => kill(child))
-  await new Promise<void>((resolve, reject) => {
-    child.once('message', () => resolve())
-    child.once('exit', code => reject(new Error(`a child ended with ${code} before it ran`)))
-  })
-  return child
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = new Promise(resolve => child.once('exit', resolve))
-  child.kill('SIGKILL')
-  await ended
 }

@@ -103,7 +103,12 @@ describe('the failure section', () => {
     [{ breaker: true as never }, /must be an object, or false/],
     [{ deadLetter: { passingAcceptedBy: ' ' } }, /must name who accepts it/],
     [{ poison: { maxAttemptsBeforePark: 0 } }, /whole number from 1/],
-    [{ mode: 'retry topic' }, /does not act on it yet/],
+    [{ mode: 'retry topic' }, /topics of Kafka, which this source is not/, queued],
+    [
+      { mode: 'retry topic' },
+      /identity\.id 'position' would make another message/,
+      { source: { kind: 'kafka', topic: 't' } as never, identity: { id: 'position' } },
+    ],
     [{ mode: 'retry queue' }, /queues of RabbitMQ, which this source is not/, { source: { kind: 'kafka' } }],
     [{ mode: 'retry queue' }, /order 'key' lets none pass/, { ...queued, order: 'key' }],
     [{ mode: 'retry queue' }, /needs dedup 'marker'/, { ...queued, dedup: 'version' }],
@@ -115,7 +120,7 @@ describe('the failure section', () => {
     [{ mode: 'retry queue', delayMs: 0 }, /delayMs: must be at least 1/, queued],
     [
       { mode: 'retry queue' },
-      /longer than RabbitMQ takes/,
+      /longer than queues of RabbitMQ have/,
       { source: { kind: 'rabbitmq', queue: 'q'.repeat(250) } as never },
     ],
     [
