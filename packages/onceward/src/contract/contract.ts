@@ -290,8 +290,6 @@ export interface RetentionSection {
   deadLetters?: Duration
   /** Longest time after which the source may hand a message over again, where it cannot be asked or says that it keeps for ever. */
   sourceKeeps?: Duration
-  /** How far back a replay may reach. Default 0: no further than the source itself. */
-  replayWindow?: Duration
   /** Default `delete`. `archive` writes each row to a file, durably, before it is removed; the process is told the folder. */
   action?: 'delete' | 'archive'
   /**
@@ -320,8 +318,8 @@ export type CampaignMode = 'replay' | 'backfill' | 'rebuild' | 'repair' | 'foren
 export interface ReplaySection {
   /** What people may start. Default `replay`, `repair` and `forensic`. */
   modes?: readonly CampaignMode[]
-  /** How far back history may be asked for. Default no limit of its own. */
-  windowDays?: number
+  /** How far back history may be asked for, and so how long it is remembered at least. Default no limit of its own. */
+  window?: Duration
   /** `rebuild` of a handler: the tables it writes, named without a schema in its statements as well. Declared projections know theirs. */
   tables?: readonly string[]
 }

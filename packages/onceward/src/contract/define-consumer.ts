@@ -16,6 +16,7 @@ import type {
   SqlTransaction,
 } from './contract.ts'
 import { contractProblems } from './contract-problems.ts'
+import { durationMs } from './duration.ts'
 import { type FailureRules, failureRules } from './failure-rules.ts'
 import { type Retention, resolveRetention } from './retention.ts'
 
@@ -43,7 +44,7 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly batch: Required<BatchSection>
   readonly inbox: Required<InboxSection>
   readonly isolation: Required<IsolationSection>
-  readonly replay: Required<Omit<ReplaySection, 'windowDays'>> & { readonly windowDays: number | null }
+  readonly replay: Required<Omit<ReplaySection, 'window'>> & { readonly windowMs: number | null }
   /** Null: nothing is ever removed. */
   readonly retention: Retention | null
 }
@@ -103,9 +104,9 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 2, ...given(contract.inbox) },
     replay: {
       modes: contract.dedup === 'checkpoint' ? ['forensic'] : ['replay', 'repair', 'forensic'],
-      windowDays: null,
       tables: [],
       ...given(contract.replay),
+      windowMs: durationMs(contract.replay?.window),
     },
     retention:
       contract.retention === undefined ? null : resolveRetention(given(contract.retention), contract.risk),

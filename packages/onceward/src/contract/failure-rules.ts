@@ -160,3 +160,9 @@ function given<T extends object>(section: T | undefined): { [K in keyof T]?: Exc
   const entries = Object.entries(section ?? {}).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }
+
+/** The same rules where no attempt can be remembered: the first one decides, and nothing waits for a downstream. */
+export function decidedAtOnce(failure: FailureRules): FailureRules {
+  const once = Object.entries(failure.rules).map(([of, rules]) => [of, { ...rules, attemptsMax: 1 }])
+  return { ...failure, exhausted: 'set aside', breaker: null, rules: Object.fromEntries(once) }
+}

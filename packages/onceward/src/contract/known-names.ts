@@ -89,7 +89,7 @@ export const sections = {
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],
-  replay: ['modes', 'windowDays', 'tables'],
+  replay: ['modes', 'window', 'tables'],
   isolation: ['mode', 'deadlineMs', 'memoryMaxMb'],
   retention: [
     'markers',
@@ -99,7 +99,6 @@ export const sections = {
     'attempts',
     'deadLetters',
     'sourceKeeps',
-    'replayWindow',
     'action',
     'behindHorizon',
   ],

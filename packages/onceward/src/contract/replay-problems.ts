@@ -1,5 +1,6 @@
-import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
+import { isRecord, oneOf, type Report, unknownKeys } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
+import { durationMs } from './duration.ts'
 import { campaignModes } from './known-names.ts'
 
 /** What a contract says of replays. Also usable on data that is no contract. */
@@ -8,8 +9,9 @@ export function replayProblems(contract: ConsumerContract, wrong: Report): void 
   if (replay === undefined) return
   if (!isRecord(replay)) return wrong('replay', 'must be an object')
   unknownKeys(replay, 'replay', 'replay.', wrong)
-  const { modes, windowDays, tables } = replay
-  wholeNumber(windowDays, 'replay.windowDays', 1, 36_500, wrong)
+  const { modes, window, tables } = replay
+  if (window !== undefined && durationMs(window) === null)
+    wrong('replay.window', "must be a number of milliseconds or a text such as '36h', '30d' or '7y'")
   if (modes !== undefined) {
     if (!Array.isArray(modes)) wrong('replay.modes', 'must be a list')
     else for (const mode of modes) oneOf(mode, campaignModes, 'replay.modes', wrong)

@@ -11,7 +11,6 @@ const durations = [
   'attempts',
   'deadLetters',
   'sourceKeeps',
-  'replayWindow',
 ] as const
 
 /** Forgetting one of these earlier than the marker lets half of a duplicate through. */

@@ -12,7 +12,6 @@ export interface Retention {
   readonly deadLetters: number | null
   /** Null: the source is asked. */
   readonly sourceKeeps: number | null
-  readonly replayWindow: number
   readonly action: 'delete' | 'archive'
   readonly behindHorizon: 'park' | 'apply'
 }
@@ -43,7 +42,6 @@ export function resolveRetention(section: RetentionSection, risk: Risk): Retenti
     attempts: orMarkers(section.attempts),
     deadLetters: orNull(section.deadLetters),
     sourceKeeps: orNull(section.sourceKeeps),
-    replayWindow: orNull(section.replayWindow) ?? 0,
     action: section.action ?? 'delete',
     behindHorizon: section.behindHorizon ?? (parksOldMessages.has(risk) ? 'park' : 'apply'),
   }

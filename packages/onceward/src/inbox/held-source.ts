@@ -1,4 +1,4 @@
-import type { WorkClaim, WorkHolder, WorkRow } from '../contracts/held-work.ts'
+import type { WorkHolder, WorkRow } from '../contracts/held-work.ts'
 import type { Delivery, OpenOptions, Source, Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { HandOver } from '../engine/hand-over.ts'
@@ -82,9 +82,10 @@ export class HeldSource implements Source, Subscription, HandOver {
     const claimed = decided.filter(({ claim }) => claim !== undefined)
     if (decided.some(({ decision, claim }) => decision.outcome === 'stored' && !claim)) this.#backlog = true
     if (claimed.length === 0) return
+    this.#options.world.reach('work.handed')
     const claims = claimed.map(({ claim }) => claim!)
-    this.#lease(claims)
     if (this.#closed) return void this.#options.store.work!.giveBack(claims).catch(() => {})
+    this.#work.add(claims)
     this.#handed.push(claimed.map(handedDelivery))
     this.#wake()
   }
@@ -161,11 +162,6 @@ export class HeldSource implements Source, Subscription, HandOver {
     if (claims.length > 0) await this.#options.store.work!.giveBack(claims).catch(() => {})
   }
 
-  #lease(claims: readonly WorkClaim[]): void {
-    this.#options.world.reach('work.claimed')
-    this.#work.add(claims)
-  }
-
   async #claim(max: number): Promise<readonly WorkRow[]> {
     const { store, world, leaseMs, ordered, consumerName } = this.#options
     try {
@@ -173,7 +169,8 @@ export class HeldSource implements Source, Subscription, HandOver {
       const { rows, expired, next } = await store.work!.claim(this.#enrolment!, request)
       this.#after = next
       this.#backlog = next !== null
-      if (rows.length > 0) this.#lease(rows)
+      if (rows.length > 0) world.reach('work.claimed')
+      this.#work.add(rows)
       if (expired > 0) {
         world.metrics.claimsExpired(consumerName, expired)
         world.log.warn('took over work whose lease ran out', { consumer: consumerName, count: expired })

@@ -1,11 +1,12 @@
 import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import { durationText } from '../contract/duration.ts'
 import { OncewardError } from '../errors.ts'
 import type { Edges, LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, type Plan, readCampaign, refused } from './campaign.ts'
-import { assertInsideHorizon } from './horizon.ts'
+import { assertRemembered } from './horizon.ts'
 import { shadowedTables } from './rebuild/shadowed-tables.ts'
 import type { Selection } from './selection.ts'
 
@@ -33,7 +34,7 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
     throw refused(`Campaign ${id} is ${campaign.state}: its plan is fixed.`)
   const plan = await makePlan(pool, campaign, options)
   await assertWindow(pool, consumer, plan)
-  await assertInsideHorizon(pool, campaign, plan)
+  await assertRemembered(pool, campaign, plan)
   if (!dryRun)
     await pool.query(
       `update onceward.campaign set state = 'previewed', plan = $2 where id = $1 and state in ('created', 'previewed')`,
@@ -96,15 +97,15 @@ async function assertWindow(
   { name, replay }: Consumer<unknown, SqlTransaction>,
   { oldestMs }: Plan,
 ): Promise<void> {
-  if (replay.windowDays === null || oldestMs === null) return
+  if (replay.windowMs === null || oldestMs === null) return
   const { rows } = await client.query(
-    `select ceil(extract(epoch from clock_timestamp() - to_timestamp($1::float8 / 1000)) / 86400)::integer as days`,
+    'select extract(epoch from clock_timestamp())::float8 * 1000 - $1::float8 as "ageMs"',
     [oldestMs],
   )
-  const { days } = rows[0] as { days: number }
-  if (days <= replay.windowDays) return
+  const { ageMs } = rows[0] as { ageMs: number }
+  if (ageMs <= replay.windowMs) return
   throw new OncewardError(
     'usage',
-    `The selection begins ${days} days ago, and the contract of ${name} declares a replay window of ${replay.windowDays}. Nothing was changed. Begin later, or let the owner widen replay.windowDays together with the retention.`,
+    `The selection begins ${durationText(ageMs)} ago, and the contract of ${name} declares a replay window of ${durationText(replay.windowMs)}. Nothing was changed. Begin later, or let the owner widen replay.window together with the retention.`,
   )
 }

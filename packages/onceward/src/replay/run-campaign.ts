@@ -1,5 +1,6 @@
 import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import { decidedAtOnce } from '../contract/failure-rules.ts'
 import type { Store } from '../contracts/store.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { errorText } from '../errors.ts'
@@ -14,7 +15,7 @@ import { CampaignLease } from './campaign-lease.ts'
 import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
 import { CampaignReader } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
-import { assertInsideHorizon } from './horizon.ts'
+import { assertRemembered } from './horizon.ts'
 import { aroundRebuild, rebuildStore } from './rebuild/rebuild-store.ts'
 import { createShadow, dropShadow } from './rebuild/shadow-tables.ts'
 import { selectKeys } from './select-keys.ts'
@@ -44,7 +45,7 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   const campaign = await readCampaign(pool, id)
   assertOfConsumer(campaign, consumer)
   if (campaign.plan === null) throw refused(`Campaign ${id} has no plan yet: preview it.`)
-  await assertInsideHorizon(pool, campaign, campaign.plan)
+  await assertRemembered(pool, campaign, campaign.plan)
   const lease = await CampaignLease.take(pool, campaign, options)
   world.reach('replay.taken')
   let failure: unknown = null
@@ -87,7 +88,10 @@ function createProcess(campaign: Campaign, reader: RangeReader, options: RunCamp
       settle: { ...consumer.settle, when: 'with effect' },
       // Retried here, in this mode: what is put off for workers is applied by live ones. And nothing of a forensic try lasts, its count of
       // attempts included, so that the first one decides.
-      failure: { ...consumer.failure, mode: 'block', ...(mode === 'forensic' && { attemptsMax: 1 }) },
+      failure: {
+        ...(mode === 'forensic' ? decidedAtOnce(consumer.failure) : consumer.failure),
+        mode: 'block',
+      },
     },
     source: new PullSource(() => bounded, {
       name: `campaign ${id} on ${reader.origin}`,

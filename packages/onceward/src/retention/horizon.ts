@@ -25,14 +25,14 @@ export interface Reach {
   readonly consumerIds: readonly number[]
   /** The oldest message it reads; null when it begins with the first there is. */
   readonly from: Date | null
-  /** Named in the refusal, as far as they are known. */
-  readonly keys?: readonly string[]
+  /** What is read: keys, or ranges of a log. Named in the refusal. */
+  readonly covered: readonly string[]
 }
 
-const keysShown = 20
+const coveredShown = 20
 
 /**
- * Throws `behind_horizon` when any of the consumers has forgotten a part of what is to be read again, naming consumers, times and keys. Ask in
+ * Throws `behind_horizon` when any of the consumers has forgotten a part of what is to be read again, naming consumers, times and what is not protected. Ask in
  * the transaction that begins or goes on with the work: removing goes on meanwhile.
  */
 export async function assertInsideHorizon(client: SqlClient, reach: Reach): Promise<void> {
@@ -47,12 +47,12 @@ export async function assertInsideHorizon(client: SqlClient, reach: Reach): Prom
     ({ consumer, generation, purgedBefore, purgedCount }) =>
       `${consumer} (generation ${generation}) is protected only from ${purgedBefore.toISOString()} on, ${purgedCount} markers are gone`,
   )
-  const keys = reach.keys ?? []
-  const named = keys.slice(0, keysShown).join(', ')
-  const more = keys.length > keysShown ? ` and ${keys.length - keysShown} more` : ''
+  const { covered } = reach
+  const named = covered.slice(0, coveredShown).join(', ')
+  const more = covered.length > coveredShown ? ` and ${covered.length - coveredShown} more` : ''
   throw new OncewardError(
     'behind_horizon',
-    `Reading again from ${from} reaches behind what is remembered: ${who.join('; ')}. Messages before that would be applied a second time${keys.length > 0 ? ` (keys ${named}${more})` : ''}. Nothing was started. Begin later, read without effects (forensic), or rebuild under a new generation.`,
-    { details: { consumers: passed.map(one => one.consumer), from: reach.from, keys } },
+    `Reading again from ${from} reaches behind what is remembered: ${who.join('; ')}. Messages before that would be applied a second time (of ${named}${more}). Nothing was started. Begin later, read without effects (forensic), or rebuild under a new generation.`,
+    { details: { consumers: passed.map(one => one.consumer), from: reach.from, covered } },
   )
 }

@@ -12,14 +12,14 @@ export interface NeededRetention {
   readonly reasons: readonly { readonly what: string; readonly ms: number }[]
 }
 
-type Reviewed = Pick<Consumer, 'name' | 'failure' | 'batch' | 'retention'>
+type Reviewed = Pick<Consumer, 'name' | 'failure' | 'batch' | 'replay' | 'retention'>
 
 /** Pure. The larger of what is declared and what the broker says: a declaration cannot make a broker forget. */
 export function neededRetention(consumer: Reviewed, source: SourceWindow): NeededRetention {
-  const { sourceKeeps, replayWindow } = consumer.retention!
+  const { sourceKeeps } = consumer.retention!
   const reasons = [
     { what: 'the longest row of retries of the failure policy', ms: retryHorizonMs(consumer) },
-    { what: 'retention.replayWindow', ms: replayWindow },
+    { what: 'replay.window', ms: consumer.replay.windowMs ?? 0 },
   ]
   if (sourceKeeps !== null) reasons.push({ what: 'retention.sourceKeeps', ms: sourceKeeps })
   if ('ms' in source && (sourceKeeps === null || Number.isFinite(source.ms)))

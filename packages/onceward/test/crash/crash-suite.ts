@@ -8,6 +8,7 @@ import type { Memory } from './workload.ts'
 const names: Record<Memory, string> = {
   'after effect': '',
   stored: ', stored',
+  handed: ', handed',
   deferred: ', deferred',
   'with effect': ', position with effect',
   checkpoint: ', position checkpoint',

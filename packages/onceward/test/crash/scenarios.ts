@@ -95,6 +95,7 @@ export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
     },
   },
   'work.claimed': work,
+  'work.handed': { task: 'consume', hits: [1], memory: 'handed' },
   'work.finished': work,
   'work.committed': work,
   'suspect.counted': { task: 'consume', hits: [1, 4], after: 'batch.applied' },

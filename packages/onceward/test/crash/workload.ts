@@ -18,14 +18,15 @@ export const consumerName = 'crash_work'
 export const attemptsMax = 2
 
 /**
- * What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. `deferred`: they try
- * again what failed.
+ * What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. `handed`: they have room for a
+ * whole batch as it is stored. `deferred`: they try again what failed.
  */
-export type Memory = 'after effect' | 'stored' | 'deferred' | 'with effect' | 'checkpoint'
+export type Memory = 'after effect' | 'stored' | 'handed' | 'deferred' | 'with effect' | 'checkpoint'
 
 const memories = {
   'after effect': {},
   stored: { inbox: { mode: 'stored', leaseMs: 1_500, workers: 2 } },
+  handed: { inbox: { mode: 'stored', leaseMs: 1_500, workers: 8 } },
   deferred: { inbox: { leaseMs: 1_500, workers: 2 } },
   'with effect': { settle: { when: 'with effect' } },
   checkpoint: { dedup: 'checkpoint', order: 'partition' },

@@ -144,13 +144,13 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     const replay = await scene.replay(consumer)
     const id = await scene.planned(replay)
     await scene.pool.query(
-      `create table if not exists onceward.horizon (consumer_id integer primary key, purged_before timestamptz, purged_count bigint)`,
-    )
-    await scene.pool.query(
       `insert into onceward.horizon (consumer_id, purged_before, purged_count) select id, now(), 77 from onceward.consumer`,
     )
-    await assert.rejects(replay.run(id), /behind the horizon of facts \(generation 1\).*77 of them/)
-    await assert.rejects(replay.preview(id), /behind the horizon/)
+    await assert.rejects(
+      replay.run(id),
+      /facts \(generation 1\) is protected only from .*77 markers are gone.*jsonl 0 to/,
+    )
+    await assert.rejects(replay.preview(id), { code: 'behind_horizon' })
     assert.equal((await replay.run(await scene.planned(replay, { mode: 'forensic' }))).state, 'ran')
   })
 })

@@ -123,11 +123,11 @@ describe('the retention of a contract', () => {
         error.code === 'retention_too_short' &&
         /after 7d.*topic t: 14d.*Nothing was started.*at least 14d/s.test(error.message),
     )
-    for (const section of [
-      { markers: '7d', replayWindow: '8d' },
-      { markers: '7d', sourceKeeps: '8d' },
+    for (const longer of [
+      consumer({ markers: '7d' }, { replay: { window: '8d' } }),
+      consumer({ markers: '7d', sourceKeeps: '8d' }),
     ])
-      assert.throws(() => assertKeptLongEnough(consumer(section), { ms: 0, by: 'x' }), /8d/)
+      assert.throws(() => assertKeptLongEnough(longer, { ms: 0, by: 'x' }), /8d/)
     const slow = { failure: { attemptsMax: 100, delayMs: 3_600_000, delayMaxMs: 4 * 3_600_000 } }
     assert.throws(
       () => assertKeptLongEnough(consumer({ markers: '7d' }, slow), { ms: 0, by: 'x' }),

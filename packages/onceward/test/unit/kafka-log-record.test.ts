@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { decodeRecordSet } from '../../src/sources/kafka/record-set.ts'
+import { toLogRecord } from '../../src/sources/kafka/to-log-record.ts'
+import { batch } from '../kafka/batches.ts'
+
+function recordOf(value: Buffer | null, key: Buffer | null = null) {
+  const bytes = batch([{ key, value, headers: [['type', Buffer.from('paid')]], timestampMs: 7 }], {
+    base: 41,
+  })
+  const options = { from: 0, isolation: 'committed', aborted: [], bytesMax: 1 << 20 } as const
+  return toLogRecord(decodeRecordSet(bytes, options).records[0]!, 'payments/3', true)
+}
+
+describe('a Kafka record, handed over', () => {
+  test('has its place, its key and what its headers mean', () => {
+    const record = recordOf(Buffer.from('body'), Buffer.from('key'))
+    assert.equal(record.body.toString(), 'body')
+    assert.equal(record.key, 'key')
+    assert.equal(record.at, '41')
+    assert.equal(record.next, '42')
+    assert.equal(record.position, 'payments/3@41')
+    assert.equal(record.redelivered, true)
+    assert.deepEqual(record.properties, { timestampMs: 7, type: 'paid' })
+  })
+
+  test('reaches as far as the log goes on without others', () => {
+    const record = recordOf(Buffer.from('body'))
+    record.next = '50'
+    assert.equal(record.next, '50')
+    assert.equal(record.at, '41')
+  })
+
+  test('without a value is a tombstone with an empty body, and may have no key', () => {
+    const record = recordOf(null)
+    assert.equal(record.body.length, 0)
+    assert.equal(record.key, null)
+    assert.equal(record.properties.tombstone, true)
+  })
+})
