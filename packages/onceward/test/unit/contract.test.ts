@@ -341,7 +341,6 @@ describe('a contract that is accepted', () => {
     assert.deepEqual(failure, {
       attemptsMax: 5,
       mode: 'block',
-      parking: { perKeyMax: 10_000, totalMax: 1_000_000 },
       exhausted: 'set aside',
       jitter: true,
       classes: {},
