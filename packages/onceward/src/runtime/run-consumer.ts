@@ -86,6 +86,8 @@ export async function runConsumer<M>(
     const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
     const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
+    const { retryLevelsMs } = consumer.failure
+    const levels = retryLevelsMs.length > 0 ? await broker.openRetryLevels!(retryLevelsMs) : []
     if (wanted.has('relay'))
       carriers.push(...(await openConsumerRelays(consumer, broker, { ...options, pool, world, instance })))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
@@ -114,6 +116,8 @@ export async function runConsumer<M>(
     if (wanted.has('consumer'))
       spine = new ConsumerProcess({ ...around, source: broker.source, ...(handOver && { handOver }) })
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
+    if (wanted.has('consumer') && mode === 'live')
+      parts.push(...levels.map(source => new ConsumerProcess({ ...around, source })))
     if (wanted.has('retention')) parts.push(...keepers)
     for (const part of parts) await part.start()
     type Process = ConsumerProcess<unknown, SqlTransaction> | null
