@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander'
 import type { CampaignMode } from '../../contract/contract.ts'
-import { OncewardError } from '../../errors.ts'
-import { listCampaigns, readCampaign } from '../../replay/campaign.ts'
+import { campaignModes, listCampaigns, readCampaign } from '../../replay/campaign.ts'
 import { readProgress } from '../../replay/campaign-progress.ts'
 import {
   approveCampaign,
@@ -17,7 +16,10 @@ import { withPool } from '../database.ts'
 import { print } from '../output.ts'
 import { campaignsTable, campaignText, previewText, progressLine } from '../replay-text.ts'
 import { type SelectionFlags, selectionOf } from '../selection-flags.ts'
+import { rowNumber, wholeNumber } from '../whole-number.ts'
 import { withReplay } from '../with-replay.ts'
+
+const lister = 'onceward replay list'
 
 interface Flags {
   json?: boolean
@@ -51,11 +53,7 @@ function createCommand(): Command {
   return new Command('create')
     .description('write down what is asked for; nothing is read and nothing runs')
     .argument('<file>', 'module whose default export is the consumer')
-    .addOption(
-      new Option('--mode <mode>', 'what it is for')
-        .choices(['replay', 'backfill', 'rebuild', 'repair', 'forensic'])
-        .makeOptionMandatory(),
-    )
+    .addOption(new Option('--mode <mode>', 'what it is for').choices(campaignModes).makeOptionMandatory())
     .requiredOption('--because <reason>', 'why; kept with the campaign')
     .option('--from <edge>', "the log's first record, an ISO time, or partition=offset,…", 'first')
     .option('--to <edge>', 'now, an ISO time, or partition=offset,…', 'now')
@@ -74,7 +72,7 @@ function createCommand(): Command {
         rebuildKeys: flags.rebuildKeys === true,
         reason: flags.because,
         effects: flags.requestEffects ? ('requested' as const) : ('suppressed' as const),
-        rateMax: flags.rate === undefined ? null : Number(whole(flags.rate, '--rate')),
+        rateMax: flags.rate === undefined ? null : wholeNumber(flags.rate, '--rate', lister),
       }
       if (flags.dryRun)
         return print(flags.json === true, { ok: true, dryRun: true, request }, () =>
@@ -106,7 +104,9 @@ function previewCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((file: string, id: string, flags: Flags & { dryRun?: boolean }) =>
       withReplay(file, flags.json === true, async replay => {
-        const preview = await replay.preview(whole(id, 'id'), { dryRun: flags.dryRun === true })
+        const preview = await replay.preview(rowNumber(id, 'the campaign', lister), {
+          dryRun: flags.dryRun === true,
+        })
         print(flags.json === true, { ok: true, ...preview }, () => previewText(preview))
       }),
     )
@@ -121,9 +121,9 @@ function approveCommand(): Command {
     .option('--hours <count>', 'how long the approval lasts', '24')
     .action((id: string, flags: Typed & { plan: string; because: string; hours: string }) =>
       withPool(flags.json === true, async pool => {
-        assertTyped(await readCampaign(pool, whole(id, 'id')), flags.consumer)
+        assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer)
         const { plan: planDigest, because } = flags
-        const hours = Number(whole(flags.hours, '--hours'))
+        const hours = wholeNumber(flags.hours, '--hours', lister)
         const campaign = await approveCampaign(pool, id, { planDigest, because, hours })
         print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
       }),
@@ -138,7 +138,7 @@ function runCommand(name: string, description: string): Command {
     .option('--json', 'progress lines and the result as JSON')
     .action((file: string, id: string, flags: Flags) =>
       withReplay(file, flags.json === true, async (replay, signal) => {
-        const campaign = await replay.run(whole(id, 'id'), {
+        const campaign = await replay.run(rowNumber(id, 'the campaign', lister), {
           signal,
           onProgress: progress => process.stderr.write(progressLine(progress, flags.json === true)),
         })
@@ -154,7 +154,7 @@ function pauseCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags) =>
       withPool(flags.json === true, async pool => {
-        const campaign = await pauseCampaign(pool, whole(id, 'id'))
+        const campaign = await pauseCampaign(pool, rowNumber(id, 'the campaign', lister))
         print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
       }),
     )
@@ -164,7 +164,7 @@ function cancelCommand(): Command {
   return typed(new Command('cancel').description('end it for good; what was applied stays applied')).action(
     (id: string, flags: Typed) =>
       withPool(flags.json === true, async pool => {
-        assertTyped(await readCampaign(pool, whole(id, 'id')), flags.consumer)
+        assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer)
         const campaign = await cancelCampaign(pool, id)
         print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
       }),
@@ -179,8 +179,8 @@ function verifyCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const verification = await verifyCampaign(pool, whole(id, 'id'))
-        const findings = await campaignFindings(pool, id, Number(whole(flags.limit, '--limit')))
+        const verification = await verifyCampaign(pool, rowNumber(id, 'the campaign', lister))
+        const findings = await campaignFindings(pool, id, wholeNumber(flags.limit, '--limit', lister))
         print(flags.json === true, { ok: true, ...verification, findings }, () =>
           campaignText(verification.progress.campaign, verification.progress, findings),
         )
@@ -200,7 +200,7 @@ function swapCommand(name: 'swap' | 'rollback', description: string): Command {
     .action((file: string, id: string, flags: Typed & { acceptMissing?: boolean }) =>
       withReplay(file, flags.json === true, async replay => {
         await withPool(flags.json === true, async pool =>
-          assertTyped(await readCampaign(pool, whole(id, 'id')), flags.consumer),
+          assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer),
         )
         const acceptMissing = flags.acceptMissing === true
         const swap = name === 'swap' ? await replay.swap(id, { acceptMissing }) : await replay.rollBack(id)
@@ -214,7 +214,7 @@ function finishCommand(): Command {
     new Command('finish').description('end a verified campaign; a rebuild loses its old tables with this'),
   ).action((id: string, flags: Typed) =>
     withPool(flags.json === true, async pool => {
-      assertTyped(await readCampaign(pool, whole(id, 'id')), flags.consumer)
+      assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer)
       const campaign = await finishCampaign(pool, id)
       print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
     }),
@@ -233,7 +233,7 @@ function listCommand(): Command {
         const campaigns = await listCampaigns(pool, {
           consumer: flags.consumer,
           open: flags.open === true,
-          countMax: Number(whole(flags.limit, '--limit')),
+          countMax: wholeNumber(flags.limit, '--limit', lister),
         })
         print(flags.json === true, { ok: true, campaigns }, () => campaignsTable(campaigns))
       }),
@@ -248,8 +248,8 @@ function showCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const progress = await readProgress(pool, whole(id, 'id'))
-        const findings = await campaignFindings(pool, id, Number(whole(flags.limit, '--limit')))
+        const progress = await readProgress(pool, rowNumber(id, 'the campaign', lister))
+        const findings = await campaignFindings(pool, id, wholeNumber(flags.limit, '--limit', lister))
         const history = await campaignHistory(pool, id)
         print(flags.json === true, { ok: true, ...progress, findingList: findings, history }, () =>
           campaignText(progress.campaign, progress, findings, history),
@@ -263,9 +263,4 @@ function typed(command: Command): Command {
     .argument('<id>', 'number of the campaign')
     .requiredOption('--consumer <name>', "the consumer's name, typed again")
     .option('--json', 'print one JSON object')
-}
-
-function whole(text: string, what: string): string {
-  if (/^[1-9]\d{0,17}$/.test(text)) return text
-  throw new OncewardError('usage', `"${text}" is no whole number for ${what}. Nothing was changed.`)
 }
