@@ -166,11 +166,8 @@ function repeatFact<M>(received: Received<M>, first: Received<M>, decision: Deci
   if (received.id !== first.id) return businessRepeatFact(received, first, decision)
   // The first is a conflict with the stored marker, so only the marker can tell what the repeat is: ask again, without it.
   if (decision.code === 'conflict') return { kind: 'behind', leader: 'gone', delayMs: 0 }
-  return {
-    kind: 'seen',
-    status: decision.status ?? 'applied',
-    sameDigest: received.digest.equals(first.digest),
-  }
+  const status = decision.outcome === 'already held' ? 'stored' : (decision.status ?? 'applied')
+  return { kind: 'seen', status, sameDigest: received.digest.equals(first.digest) }
 }
 
 function businessRepeatFact<M>(received: Received<M>, first: Received<M>, decision: Decision): Fact {

@@ -147,8 +147,8 @@ export const deliveryDeferCases: Cases = [
         },
       })
       await untilApplied(bench, 1)
-      await bench.publish({ id: 'a' })
-      await until('the copies are held', () => (bench.outcomes['already held'] ?? 0) === 2)
+      await bench.publish({ id: 'a' }, { id: 'a' }, { id: 'a' })
+      await until('the copies are held', () => (bench.outcomes['already held'] ?? 0) === 4)
       open = true
       await untilApplied(bench, 2)
       await bench.publish({ id: 'a' })
