@@ -283,8 +283,9 @@ export interface RetentionSection {
   businessKeys?: Duration
   /** Completed external effects, which keep a call from being made again. Default and least: as long as markers. */
   effects?: Duration
-  /** What was said of messages that were not simply applied, and failed attempts. Default: as long as markers. */
+  /** What was said of messages that were not simply applied. Default: as long as markers. */
   notes?: Duration
+  /** Failed attempts, by the last of a message. Default and least: as long as markers. */
   attempts?: Duration
   /** Dead letters and quarantined messages with their bytes, counted from when they were last seen. Default: never removed. */
   deadLetters?: Duration

@@ -5,6 +5,7 @@ import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { createPair } from '../engine/worker-pair.ts'
+import { OncewardError } from '../errors.ts'
 import { WorkerOnDemand } from '../inbox/worker-on-demand.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
@@ -20,6 +21,9 @@ import { assertSameDatabase } from './same-database.ts'
 /** The parts of a consumer that may run in one process or in several. */
 export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay' | 'retention'
 
+/** The modes of a plain run. The others are campaigns, see `openReplay`. */
+const runModes: readonly Mode[] = ['live', 'replay', 'rebuild']
+
 export interface RunOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
@@ -27,7 +31,7 @@ export interface RunOptions {
   readonly kafkaBootstrap?: string | undefined
   /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
   readonly rabbitmqStreamUrl?: string | undefined
-  /** Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. */
+  /** Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. The others need a campaign. */
   readonly mode?: Mode
   /** Default all. A worker begins at once where the contract leaves work for later, elsewhere when parked messages are let go. */
   readonly parts?: readonly Part[]
@@ -72,6 +76,8 @@ export async function runConsumer<M>(
   consumer: Consumer<M, SqlTransaction>,
   options: RunOptions & { readonly store?: Store<SqlTransaction> },
 ): Promise<Running> {
+  const mode = options.mode ?? 'live'
+  assertRunMode(consumer.name, mode)
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   const pool = createPool(options.databaseUrl, {
@@ -98,7 +104,6 @@ export async function runConsumer<M>(
         log: world.log,
         ...(options.environment && { environment: options.environment }),
       })
-    const mode = options.mode ?? 'live'
     const kickAll = () => {
       for (const carrier of carriers) carrier.kick()
     }
@@ -128,6 +133,15 @@ export async function runConsumer<M>(
     await pool.end()
     throw error
   }
+}
+
+/** Run here, `forensic` would commit what it promises to undo, and `repair` would know no keys. */
+function assertRunMode(name: string, mode: Mode): void {
+  if (runModes.includes(mode)) return
+  throw new OncewardError(
+    'usage',
+    `Consumer ${name} cannot run in mode '${mode}', only in ${runModes.join(', ')}. Nothing was started. Other readings of history are campaigns: see openReplay and "onceward replay".`,
+  )
 }
 
 function openDispatcher<M>(
