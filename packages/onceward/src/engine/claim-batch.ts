@@ -186,10 +186,11 @@ function behindWork<M, Tx>(dueInMs: number, { consumer }: Spine<M, Tx>): Fact {
 
 const atWorkDelayMs = 100
 
-/** Deliveries are applied here, and what was set aside and released by workers. */
-function besideWorkers<M, Tx>({ stage, consumer }: Spine<M, Tx>): boolean {
+/** Deliveries are applied here, and what was set aside and released by workers. A campaign may be beside those of the live consumer. */
+function besideWorkers<M, Tx>({ stage, consumer, mode }: Spine<M, Tx>): boolean {
   if (stage !== 'whole') return false
   return (
+    !['live', 'forensic'].includes(mode) ||
     consumer.inbox.mode === 'stored' ||
     consumer.effect?.apply?.mayWait === true ||
     consumer.failure.mode === 'defer'

@@ -5,15 +5,22 @@ import { storableText } from '../message/identity.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
 import { type Claims, unreadableFact } from './claim-batch.ts'
-import type { Fact } from './outcome.ts'
+import { type Fact, stopsLane } from './outcome.ts'
 import type { Decided, Spine } from './process-batch.ts'
 
 const kept: Fact = { kind: 'kept' }
 
-/** Stage `store`: nothing is tried now. */
+/** Stage `store`: nothing is tried now. Behind one that is set aside already, the others of its lane get no fact: they share its fate. */
 export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
   const facts = new Map<Received<M>, Fact>(claims.facts)
-  for (const received of claims.fresh) if (!facts.has(received)) facts.set(received, kept)
+  const stopped = new Set<string>()
+  for (const received of claims.fresh) {
+    const fact = facts.get(received)
+    const { lane } = received
+    if (fact !== undefined) {
+      if (lane !== null && stopsLane(fact)) stopped.add(lane)
+    } else if (lane === null || !stopped.has(lane)) facts.set(received, kept)
+  }
   return facts
 }
 

@@ -8,7 +8,7 @@ export interface ClosedRow {
   readonly generation: number
   readonly messageId: string | null
   readonly digest: string
-  readonly how: 'skipped' | 'deleted'
+  readonly how: 'skipped' | 'deleted' | 'rebuilt'
   readonly at: Date
   readonly by: string
   readonly because: string

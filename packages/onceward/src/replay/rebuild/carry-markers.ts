@@ -1,9 +1,9 @@
 import type { SqlClient } from '../../stores/postgres/pool.ts'
 import type { Campaign } from '../campaign.ts'
 
-const live = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
+export const live = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
   and o.generation = c.live_generation where c.id = $1)`
-const shadow = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
+export const shadow = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
   and o.generation = c.generation where c.id = $1)`
 
 /** Messages whose effect the live tables have and the rebuilt ones have not. */

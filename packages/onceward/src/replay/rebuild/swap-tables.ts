@@ -5,6 +5,7 @@ import { edgesOf } from '../preview-campaign.ts'
 import { type RunCampaignOptions, runCampaign } from '../run-campaign.ts'
 import { verifyCampaign } from '../steer-campaign.ts'
 import { carryMarkers, forgetSince, missingFromShadow } from './carry-markers.ts'
+import { closeRebuilt, reopenRebuilt } from './held-by-rebuild.ts'
 import { oldSchema, shadowSchema } from './rebuild-store.ts'
 
 export type RebuildOptions = RunCampaignOptions
@@ -40,6 +41,7 @@ export async function swapTables(
         `${missing} messages that are applied live are not in the rebuilt tables: they are no longer in the log, or came from elsewhere. Rebuild from more, or accept that they are missing.`,
       )
     const messages = await carryMarkers(client, campaign)
+    await closeRebuilt(client, campaign)
     await moveTables(client, tables!, shadowSchema(id), oldSchema(id))
     await client.query(
       `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp() where id = $1`,
@@ -61,6 +63,7 @@ export async function rollBackTables(id: string, { pool, world }: RebuildOptions
   const { tables } = campaign.plan!
   const swap = await lockedTransaction(pool, tables!, async client => {
     const messages = await forgetSince(client, campaign)
+    await reopenRebuilt(client, campaign)
     await moveTables(client, tables!, oldSchema(id), shadowSchema(id))
     await client.query(`update onceward.campaign set state = 'cancelled' where id = $1`, [id])
     world.reach('swap.undone')

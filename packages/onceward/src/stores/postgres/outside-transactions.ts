@@ -1,5 +1,6 @@
 import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
 import type { ConsumerFacts, Enrolment, Store } from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
 import { diagnose } from './diagnose.ts'
 import { assertUsable } from './migrate.ts'
 import type { SqlClient } from './pool.ts'
@@ -15,6 +16,7 @@ export function outsideTransactions(
     diagnose,
     async enroll(facts) {
       await assertUsable(client, environment)
+      if (facts.mode === 'live') await assertNoRebuilds(client, facts)
       return enroll(client, facts)
     },
     async closeRun({ runId }) {
@@ -32,6 +34,20 @@ export function outsideTransactions(
       await client.query('select 1')
     },
   }
+}
+
+/** A rebuild remembers under a generation of its own what went into its tables: a live consumer of that generation would skip all of it. */
+async function assertNoRebuilds(client: SqlClient, { name, generation }: ConsumerFacts): Promise<void> {
+  const { rows } = await client.query(
+    `select id::text, (select max(c.generation) + 1 from onceward.campaign c where c.consumer_name = $1) as free
+     from onceward.campaign where consumer_name = $1 and generation = $2 and mode = 'rebuild' limit 1`,
+    [name, generation],
+  )
+  if (rows.length === 0) return
+  throw new OncewardError(
+    'configuration',
+    `Generation ${generation} of consumer ${name} belongs to rebuild campaign ${rows[0].id}, which has seen the messages already: they would be taken for duplicates. Nothing was started and nothing is lost. Use generation ${rows[0].free}.`,
+  )
 }
 
 async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolment> {

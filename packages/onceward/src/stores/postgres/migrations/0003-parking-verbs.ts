@@ -122,6 +122,7 @@ begin
       when h.message_id is null then 'has no message id: fix it with one first'
       when m.status not in ('parked', 'dead', 'quarantined') then 'its message id is ' || m.status || ' already'
       when m.digest <> h.digest then 'its message id belongs to other content'
+      when m.message_id is null and h.code = 'conflict' then 'its message id belonged to other content, of which the marker is removed'
       when k.message_id <> h.message_id then 'its business key was used by message ' || k.message_id
       when before.id is not null then 'waits behind number ' || before.id
     end as why
@@ -212,7 +213,8 @@ begin
   keys := array(select distinct h.order_key from onceward.held h where h.id = any (ids) and h.order_key is not null order by 1);
   perform from onceward.blocked_key b where b.consumer_id = of and b.key = any (keys) order by b.key for update;
   with gone as (
-    delete from onceward.held h where h.id = any (ids) and h.state in ('parked', 'dead', 'quarantined') returning h.*),
+    delete from onceward.held h where h.id = any (ids) and h.state in ('parked', 'dead', 'quarantined')
+    returning h.*, onceward.record_of(h) as record),
   unmarked as (
     update onceward.inbox i set status = 'ignored' from gone
     where i.consumer_id = of and i.message_id = gone.message_id and i.digest = gone.digest
@@ -223,7 +225,7 @@ begin
   settled as (
     update onceward.redrive_row r set outcome = way from gone where r.held_id = gone.id and r.state = 'moved' and r.outcome is null)
   insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
-  select gone.id, of, gone.message_id, gone.digest, way, because, to_jsonb(gone) - 'body', case when way = 'skipped' then gone.body end from gone;
+  select gone.id, of, gone.message_id, gone.digest, way, because, gone.record, case when way = 'skipped' then gone.body end from gone;
   get diagnostics closed = row_count;
   keys := array(
     select key from unnest(keys) as key where not exists (
@@ -418,6 +420,9 @@ begin
   grant select, insert, update, delete on all tables in schema onceward to onceward_run;
   revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval, onceward.lineage,
     onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage, onceward.migration, onceward.environment from onceward_run;
+  revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event from onceward_run;
+  revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
+  grant insert on onceward.campaign_approval to onceward_approver, onceward_console;
   grant select on all tables in schema onceward to onceward_operator, onceward_approver, onceward_console;
   grant update (state, epoch, due_at, attempts_forgiven, completed_at) on onceward.ledger to onceward_operator, onceward_console;
   grant insert on onceward.ledger_action to onceward_operator, onceward_console;

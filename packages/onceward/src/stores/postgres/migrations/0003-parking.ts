@@ -150,6 +150,10 @@ create table onceward.parked_count (
   delta         bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
+insert into onceward.parked_count
+select consumer_id, state, failure_class, code, onceward.place_of(place, origin, message_type), count(*)
+from onceward.held where state in ('parked', 'dead', 'quarantined') group by 1, 2, 3, 4, 5;
+
 create function onceward.fold_parked_counts(rows_max integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare folded integer;
@@ -215,13 +219,14 @@ create table onceward.lineage (
 create index lineage_by_message on onceward.lineage (consumer_id, message_id);
 create index lineage_by_row on onceward.lineage (held_id);
 
--- Rows that left without an effect, by a person's decision: declared gaps. A deleted one keeps its digest and its record, not its bytes.
+-- Rows that left without an effect, by a person's decision: declared gaps. A deleted one keeps its digest and its record, not its bytes. Rebuilt:
+-- their effect is in the tables that a rebuild swapped in.
 create table onceward.closed_held (
   held_id     bigint primary key,
   consumer_id integer not null,
   message_id  text collate "C",
   digest      bytea not null,
-  how         text not null check (how in ('skipped', 'deleted')),
+  how         text not null check (how in ('skipped', 'deleted', 'rebuilt')),
   at          timestamptz not null default clock_timestamp(),
   actor       text not null default onceward.actor(),
   reason      text not null,
@@ -229,6 +234,24 @@ create table onceward.closed_held (
   body        bytea
 );
 create index closed_held_of on onceward.closed_held (consumer_id, held_id);
+
+-- A row as its record and back. Headers go as text: json may say what jsonb refuses, and a sender could make a row that nobody can close.
+create function onceward.record_of(h onceward.held) returns jsonb language plpgsql stable as $$
+begin
+  h.headers := to_json(h.headers::text);
+  h.properties := to_json(h.properties::text);
+  h.body := '';
+  return to_jsonb(h) - 'body';
+end $$;
+create function onceward.held_of(record jsonb, body bytea) returns onceward.held language plpgsql stable as $$
+declare h onceward.held := jsonb_populate_record(null::onceward.held, record);
+begin
+  h.headers := (h.headers #>> '{}')::json;
+  h.properties := (h.properties #>> '{}')::json;
+  h.body := body;
+  h.lease_until := null;
+  return h;
+end $$;
 
 -- One replay of parked work: an exact selection, moved in stages under one request id, however often it is asked for.
 create table onceward.redrive (

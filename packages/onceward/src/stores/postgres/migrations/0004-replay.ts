@@ -168,7 +168,8 @@ end $guard$;
 create trigger campaign_guard before insert or update on onceward.campaign
   for each row execute function onceward.campaign_guard();
 
-create function onceward.campaign_record() returns trigger language plpgsql as $record$
+create function onceward.campaign_record() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $record$
 begin
   if tg_op = 'INSERT' then
     insert into onceward.campaign_event (campaign_id, actor, did, detail) values (new.id, onceward.actor(), 'created', new.reason);
@@ -187,7 +188,8 @@ end $record$;
 create trigger campaign_record after insert or update on onceward.campaign
   for each row execute function onceward.campaign_record();
 
-create function onceward.campaign_approval_guard() returns trigger language plpgsql as $guard$
+create function onceward.campaign_approval_guard() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
 declare
   asked onceward.campaign;
 begin

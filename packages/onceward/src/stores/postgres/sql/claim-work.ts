@@ -17,8 +17,12 @@ export const settings = {
 const clock = 'clock as materialized (select clock_timestamp() as now)'
 const isFree = '(lease_until is null or lease_until <= (select now from clock))'
 
-/** A replay suppresses what handlers ask for outside the database: it leaves live work alone, and live workers leave its work alone. */
-const isOurs = 'run_id <> all (array(select id from onceward.run where consumer_id = $1 and mode <> $7))'
+/**
+ * A replay suppresses what handlers ask for outside the database: it leaves live work alone, and live workers leave its work alone. A campaign
+ * has no workers: what it put aside is live work, or nobody would ever take it.
+ */
+const isOurs = `run_id <> all (array(
+  select id from onceward.run where consumer_id = $1 and case when campaign_id is null then mode else 'live' end <> $7))`
 
 const take = `
 update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from clock) + $3::float8 * interval '1 millisecond', run_id = $4

@@ -5,7 +5,7 @@ import { claimLost } from './claim-lost.ts'
 import { intArray } from './int-array.ts'
 
 /**
- * The row goes and its marker moves in one statement. Only one transaction can ever remove a row, and only under the epoch of its claim: a
+ * The row goes and its marker moves in one statement, and a business key that was claimed long before is remembered from now on as well. Only one transaction can ever remove a row, and only under the epoch of its claim: a
  * worker that was frozen past its lease finds nothing to remove. Rows are looked up one by one: a join would rather read all held work there
  * is, which was half the cost of this statement at 8,000 rows.
  */
@@ -15,10 +15,14 @@ const remove = `
     cross join lateral (
       select ctid from onceward.held h where h.id = m.id and h.epoch = m.epoch limit 1 for update) h),
   gone as (
-    delete from onceward.held h using mine where h.ctid = mine.ctid returning h.id, h.message_id),
+    delete from onceward.held h using mine where h.ctid = mine.ctid returning h.id, h.message_id, h.business_key),
   marked as (
     update onceward.inbox i set status = 'applied', run_id = current_setting('onceward.run')::integer, at = now()
-    from gone where i.consumer_id = $3 and i.message_id = gone.message_id)
+    from gone where i.consumer_id = $3 and i.message_id = gone.message_id),
+  renewed as (
+    update onceward.business_key k set at = now()
+    from gone where k.consumer_id = $3 and k.key = gone.business_key and k.message_id = gone.message_id
+      and k.at < now() - interval '1 hour')
   select count(*)::integer as count, case when count(*) < cardinality($1::bigint[]) then array_agg(id::text) end as ids from gone`
 
 const putOff = `

@@ -1,0 +1,58 @@
+import type { SqlClient } from '../../stores/postgres/pool.ts'
+import type { Campaign } from '../campaign.ts'
+import { live, shadow } from './carry-markers.ts'
+
+/** What a swap closes can be told by this. */
+const how = 'rebuilt'
+const reasonOf = (id: string) => `campaign ${id}`
+
+/**
+ * Work the live consumer still holds although the rebuilt tables have its effect: closed with the swap, or whoever takes it up applies it a
+ * second time. A worker that is at it meets its lost claim. Rows of a conflict belong to other content than the marker and stay.
+ */
+const close = `
+  with gone as (
+    delete from onceward.held h using onceward.inbox l, onceward.inbox s
+    where h.consumer_id = ${live} and l.consumer_id = h.consumer_id and l.message_id = h.message_id and l.digest = h.digest
+      and l.status in ('stored', 'waiting', 'parked', 'dead', 'quarantined')
+      and s.consumer_id = ${shadow} and s.message_id = h.message_id and s.status = 'applied'
+    returning h.*, onceward.record_of(h) as record),
+  marked as (
+    update onceward.inbox i set status = 'applied', at = now() from gone
+    where i.consumer_id = gone.consumer_id and i.message_id = gone.message_id)
+  insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
+  select id, consumer_id, message_id, digest, '${how}', $2, record, body from gone
+  returning record ->> 'order_key' as key`
+
+/** Keys that nothing blocks any more. */
+const freeKeys = `
+  select onceward.free_keys(${live}, array(
+    select key from unnest($2::text[]) as key where not exists (
+      select from onceward.held h where h.consumer_id = ${live} and h.order_key = key
+        and (h.state = 'quarantined' or h.state = 'parked' and h.code <> 'behind_parked'))))`
+
+export async function closeRebuilt(client: SqlClient, { id }: Campaign): Promise<number> {
+  const { rows } = await client.query(close, [id, reasonOf(id)])
+  const keys = new Set(rows.flatMap(({ key }) => (key as string | null) ?? []))
+  if (keys.size > 0) await client.query(freeKeys, [id, [...keys]])
+  return rows.length
+}
+
+/** Called when the markers of the swap are forgotten: what it closed is held again, as it was, and keeps its turn. */
+const reopen = `
+  with back as (
+    delete from onceward.closed_held x where x.consumer_id = ${live} and x.how = '${how}' and x.reason = $2 returning x.*),
+  held as (
+    insert into onceward.held overriding system value
+    select h.* from back x cross join onceward.held_of(x.record, x.body) h returning *),
+  marked as (
+    insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
+    select consumer_id, run_id, state::text::onceward.marker_status, message_id, digest, position from held
+    on conflict (consumer_id, message_id) do update set status = excluded.status)
+  insert into onceward.blocked_key (consumer_id, key)
+  select distinct consumer_id, order_key from held where state in ('parked', 'quarantined') and order_key is not null
+  on conflict (consumer_id, key) do update set state = 'parked'`
+
+export async function reopenRebuilt(client: SqlClient, { id }: Campaign): Promise<void> {
+  await client.query(reopen, [id, reasonOf(id)])
+}
