@@ -126,7 +126,7 @@ export async function runConsumer<M>(
     if (wanted.has('retention')) parts.push(...keepers)
     for (const part of parts) await part.start()
     type Process = ConsumerProcess<unknown, SqlTransaction> | null
-    return running(spine as Process, (worker?.process ?? null) as Process, parts, pool, world)
+    return running(spine as Process, () => (worker?.process ?? null) as Process, parts, pool, world)
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))
@@ -182,7 +182,7 @@ const graceMs = 500
 
 export function running(
   consumer: ConsumerProcess<unknown, SqlTransaction> | null,
-  worker: ConsumerProcess<unknown, SqlTransaction> | null,
+  worker: () => ConsumerProcess<unknown, SqlTransaction> | null,
   parts: readonly Lifecycle[],
   pool: OwnPool,
   { clock, timers, log }: Surroundings,
@@ -227,5 +227,13 @@ export function running(
   }
   // A source that was declared to end ends the consumer; the others have nothing to wait for then.
   consumer?.finished.then(() => drain()).catch(() => {}) // `finished` says what went wrong
-  return { consumer, worker, leave, finished, drain }
+  return {
+    consumer,
+    get worker() {
+      return worker()
+    },
+    leave,
+    finished,
+    drain,
+  }
 }
