@@ -26,7 +26,7 @@ const { values, positionals } = parseArgs({
   options: {
     check: { type: 'boolean', default: true },
     services: { type: 'string', default: serviceNames.join(',') },
-    timeout: { type: 'string', default: '300' },
+    timeout: { type: 'string', default: '600' },
     help: { type: 'boolean', default: false },
   },
 })

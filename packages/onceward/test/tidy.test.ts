@@ -273,9 +273,9 @@ const publicNames: Record<string, string> = {
     TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify
     CampaignMode openReplay Replay ReplayOptions ReplaySection
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
-  './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue OutgoingMessage OutgoingTarget PublishResult queue
+  './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
-  './kafka': `createKafkaPublisher createKafkaSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher
+  './kafka': `createKafkaPublisher createKafkaSource createRetryTopicSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher
     KafkaPublisherOptions KafkaPublishResult KafkaSasl KafkaSourceOptions KafkaTls topic TopicDeclaration TopicOptions TopicStart
     createKafkaTransform KafkaTransform KafkaTransformInput KafkaTransformOptions KafkaTransformOutput kafkaTransformPromise`,
   './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,

@@ -24,12 +24,14 @@ export function createProgram(): Command {
       'after',
       `
 Environment:
-  ONCEWARD_DATABASE_URL         PostgreSQL; without it an embedded server is started in .onceward/
-  ONCEWARD_RABBITMQ_URL         RabbitMQ, for contracts that read its queues or publish to it
-  ONCEWARD_RABBITMQ_STREAM_URL  RabbitMQ's stream port, for contracts that read its streams
-  ONCEWARD_KAFKA_BOOTSTRAP      Kafka, for contracts that read from it or publish to it: host:port,host:port
-  ONCEWARD_ARCHIVE_FOLDER       where contracts that archive what they forget write to
-  ONCEWARD_ENVIRONMENT          refuse to touch the database of another environment`,
+  ONCEWARD_DATABASE_URL             PostgreSQL; without it an embedded server is started in .onceward/
+  ONCEWARD_DATABASE_URL_FILE        a file with that address instead
+  ONCEWARD_RABBITMQ_URL             RabbitMQ, for contracts that read its queues or publish to it
+  ONCEWARD_RABBITMQ_STREAM_URL      RabbitMQ's stream port, for contracts that read its streams
+  ONCEWARD_RABBITMQ_MANAGEMENT_URL  its management plugin, which says how long queues and streams keep messages
+  ONCEWARD_KAFKA_BOOTSTRAP          Kafka, for contracts that read from it or publish to it: host:port,host:port
+  ONCEWARD_ARCHIVE_FOLDER           where contracts that archive what they forget write to
+  ONCEWARD_ENVIRONMENT              refuse to touch the database of another environment`,
     )
   for (const command of [
     migrateCommand(),
@@ -58,6 +60,6 @@ function refuse(error: CommanderError): never {
   if (error.exitCode === 0) process.exit(0)
   throw new OncewardError(
     'usage',
-    `${error.message.replace(/^error: /, '')}. Nothing was done; see "onceward --help".`,
+    `${error.message.replace(/^error: |\.$/g, '')}. Nothing was done; see "onceward --help".`,
   )
 }

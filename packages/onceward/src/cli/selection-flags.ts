@@ -1,5 +1,6 @@
+import type { HeldState } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
-import type { HeldState, Selection } from '../replay/selection.ts'
+import type { Selection } from '../replay/selection.ts'
 
 export interface SelectionFlags {
   from: string

@@ -54,7 +54,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   identityProblems(contract, wrong)
   messageProblems(contract, wrong)
   effectProblems(contract, wrong)
-  failureProblems(contract, wrong, notBuilt)
+  failureProblems(contract, wrong)
   batchProblems(contract, wrong)
   inboxProblems(contract, wrong)
   replayProblems(contract, wrong)

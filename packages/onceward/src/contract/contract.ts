@@ -150,7 +150,8 @@ export interface FailureSection {
   retry?: RetrySection
   /**
    * Default `block`: the delivery is held unacked, its lane waits. `defer`: the message is kept in the store until its next try and the
-   * broker told; later ones of its key wait behind it, others flow. *Later:* retry queue, retry topic.
+   * broker told; later ones of its key wait behind it, others flow. `retry queue`: it waits
+   * in a queue of RabbitMQ and comes back behind later ones; only with order `none`. `retry topic`: the same on Kafka.
    */
   mode?: 'block' | 'defer' | 'retry queue' | 'retry topic'
   /** Error code, class name, SQLSTATE (`40001`, `23xxx`) or HTTP status (`503`, `5xx`) → failure class, before the defaults. */
@@ -282,8 +283,9 @@ export interface RetentionSection {
   businessKeys?: Duration
   /** Completed external effects, which keep a call from being made again. Default and least: as long as markers. */
   effects?: Duration
-  /** What was said of messages that were not simply applied, and failed attempts. Default: as long as markers. */
+  /** What was said of messages that were not simply applied. Default: as long as markers. */
   notes?: Duration
+  /** Failed attempts, by the last of a message. Default and least: as long as markers. */
   attempts?: Duration
   /** Dead letters and quarantined messages with their bytes, counted from when they were last seen. Default: never removed. */
   deadLetters?: Duration

@@ -1,13 +1,15 @@
+import { byBroker } from '../contracts/retry-levels.ts'
 import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
 import type { ConsumerContract, FailureSection } from './contract.ts'
 import { isGrave } from './failure-rules.ts'
 import { failureClasses } from './known-names.ts'
 import { parkingProblems } from './parking-problems.ts'
+import { brokerRetryProblems } from './retry-problems.ts'
 
 const delayMaxMs = 2 ** 31 - 1
 
 /** What the contract says about failing, and what does not go together with it. */
-export function failureProblems(contract: ConsumerContract, wrong: Report, notBuilt: Report): void {
+export function failureProblems(contract: ConsumerContract, wrong: Report): void {
   const { failure } = contract
   if (failure === undefined) return passingProblems(contract, {}, wrong)
   if (!isRecord(failure)) return wrong('failure', 'must be an object')
@@ -17,7 +19,7 @@ export function failureProblems(contract: ConsumerContract, wrong: Report, notBu
   wholeNumber(failure.delayMs, 'failure.delayMs', 0, delayMaxMs, wrong)
   wholeNumber(failure.delayMaxMs, 'failure.delayMaxMs', 0, delayMaxMs, wrong)
   retryProblems(failure, wrong)
-  modeProblems(contract, wrong, notBuilt)
+  modeProblems(contract, wrong)
   classProblems(failure, wrong)
   exhaustedProblems(contract, wrong)
   pauseProblems(failure, wrong)
@@ -37,7 +39,8 @@ function retryProblems(failure: FailureSection, wrong: Report): void {
   if (retry.backoff !== undefined)
     oneOf(retry.backoff, ['exponential', 'exponential-jitter'], 'failure.retry.backoff', wrong)
   flag(retry.jitter, 'failure.retry.jitter', wrong)
-  if (retry.jitter !== undefined && (retry.backoff === 'exponential') === retry.jitter)
+  const both = retry.jitter !== undefined && retry.backoff !== undefined
+  if (both && (retry.backoff === 'exponential') === retry.jitter)
     wrong('failure.retry.jitter', 'contradicts failure.retry.backoff: leave one of the two out')
   const twice = [
     ['attemptsMax', 'maxAttempts'],
@@ -67,10 +70,10 @@ function listProblems({ retry, classes = {} }: FailureSection, wrong: Report): v
   }
 }
 
-function modeProblems(contract: ConsumerContract, wrong: Report, notBuilt: Report): void {
+function modeProblems(contract: ConsumerContract, wrong: Report): void {
   const mode = String(contract.failure!.mode ?? 'block')
-  if (mode === 'retry queue' || mode === 'retry topic') return notBuilt('failure.mode', `'${mode}'`)
-  oneOf(mode, ['block', 'defer'], 'failure.mode', wrong)
+  oneOf(mode, ['block', 'defer', 'retry queue', 'retry topic'], 'failure.mode', wrong)
+  if (byBroker(mode)) return brokerRetryProblems(contract, mode, wrong)
   if (mode !== 'defer') return
   if (contract.order === 'partition')
     wrong(

@@ -1,3 +1,4 @@
+import { byBroker } from '../contracts/retry-levels.ts'
 import type {
   ClassPolicy,
   ConsumerContract,
@@ -6,6 +7,7 @@ import type {
   FailureSection,
   ParkingSection,
 } from './contract.ts'
+import { retryLevelsMs } from './retry-levels.ts'
 
 /** The classes of a contract, and those only we give: nobody knows it, the database's own quarrels, the handler's word. */
 export type PolicyClass = FailureClass | 'unclassified' | 'contention' | 'verdict'
@@ -26,6 +28,8 @@ export interface ClassRules {
 export interface FailureRules {
   readonly attemptsMax: number
   readonly mode: NonNullable<FailureSection['mode']>
+  /** How long a message may wait at the broker, shortest first; none but in modes `retry queue` and `retry topic`. */
+  readonly retryLevelsMs: readonly number[]
   readonly exhausted: NonNullable<FailureSection['exhausted']>
   readonly jitter: boolean
   readonly classes: Readonly<Record<string, FailureClass>>
@@ -72,13 +76,18 @@ export function failureRules<M, Tx>(contract: ConsumerContract<M, Tx>): FailureR
   const atMostOnce = contract.settle?.when === 'before effect'
   const rulesOf = (name: PolicyClass) => classRules(name, all, policies[name as FailureClass], atMostOnce)
   const named = [...shared, ...once, 'contention' as const]
+  const rules = Object.fromEntries(named.map(name => [name, rulesOf(name)])) as Record<
+    PolicyClass,
+    ClassRules
+  >
   return {
     attemptsMax: all.attemptsMax,
     mode: failure.mode ?? 'block',
+    retryLevelsMs: byBroker(failure.mode ?? 'block') ? retryLevelsMs(Object.values(rules)) : [],
     exhausted: failure.exhausted ?? 'set aside',
     jitter: retry.jitter ?? retry.backoff !== 'exponential',
     classes: { ...listedClasses(failure), ...failure.classes },
-    rules: Object.fromEntries(named.map(name => [name, rulesOf(name)])) as Record<PolicyClass, ClassRules>,
+    rules,
     sameMax: failure.poison?.maxAttemptsBeforePark ?? null,
     breaker:
       breaker === false || atMostOnce

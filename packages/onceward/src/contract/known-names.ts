@@ -85,7 +85,7 @@ export const sections = {
   'failure.poison': ['maxAttemptsBeforePark'],
   'failure.breaker': ['failuresMax', 'pauseMs', 'pauseMaxMs'],
   'failure.deadLetter': ['to', 'owner', 'manualReviewRequired', 'passingAcceptedBy'],
-  parking: ['perKeyMax', 'totalMax'],
+  'failure.parking': ['perKeyMax', 'totalMax'],
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],

@@ -303,7 +303,8 @@ export interface Conclusion {
   readonly held: HeldRecord | null
 }
 
-export type HeldState = 'stored' | 'waiting' | 'parked' | 'dead' | 'quarantined'
+export const heldStates = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
+export type HeldState = (typeof heldStates)[number]
 
 export interface HeldRecord {
   readonly state: HeldState

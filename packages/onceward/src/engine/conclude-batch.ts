@@ -23,6 +23,7 @@ import { finishWork, storeKept } from './held-stages.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
 import { type Decided, firstTries, type Spine } from './process-batch.ts'
+import { policyFor, sendRound } from './retry-copy.ts'
 
 /** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
 export async function concludeBatch<M, Tx>(
@@ -43,6 +44,7 @@ export async function concludeBatch<M, Tx>(
   }
   if (spine.stage === 'store') decided = await storeKept(decided, session, spine)
   if (alike !== null) return decided
+  await sendRound(decided, session, spine)
   const conclusions: Conclusion[] = []
   for (const { received, decision } of decided) {
     if (decision.outcome === 'halted') throw halted(received, decision, spine)
@@ -66,7 +68,7 @@ async function decideEach<M, Tx>(
   const decide = (received: Received<M>, fact: Fact) => {
     const random = spine.world.random()
     const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
-    decisions.set(received, decideOutcome(fact, attempt, spine.consumer.failure))
+    decisions.set(received, decideOutcome(fact, attempt, policyFor(received, fact, spine)))
   }
   for (const [received, fact] of facts) decide(received, fact)
   decideBehind(claims, decisions, decide, spine.consumer.order)
@@ -166,7 +168,8 @@ function repeatFact<M>(received: Received<M>, first: Received<M>, decision: Deci
   if (received.id !== first.id) return businessRepeatFact(received, first, decision)
   // The first is a conflict with the stored marker, so only the marker can tell what the repeat is: ask again, without it.
   if (decision.code === 'conflict') return { kind: 'behind', leader: 'gone', delayMs: 0 }
-  const status = decision.outcome === 'already held' ? 'stored' : (decision.status ?? 'applied')
+  const durable = decision.outcome === 'already held' || decision.outcome === 'rerouted'
+  const status = durable ? 'stored' : (decision.status ?? 'applied')
   return { kind: 'seen', status, sameDigest: received.digest.equals(first.digest) }
 }
 
@@ -193,7 +196,7 @@ function conclusionOf<M, Tx>(
   const frees = received.readable && claims.keyed.has(received) && !keepsBusinessKey(decision)
   const businessKey = frees ? received.businessKey : null
   if (decision.outcome === 'stored') return null
-  if (decision.outcome === 'retry') {
+  if (decision.outcome === 'retry' || decision.outcome === 'rerouted') {
     if (spine.stage === 'work') return null
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }

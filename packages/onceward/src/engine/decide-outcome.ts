@@ -1,4 +1,5 @@
 import type { ClassRules, FailureRules, PolicyClass, Terminal } from '../contract/failure-rules.ts'
+import { byBroker } from '../contracts/retry-levels.ts'
 import type { MarkerStatus } from '../contracts/store.ts'
 import { processDied } from '../contracts/suspects.ts'
 import type { ProblemKind } from '../message/received.ts'
@@ -8,7 +9,15 @@ import type { Verdict } from './verdicts.ts'
 
 export type FailurePolicy = Pick<
   FailureRules,
-  'mode' | 'exhausted' | 'jitter' | 'rules' | 'sameMax' | 'unreadable' | 'unexpected' | 'rejected'
+  | 'mode'
+  | 'retryLevelsMs'
+  | 'exhausted'
+  | 'jitter'
+  | 'rules'
+  | 'sameMax'
+  | 'unreadable'
+  | 'unexpected'
+  | 'rejected'
 >
 
 /** What is known of earlier attempts, this one included where it was counted. */
@@ -164,7 +173,9 @@ function endOfPoison({ terminal }: ClassRules): Terminal {
   return terminal === 'halted' ? 'parked' : terminal
 }
 
-function again(reason: string, delayMs: number, { mode }: FailurePolicy): Decision {
+function again(reason: string, delayMs: number, { mode, retryLevelsMs }: FailurePolicy): Decision {
+  const levelMs = byBroker(mode) ? retryLevelsMs.find(level => level >= delayMs) : undefined
+  if (levelMs !== undefined) return { ...decision('rerouted', reason), retryDelayMs: levelMs }
   if (mode !== 'defer') return { ...decision('retry', reason), retryDelayMs: delayMs }
   return { ...decision('deferred', reason), status: 'stored', retryDelayMs: delayMs }
 }

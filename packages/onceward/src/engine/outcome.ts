@@ -15,6 +15,8 @@ export type Outcome =
   | 'retry'
   /** Kept in the store until its next try, or behind one that is. */
   | 'deferred'
+  /** On its way round a delay level of the broker, as another delivery. */
+  | 'rerouted'
   | 'parked'
   | 'dead-lettered'
   | 'quarantined'
@@ -57,7 +59,7 @@ export interface Decision {
   readonly code: string
   readonly error: string | null
   readonly place: string
-  /** Only with `retry` and `deferred`. */
+  /** Only with `retry`, `deferred` and `rerouted`. */
   readonly retryDelayMs: number
   readonly attempts: number
   /** Only with `waiting`. */

@@ -53,7 +53,7 @@ export async function runEach<M, Tx>(
 }
 
 /** Parts can be undone by themselves, and it has lately been worth it. */
-export function takesParts<M, Tx>(session: Pick<StoreSession<Tx>, 'savepoint'>, { care }: Spine<M, Tx>) {
+function takesParts<M, Tx>(session: Pick<StoreSession<Tx>, 'savepoint'>, { care }: Spine<M, Tx>) {
   return care.needed && session.savepoint !== undefined
 }
 

@@ -1,5 +1,6 @@
 import type { ConsumerProcess } from '../engine/consumer.ts'
 import type { HandOver } from '../engine/hand-over.ts'
+import { errorText } from '../errors.ts'
 import { createWorker, leavesWork, type WorkerOptions } from './create-worker.ts'
 
 const lookMs = 1_000
@@ -22,6 +23,7 @@ export class WorkerOnDemand<M, Tx> {
   readonly #end = Promise.withResolvers<void>()
   #worker: ReturnType<typeof createWorker<M, Tx>> | null = null
   #looking: Promise<void> = Promise.resolve()
+  readonly #said = new Set<string>()
   #closed = false
   #cancel: () => void = () => {}
 
@@ -76,13 +78,23 @@ export class WorkerOnDemand<M, Tx> {
 
   #lookLater(): void {
     this.#cancel = this.#options.world.timers.after(lookMs, () => {
-      // A store that is away is looked at again: nothing depends on this look in particular.
       this.#looking = this.#look()
-        .catch(() => {})
+        .then(
+          () => this.#said.clear(),
+          (error: unknown) => this.#sayOnce(errorText(error)),
+        )
         .then(() => {
           if (!this.#closed) this.#lookLater()
         })
     })
+  }
+
+  /** It looks again in any case; a store that is away for an hour is not worth 3,600 lines. */
+  #sayOnce(error: string): void {
+    if (this.#said.has(error)) return
+    this.#said.add(error)
+    const { world, consumer } = this.#options
+    world.log.warn('released messages wait: no worker could be started', { consumer: consumer.name, error })
   }
 
   async #look(): Promise<void> {

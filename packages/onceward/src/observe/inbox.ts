@@ -1,13 +1,16 @@
+import type { HeldState } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
+
+export { heldStates } from '../contracts/store.ts'
 
 /** Work kept here, as people see it. */
 export interface HeldWork {
   readonly id: string
   readonly consumer: string
   readonly generation: number
-  readonly state: 'stored' | 'waiting' | 'parked' | 'dead' | 'quarantined'
+  readonly state: HeldState
   /** What becomes of it next. `stuck`: its worker let the lease run out, and nobody has taken it yet. */
   readonly next: 'claimed' | 'stuck' | 'due' | 'later' | 'for people'
   readonly messageId: string | null

@@ -96,7 +96,7 @@ function keepAll<Tx, T>(
 }
 
 /** Fails outside of a transaction of the store's: BEGIN may be on its way still. */
-export const assertOurs = `select current_setting('onceward.run')`
+const assertOurs = `select current_setting('onceward.run')`
 
 class Undone<T> extends Error {
   readonly result: T

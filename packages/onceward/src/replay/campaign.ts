@@ -4,6 +4,8 @@ import type { LogRange } from '../sources/log/range-reader.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
 import type { Selection } from './selection.ts'
 
+export { campaignModes } from '../contract/known-names.ts'
+
 /**
  * One replay, as the database has it:
  *

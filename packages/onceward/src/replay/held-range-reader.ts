@@ -1,10 +1,10 @@
 import type { DeliveryProperties, Position } from '../contracts/source.ts'
+import type { HeldState } from '../contracts/store.ts'
 import type { LogRecord } from '../sources/log/log-record.ts'
 import type { Page } from '../sources/log/pull-source.ts'
 import type { LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import { fromStoredJson } from '../stored-json.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
-import type { HeldState } from './selection.ts'
 
 const pageRows = 500
 

@@ -1,3 +1,4 @@
+import { type HeldState, heldStates } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 import type { Edge } from '../sources/log/range-reader.ts'
 
@@ -13,9 +14,6 @@ export type Selection = (
   /** Only messages with one of these as id, order key, aggregate id or business key. */
   readonly keys?: readonly string[]
 }
-
-export type HeldState = (typeof heldStates)[number]
-export const heldStates = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
 
 const keysMax = 10_000
 

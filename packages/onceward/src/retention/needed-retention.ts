@@ -12,7 +12,7 @@ export interface NeededRetention {
   readonly reasons: readonly { readonly what: string; readonly ms: number }[]
 }
 
-type Reviewed = Pick<Consumer, 'name' | 'failure' | 'batch' | 'replay' | 'retention'>
+type Reviewed = Pick<Consumer, 'name' | 'dedup' | 'failure' | 'batch' | 'replay' | 'retention'>
 
 /** Pure. The larger of what is declared and what the broker says: a declaration cannot make a broker forget. */
 export function neededRetention(consumer: Reviewed, source: SourceWindow): NeededRetention {
@@ -27,10 +27,10 @@ export function neededRetention(consumer: Reviewed, source: SourceWindow): Neede
   return { ms: Math.max(...reasons.map(reason => reason.ms)), reasons }
 }
 
-/** Throws, with the numbers, when markers would be gone before the last duplicate can have come. */
+/** Throws, with the numbers, when markers would be gone before the last duplicate can have come. What writes no markers cannot forget them. */
 export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): void {
-  const { name, retention } = consumer
-  if (retention === null) return
+  const { name, dedup, retention } = consumer
+  if (retention === null || dedup !== 'marker') return
   if ('unknown' in source && retention.sourceKeeps === null) {
     throw new OncewardError(
       'retention_too_short',

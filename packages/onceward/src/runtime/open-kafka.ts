@@ -1,10 +1,11 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
+import { levelQueue } from '../contracts/retry-levels.ts'
 import { OncewardError } from '../errors.ts'
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
 import { importKafka } from './broker-clients.ts'
 import type { Broker, BrokerAccess } from './open-source.ts'
 
-/** Dead letters go to a topic of the same cluster, which must be there: its partitions and replicas are not ours to guess. */
+/** Dead letters and retries go to topics of the same cluster, which must be there: their partitions and replicas are not ours to guess. */
 export async function openKafka(
   source: SourceDeclaration,
   { kafkaBootstrap, world }: BrokerAccess,
@@ -17,7 +18,7 @@ export async function openKafka(
       'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was started.',
     )
   }
-  const { createKafkaSource, createKafkaPublisher, ensureTopic } = await importKafka()
+  const { createKafkaSource, createKafkaPublisher, createRetryTopicSource, ensureTopic } = await importKafka()
   const { tls, sasl } = declaration
   const connection = {
     bootstrap,
@@ -27,6 +28,11 @@ export async function openKafka(
   return {
     source: createKafkaSource(declaration, { bootstrap, log: world.log }),
     ensureQueue: name => ensureTopic(connection, name),
+    openRetryLevels: async levelsMs => {
+      for (const levelMs of levelsMs) await ensureTopic(connection, levelQueue(declaration.topic, levelMs))
+      const options = { bootstrap, log: world.log }
+      return levelsMs.map(levelMs => createRetryTopicSource(declaration, levelMs, options))
+    },
     openPublisher: async () => createKafkaPublisher(connection),
   }
 }

@@ -40,7 +40,7 @@ export async function openConsumerRelays<M>(
   source: Broker,
   setting: RelaySetting,
 ): Promise<Carrier[]> {
-  const { deadLetter } = consumer.failure
+  const { deadLetter, retryLevelsMs } = consumer.failure
   const own = deadLetterBroker(consumer.source) as RelayedBroker
   const brokers = new Set(Object.values(consumer.effect?.publish ?? {}).map(({ broker }) => broker))
   assertAddresses(
@@ -52,6 +52,7 @@ export async function openConsumerRelays<M>(
     await source.ensureQueue(deadLetter)
     brokers.add(own as never)
   }
+  if (retryLevelsMs.length > 0) brokers.add(own as never)
   const carriers: Carrier[] = []
   for (const broker of brokers) {
     const open = broker === own ? source.openPublisher : undefined

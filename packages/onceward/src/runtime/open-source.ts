@@ -24,6 +24,8 @@ export interface Broker {
   readonly source: Source
   /** Makes sure that a queue for dead letters exists, so that a mandatory publish can be routed. */
   ensureQueue(name: string): Promise<void>
+  /** Makes sure that the delay levels exist, and answers with those that are read apart from the source. */
+  openRetryLevels?(levelsMs: readonly number[]): Promise<readonly Source[]>
   /** For the messages that go to the broker the consumer reads from. */
   openPublisher(): Promise<Publisher | 'same database'>
 }
@@ -74,6 +76,11 @@ async function openRabbit(
   return {
     source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
+    openRetryLevels: async levelsMs => {
+      const { queue } = declaration as SourceDeclaration & { queue: string }
+      await rabbit.ensureRetryLevels(url, queue, levelsMs)
+      return []
+    },
     openPublisher: () => openRabbitPublisher(url),
   }
 }

@@ -5,6 +5,7 @@ import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { createPair } from '../engine/worker-pair.ts'
+import { OncewardError } from '../errors.ts'
 import { WorkerOnDemand } from '../inbox/worker-on-demand.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
@@ -20,6 +21,9 @@ import { assertSameDatabase } from './same-database.ts'
 /** The parts of a consumer that may run in one process or in several. */
 export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay' | 'retention'
 
+/** The modes of a plain run. The others are campaigns, see `openReplay`. */
+const runModes: readonly Mode[] = ['live', 'replay', 'rebuild']
+
 export interface RunOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
@@ -27,7 +31,7 @@ export interface RunOptions {
   readonly kafkaBootstrap?: string | undefined
   /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
   readonly rabbitmqStreamUrl?: string | undefined
-  /** Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. */
+  /** Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. The others need a campaign. */
   readonly mode?: Mode
   /** Default all. A worker begins at once where the contract leaves work for later, elsewhere when parked messages are let go. */
   readonly parts?: readonly Part[]
@@ -72,6 +76,8 @@ export async function runConsumer<M>(
   consumer: Consumer<M, SqlTransaction>,
   options: RunOptions & { readonly store?: Store<SqlTransaction> },
 ): Promise<Running> {
+  const mode = options.mode ?? 'live'
+  assertRunMode(consumer.name, mode)
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   const pool = createPool(options.databaseUrl, {
@@ -86,6 +92,8 @@ export async function runConsumer<M>(
     const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
     const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
+    const { retryLevelsMs } = consumer.failure
+    const levels = retryLevelsMs.length > 0 ? await broker.openRetryLevels!(retryLevelsMs) : []
     if (wanted.has('relay'))
       carriers.push(...(await openConsumerRelays(consumer, broker, { ...options, pool, world, instance })))
     if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
@@ -96,7 +104,6 @@ export async function runConsumer<M>(
         log: world.log,
         ...(options.environment && { environment: options.environment }),
       })
-    const mode = options.mode ?? 'live'
     const kickAll = () => {
       for (const carrier of carriers) carrier.kick()
     }
@@ -114,16 +121,27 @@ export async function runConsumer<M>(
     if (wanted.has('consumer'))
       spine = new ConsumerProcess({ ...around, source: broker.source, ...(handOver && { handOver }) })
     const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
+    if (wanted.has('consumer') && mode === 'live')
+      parts.push(...levels.map(source => new ConsumerProcess({ ...around, source })))
     if (wanted.has('retention')) parts.push(...keepers)
     for (const part of parts) await part.start()
     type Process = ConsumerProcess<unknown, SqlTransaction> | null
-    return running(spine as Process, (worker?.process ?? null) as Process, parts, pool, world)
+    return running(spine as Process, () => (worker?.process ?? null) as Process, parts, pool, world)
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))
     await pool.end()
     throw error
   }
+}
+
+/** Run here, `forensic` would commit what it promises to undo, and `repair` would know no keys. */
+function assertRunMode(name: string, mode: Mode): void {
+  if (runModes.includes(mode)) return
+  throw new OncewardError(
+    'usage',
+    `Consumer ${name} cannot run in mode '${mode}', only in ${runModes.join(', ')}. Nothing was started. Other readings of history are campaigns: see openReplay and "onceward replay".`,
+  )
 }
 
 function openDispatcher<M>(
@@ -164,7 +182,7 @@ const graceMs = 500
 
 export function running(
   consumer: ConsumerProcess<unknown, SqlTransaction> | null,
-  worker: ConsumerProcess<unknown, SqlTransaction> | null,
+  worker: () => ConsumerProcess<unknown, SqlTransaction> | null,
   parts: readonly Lifecycle[],
   pool: OwnPool,
   { clock, timers, log }: Surroundings,
@@ -209,5 +227,13 @@ export function running(
   }
   // A source that was declared to end ends the consumer; the others have nothing to wait for then.
   consumer?.finished.then(() => drain()).catch(() => {}) // `finished` says what went wrong
-  return { consumer, worker, leave, finished, drain }
+  return {
+    consumer,
+    get worker() {
+      return worker()
+    },
+    leave,
+    finished,
+    drain,
+  }
 }

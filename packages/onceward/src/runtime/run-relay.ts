@@ -35,7 +35,7 @@ export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> 
     for (const broker of new Set(brokers))
       carriers.push(await openRelay(broker, { ...options, pool, world, instance }))
     for (const carrier of carriers) await carrier.start()
-    return running(null, null, carriers, pool, world)
+    return running(null, () => null, carriers, pool, world)
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))

@@ -14,11 +14,14 @@ const names: Record<Memory, string> = {
   checkpoint: ', position checkpoint',
 }
 
+/** Scenarios mostly wait: for a session to end, for a lease. */
+const atOnce = 4
+
 /** One file per broker calls it, so that they share the machine and none of them has to be long. */
 export async function crashSuite(broker: BrokerKind): Promise<void> {
   const { runs, skipped } = runsOn(broker)
   describe(`kill -9 at every crash point, on ${broker}`, {
-    concurrency: 2,
+    concurrency: atOnce,
     ...(await skipWithout('postgres', serviceOf[broker])),
   }, () => {
     for (const { point, hit, memory } of runs) {

@@ -95,6 +95,28 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
     await stop()
   })
 
+  it('carries ids longer than AMQP’s short texts in headers, and still notices that nobody got them', async () => {
+    const [queue, missing] = [await declare(), `missing.${randomUUID()}`]
+    const [id, correlationId] = [`m-${'é'.repeat(200)}`, 'c'.repeat(256)]
+    for (const name of [queue, missing])
+      await scene.pool.query(
+        `insert into onceward.outbox (broker, bucket, queue, message_id, properties, body) values ('rabbitmq', 3, $1, $2, $3, 'x')`,
+        [name, id, JSON.stringify({ correlationId, type: 't' })],
+      )
+    const { relay, stop } = await started()
+    await until('it is out', async () => (await left(queue)).length === 0)
+    const got = await channel.get(queue, { noAck: true })
+    assert.ok(got)
+    const { messageId, correlationId: short, type, headers } = got.properties
+    assert.match(messageId, /^sha256:[0-9a-f]{64}$/)
+    assert.deepEqual([short, type], [undefined, 't'])
+    assert.deepEqual(headers, { 'onceward-message-id': id, 'onceward-correlation-id': correlationId })
+    await until('the other failed', () => relay.tally.failures > 0)
+    assert.deepEqual(await left(missing), [id])
+    await stop()
+    await scene.pool.query('delete from onceward.outbox where queue = $1', [missing])
+  })
+
   it('a queue that is full refuses some: none of a key overtakes a refused one', async () => {
     const queue = await declare({ 'x-max-length': 3, 'x-overflow': 'reject-publish' })
     const rows = numbered(3, 12)

@@ -13,6 +13,8 @@ const base: ConsumerContract = {
 const rulesOf = (failure: FailureSection, changes: Partial<ConsumerContract> = {}) =>
   defineConsumer({ ...base, ...changes, failure }).failure
 
+const queued = { source: { kind: 'rabbitmq', queue: 'q' } as never }
+
 describe('the failure section', () => {
   test('a retry policy is taken as it is pasted', () => {
     const rules = rulesOf({
@@ -70,6 +72,23 @@ describe('the failure section', () => {
     assert.equal(rules.configuration.terminal, 'halted')
   })
 
+  test('jitter may be switched off by itself', () => {
+    assert.equal(rulesOf({ retry: { jitter: false } }).jitter, false)
+  })
+
+  test('a retry queue has a level for every delay the policy can come to', () => {
+    const { retryLevelsMs } = rulesOf(
+      {
+        mode: 'retry queue',
+        delayMaxMs: 10_000,
+        policies: { overload: { delayMs: 3_000 }, validation: { delayMs: 7 } },
+      },
+      queued,
+    )
+    assert.deepEqual(retryLevelsMs, [1_000, 2_000, 3_000, 4_000, 6_000, 8_000, 10_000])
+    assert.deepEqual(rulesOf({}).retryLevelsMs, [])
+  })
+
   const money = { risk: 'money', order: 'partition' } as const
   const refused: readonly [FailureSection, RegExp, Partial<ConsumerContract>?][] = [
     [{ attemptsMax: 3, retry: { maxAttempts: 5 } }, /failure\.attemptsMax: is said a second time/],
@@ -77,13 +96,43 @@ describe('the failure section', () => {
     [{ retry: { retryable: ['A'], nonRetryable: ['A'] } }, /names 'A', which is classed elsewhere too/],
     [{ classes: { A: 'poison' }, retry: { retryable: ['A'] } }, /classed elsewhere too/],
     [{ retry: { backoff: 'exponential', jitter: true } }, /contradicts/],
+    [{ retry: { backoff: 'exponential-jitter', jitter: false } }, /contradicts/],
     [{ policies: { overlaod: {} } as never }, /failure\.policies\.overlaod: must be one of/],
     [{ policies: { overload: { terminal: 'gone' as never } } }, /terminal: must be one of 'parked'/],
     [{ breaker: { failuresMax: 1 } }, /failuresMax: must be a whole number from 2/],
     [{ breaker: true as never }, /must be an object, or false/],
     [{ deadLetter: { passingAcceptedBy: ' ' } }, /must name who accepts it/],
     [{ poison: { maxAttemptsBeforePark: 0 } }, /whole number from 1/],
-    [{ mode: 'retry queue' }, /does not act on it yet/],
+    [{ mode: 'retry topic' }, /topics of Kafka, which this source is not/, queued],
+    [
+      { mode: 'retry topic' },
+      /identity\.id 'position' would make another message/,
+      { source: { kind: 'kafka', topic: 't' } as never, identity: { id: 'position' } },
+    ],
+    [{ mode: 'retry queue' }, /queues of RabbitMQ, which this source is not/, { source: { kind: 'kafka' } }],
+    [{ mode: 'retry queue' }, /order 'key' lets none pass/, { ...queued, order: 'key' }],
+    [{ mode: 'retry queue' }, /needs dedup 'marker'/, { ...queued, dedup: 'version' }],
+    [
+      { mode: 'retry queue' },
+      /inbox\.mode 'stored' takes them away/,
+      { ...queued, inbox: { mode: 'stored' } },
+    ],
+    [{ mode: 'retry queue', delayMs: 0 }, /delayMs: must be at least 1/, queued],
+    [
+      { mode: 'retry queue' },
+      /longer than queues of RabbitMQ have/,
+      { source: { kind: 'rabbitmq', queue: 'q'.repeat(250) } as never },
+    ],
+    [
+      { mode: 'retry queue' },
+      /digestHeaders: names x-death, which is written anew/,
+      { ...queued, message: { digestHeaders: ['x-death'] } },
+    ],
+    [
+      { mode: 'retry queue' },
+      /identity\.id: reads x-delivery-count/,
+      { ...queued, identity: { id: { header: 'x-delivery-count' } } },
+    ],
     [{ mode: 'defer' }, /order 'partition' lets nobody pass/, { order: 'partition' }],
     [{ mode: 'defer' }, /needs dedup 'marker'/, { dedup: 'checkpoint', order: 'partition' }],
     [

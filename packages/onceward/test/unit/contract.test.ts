@@ -279,11 +279,7 @@ const typos: readonly [changes: object, place: string, suggestion: string][] = [
   [{ batch: { sizemax: 3 } }, 'batch.sizemax', 'sizeMax'],
 ]
 
-const notBuilt: readonly [changes: object, place: string][] = [
-  [{ objectives: {} }, 'objectives'],
-  [{ failure: { mode: 'retry queue' } }, 'failure.mode'],
-  [{ failure: { mode: 'retry topic' } }, 'failure.mode'],
-]
+const notBuilt: readonly [changes: object, place: string][] = [[{ objectives: {} }, 'objectives']]
 
 describe('a contract is refused', () => {
   for (const { what, changes, place, text } of refusals) {
@@ -345,7 +341,6 @@ describe('a contract that is accepted', () => {
     assert.deepEqual(failure, {
       attemptsMax: 5,
       mode: 'block',
-      parking: { perKeyMax: 10_000, totalMax: 1_000_000 },
       exhausted: 'set aside',
       jitter: true,
       classes: {},
@@ -356,6 +351,8 @@ describe('a contract that is accepted', () => {
       rejected: 'dead-lettered',
       deadLetter: null,
       deadLetterOwner: 'payments',
+      parking: { perKeyMax: 10_000, totalMax: 1_000_000 },
+      retryLevelsMs: [],
     })
     assert.deepEqual(rules.transient, {
       attemptsMax: 5,

@@ -518,4 +518,23 @@ describe('class, attempt and policy make one outcome', () => {
     assert.equal(countsAsAttempt(failed('unclassified'), policy, 700), true)
     assert.equal(countsAsAttempt(failed('overload'), policy, null), true)
   })
+
+  test('a retry queue takes the shortest level that is long enough; beyond the longest a message is held', () => {
+    const levels = policyOf({ failure: { mode: 'retry queue' } })
+    const after = (delayMs: number) => decideOutcome(verdict(retryAfter(delayMs)), tried(1), levels)
+    const outcomes = [0, 100, 101, 900, 1_001].map(after)
+    assert.deepEqual(
+      outcomes.map(({ outcome, retryDelayMs }) => [outcome, retryDelayMs]),
+      [
+        ['rerouted', 100],
+        ['rerouted', 100],
+        ['rerouted', 200],
+        ['rerouted', 1_000],
+        ['retry', 1_001],
+      ],
+    )
+    assert.equal(outcomes[0]!.status, null)
+    const away = decideOutcome(failed('transient'), tried(1, { outageMs: 50 }), levels)
+    assert.equal(away.outcome, 'retry', 'an outage holds messages where they are')
+  })
 })

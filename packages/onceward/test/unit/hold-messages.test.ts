@@ -47,6 +47,39 @@ describe('the copy of a dead letter', () => {
     assert.deepEqual(headers.trace, { $bytes: 'AAH/' })
   })
 
+  test('says in the words of Spring where it came from and why it died', async () => {
+    const bytes = (value: unknown) => Buffer.from((value as { $bytes: string }).$bytes, 'base64')
+    const died = {
+      ...held,
+      properties: '{"timestampMs":1700000000123}',
+      error: 'E'.repeat(9_000),
+      place: 'f (a.ts:1)',
+    }
+    const { headers } = await copyOf(died)
+    assert.equal(bytes(headers['kafka_dlt-original-topic']).toString(), 'case-events')
+    assert.equal(bytes(headers['kafka_dlt-original-partition']).toString('hex'), '00000003')
+    assert.equal(bytes(headers['kafka_dlt-original-offset']).readBigInt64BE(), 1207n)
+    assert.equal(bytes(headers['kafka_dlt-original-timestamp']).readBigInt64BE(), 1_700_000_000_123n)
+    assert.equal(bytes(headers['kafka_dlt-original-timestamp-type']).toString(), 'CreateTime')
+    assert.equal(bytes(headers['kafka_dlt-exception-fqcn']).toString(), 'x')
+    assert.equal(bytes(headers['kafka_dlt-exception-message']).length, 2_000)
+    const trace = bytes(headers['kafka_dlt-exception-stacktrace']).toString()
+    assert.ok(trace.length < 2_000 && trace.endsWith('\tat f (a.ts:1)'))
+  })
+
+  test('keeps the origin of an earlier death before its own, and only the last error', async () => {
+    const before = {
+      'kafka_dlt-original-topic': { $bytes: 'YQ==' },
+      'kafka_dlt-exception-message': { $bytes: 'YQ==' },
+    }
+    const { headers } = await copyOf({ ...held, headers: JSON.stringify(before) })
+    const own = { $bytes: Buffer.from('case-events').toString('base64') }
+    assert.deepEqual(headers['kafka_dlt-original-topic'], [{ $bytes: 'YQ==' }, own])
+    assert.deepEqual(headers['kafka_dlt-exception-message'], {
+      $bytes: Buffer.from('refused').toString('base64'),
+    })
+  })
+
   test('has no position where the broker has none', async () => {
     const { headers } = await copyOf({ ...held, position: null })
     assert.equal('onceward-position' in headers, false)

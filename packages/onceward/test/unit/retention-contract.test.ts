@@ -152,6 +152,17 @@ describe('the retention of a contract', () => {
     assert.equal(needed.ms, 5 * day, 'a declaration cannot make a broker forget')
   })
 
+  test('is asked of nobody who writes no markers', () => {
+    const byPosition = {
+      risk: 'telemetry',
+      order: 'partition',
+      dedup: 'checkpoint',
+      settle: { when: 'with effect' },
+    } as const
+    const unknown = { unknown: 'nobody knows' }
+    assert.doesNotThrow(() => assertKeptLongEnough(consumer({ notes: '30d' }, byPosition), unknown))
+  })
+
   test("reads a stream's max-age", () => {
     assert.deepEqual(['7D', '12h', '1M', '30s', '2Y', 'x', '7d'].map(maxAgeMs), [
       7 * day,

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { OncewardError } from '../../errors.ts'
 import { type AuditRow, listAudit, verifyAudit } from '../../parking/verify-audit.ts'
 import { withPool } from '../database.ts'
 import { print, table } from '../output.ts'
+import { wholeNumber } from '../whole-number.ts'
 
 type Flags = { json?: boolean }
 
@@ -22,9 +22,8 @@ function listCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { consumer?: string; limit: string }) =>
       withPool(flags.json === true, async pool => {
-        if (!/^[1-9]\d{0,6}$/.test(flags.limit))
-          throw new OncewardError('usage', '--limit wants a whole number.')
-        const entries = await listAudit(pool, { consumer: flags.consumer, countMax: Number(flags.limit) })
+        const countMax = wholeNumber(flags.limit, '--limit', 'onceward audit list --help')
+        const entries = await listAudit(pool, { consumer: flags.consumer, countMax })
         print(flags.json === true, { ok: true, entries }, () => entryTable(entries))
       }),
     )

@@ -1,9 +1,18 @@
-import { userInfo } from 'node:os'
 import { Command, Option } from 'commander'
-import { OncewardError } from '../../errors.ts'
-import { type HeldDetails, type HeldWork, listHeld, releaseHeld, showHeld } from '../../observe/inbox.ts'
+import {
+  type HeldDetails,
+  type HeldWork,
+  heldStates,
+  listHeld,
+  releaseHeld,
+  showHeld,
+} from '../../observe/inbox.ts'
 import { withPool } from '../database.ts'
 import { print, safe, table } from '../output.ts'
+import { type SaidFlags, said } from '../said-flags.ts'
+import { rowNumber, wholeNumber } from '../whole-number.ts'
+
+const lister = 'onceward inbox list'
 
 interface Flags {
   json?: boolean
@@ -22,19 +31,11 @@ function listCommand(): Command {
   return new Command('list')
     .description('held work, oldest first')
     .option('--consumer <name>', 'only of this consumer')
-    .addOption(
-      new Option('--state <state>', 'only in this state').choices([
-        'stored',
-        'waiting',
-        'parked',
-        'dead',
-        'quarantined',
-      ]),
-    )
+    .addOption(new Option('--state <state>', 'only in this state').choices(heldStates))
     .option('--limit <count>', 'how many at most', '50')
     .option('--json', 'print one JSON object')
     .action(async (flags: Flags & { consumer?: string; state?: string; limit: string }) => {
-      const countMax = wholeNumber(flags.limit, '--limit')
+      const countMax = wholeNumber(flags.limit, '--limit', lister)
       await withPool(flags.json === true, async pool => {
         const work = await listHeld(pool, { consumer: flags.consumer, state: flags.state, countMax })
         print(flags.json === true, { ok: true, work }, () => workTable(work))
@@ -48,7 +49,7 @@ function showCommand(): Command {
     .argument('<id>', 'its number, from "onceward inbox list"')
     .option('--json', 'print one JSON object')
     .action(async (id: string, flags: Flags) => {
-      wholeNumber(id, 'the number')
+      rowNumber(id, 'the number', lister)
       await withPool(flags.json === true, async pool => {
         const work = await showHeld(pool, id)
         print(flags.json === true, { ok: true, work }, () => details(work))
@@ -57,26 +58,22 @@ function showCommand(): Command {
 }
 
 function releaseCommand(): Command {
-  return new Command('release')
+  const command = new Command('release')
     .description(
       'end its claim, wait or delay, or try it again if it is parked, with all of its key behind it',
     )
     .argument('<id>', 'its number, from "onceward inbox list"')
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
-    .requiredOption('--because <reason>', 'why; it is recorded')
-    .option('--by <person>', 'who releases it', userInfo().username)
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, flags: Flags & { consumer: string; because: string; by: string }) => {
-      wholeNumber(id, 'the number')
-      await withPool(flags.json === true, async pool => {
-        const { released, from } = await releaseHeld(pool, { ...flags, id })
-        print(
-          flags.json === true,
-          { ok: true, released, from },
-          () => `${released} released from ${from}: a worker takes it up now.`,
-        )
-      })
+  return said(command).action(async (id: string, flags: SaidFlags) => {
+    rowNumber(id, 'the number', lister)
+    await withPool(flags.json === true, async pool => {
+      const { released, from } = await releaseHeld(pool, { ...flags, id })
+      print(
+        flags.json === true,
+        { ok: true, released, from },
+        () => `${released} released from ${from}: a worker takes it up now.`,
+      )
     })
+  })
 }
 
 function workTable(work: readonly HeldWork[]): string {
@@ -113,12 +110,4 @@ function details({ history, actions, body, headers, properties, ...facts }: Held
       actions.map(a => [a.at.toISOString(), a.by, a.did, a.because]),
     )}`,
   ].join('\n')
-}
-
-function wholeNumber(text: string, what: string): number {
-  if (/^[1-9]\d{0,17}$/.test(text)) return Number(text)
-  throw new OncewardError(
-    'usage',
-    `"${text}" is no whole number for ${what}. Nothing was changed; see "onceward inbox list".`,
-  )
 }

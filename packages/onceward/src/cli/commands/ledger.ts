@@ -1,6 +1,4 @@
-import { userInfo } from 'node:os'
 import { Command, Option } from 'commander'
-import { OncewardError } from '../../errors.ts'
 import {
   type LedgerDetail,
   type LedgerEntry,
@@ -8,12 +6,15 @@ import {
   listLedger,
   showLedger,
 } from '../../observe/ledger.ts'
-import { type LedgerOrder, reconcileEffect, retryEffect } from '../../observe/ledger-actions.ts'
+import { reconcileEffect, retryEffect } from '../../observe/ledger-actions.ts'
 import { withPool } from '../database.ts'
 import { print, safe, table } from '../output.ts'
+import { type SaidFlags, said } from '../said-flags.ts'
+import { rowNumber, wholeNumber } from '../whole-number.ts'
+
+const lister = 'onceward ledger list'
 
 type Flags = { json?: boolean }
-type ActFlags = Flags & Omit<LedgerOrder, 'id'>
 
 export function ledgerCommand(): Command {
   return new Command('ledger')
@@ -39,7 +40,10 @@ function listCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { consumer?: string; target?: string; state?: string; limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const effects = await listLedger(pool, { ...flags, limit: Number(number(flags.limit, 'limit')) })
+        const effects = await listLedger(pool, {
+          ...flags,
+          limit: wholeNumber(flags.limit, '--limit', lister),
+        })
         print(flags.json === true, { ok: true, effects }, () => listing(effects))
       }),
     )
@@ -51,7 +55,9 @@ function showCommand(): Command {
     .argument('<id>', 'number of the effect, from "onceward ledger list"')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags) =>
-      withPool(flags.json === true, async pool => report(flags, await showLedger(pool, number(id, 'id')))),
+      withPool(flags.json === true, async pool =>
+        report(flags, await showLedger(pool, rowNumber(id, 'the effect', lister))),
+      ),
     )
 }
 
@@ -64,10 +70,13 @@ function reconcileCommand(): Command {
         .choices(['completed', 'not-done'])
         .makeOptionMandatory(),
     )
-  return acting(command).action((id: string, flags: ActFlags & { as: string }) =>
+  return said(command).action((id: string, flags: SaidFlags & { as: string }) =>
     withPool(flags.json === true, async pool => {
       const finding = flags.as === 'completed' ? 'completed' : 'not done'
-      report(flags, await reconcileEffect(pool, { ...flags, id: number(id, 'id') }, finding))
+      report(
+        flags,
+        await reconcileEffect(pool, { ...flags, id: rowNumber(id, 'the effect', lister) }, finding),
+      )
     }),
   )
 }
@@ -76,26 +85,10 @@ function retryCommand(): Command {
   const command = new Command('retry')
     .description("make an effect due now, within its target's policy")
     .argument('<id>', 'number of the effect')
-  return acting(command).action((id: string, flags: ActFlags) =>
+  return said(command).action((id: string, flags: SaidFlags) =>
     withPool(flags.json === true, async pool =>
-      report(flags, await retryEffect(pool, { ...flags, id: number(id, 'id') })),
+      report(flags, await retryEffect(pool, { ...flags, id: rowNumber(id, 'the effect', lister) })),
     ),
-  )
-}
-
-function acting(command: Command): Command {
-  return command
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
-    .requiredOption('--because <reason>', 'why; kept with the effect')
-    .option('--by <person>', 'who does it', userInfo().username)
-    .option('--json', 'print one JSON object')
-}
-
-function number(text: string, what: string): string {
-  if (/^[1-9]\d{0,17}$/.test(text)) return text
-  throw new OncewardError(
-    'usage',
-    `"${text}" is no ${what}. Nothing was changed; see "onceward ledger list".`,
   )
 }
 

@@ -1,9 +1,9 @@
-import { userInfo } from 'node:os'
 import { Command } from 'commander'
-import { OncewardError } from '../../errors.ts'
 import { acceptLoss, type DeclaredLoss, readLosses } from '../../observe/losses.ts'
 import { withPool } from '../database.ts'
 import { print, table } from '../output.ts'
+import { type SaidFlags, said } from '../said-flags.ts'
+import { wholeNumber } from '../whole-number.ts'
 
 interface Flags {
   json?: boolean
@@ -25,29 +25,21 @@ export function lossesCommand(): Command {
 }
 
 function acceptCommand(): Command {
-  return new Command('accept')
+  const command = new Command('accept')
     .description('go on behind a declared loss at the next start')
     .argument('<id>', 'number of the loss, from "onceward losses"')
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
-    .requiredOption('--because <reason>', 'why the loss is acceptable')
-    .option('--by <person>', 'who accepts it', userInfo().username)
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, flags: Flags & { consumer: string; because: string; by: string }) => {
-      if (!/^[1-9]\d{0,8}$/.test(id))
-        throw new OncewardError(
-          'usage',
-          `"${id}" is no number of a loss. Nothing was changed; see "onceward losses".`,
-        )
-      await withPool(flags.json === true, async pool => {
-        const loss = await acceptLoss(pool, { ...flags, id: Number(id) })
-        print(
-          flags.json === true,
-          { ok: true, loss },
-          () =>
-            `Loss ${id} accepted. Start ${loss.consumer} again: it goes on at ${loss.partition} from ${loss.to}.`,
-        )
-      })
+  return said(command).action(async (typed: string, flags: SaidFlags) => {
+    const id = wholeNumber(typed, 'the loss', 'onceward losses')
+    await withPool(flags.json === true, async pool => {
+      const loss = await acceptLoss(pool, { ...flags, id })
+      print(
+        flags.json === true,
+        { ok: true, loss },
+        () =>
+          `Loss ${id} accepted. Start ${loss.consumer} again: it goes on at ${loss.partition} from ${loss.to}.`,
+      )
     })
+  })
 }
 
 function lossTable(losses: readonly DeclaredLoss[]): string {

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { classifyCommand, fixCommand, skipCommand } from './parked/decide.ts'
 import { approvalsCommand, approveCommand, deleteCommand, eraseCommand } from './parked/delete.ts'
 import { gapsCommand, groupsCommand, listCommand, showCommand } from './parked/look.ts'
-import { replayCommand, replaysCommand, stopCommand } from './parked/replay.ts'
+import { replayCommand, resultCommand, stopCommand } from './parked/replay.ts'
 
 /** The parking lot: messages that wait for people, and what people may do. */
 export function parkedCommand(): Command {
@@ -16,7 +16,7 @@ export function parkedCommand(): Command {
     classifyCommand(),
     fixCommand(),
     replayCommand(),
-    replaysCommand(),
+    resultCommand(),
     stopCommand(),
     skipCommand(),
     gapsCommand(),

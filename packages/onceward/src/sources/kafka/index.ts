@@ -7,6 +7,7 @@ export {
   type KafkaPublisherOptions,
   type KafkaPublishResult,
 } from './kafka-publisher.ts'
+export { createRetryTopicSource } from './retry-topic.ts'
 export { createKafkaSource, type KafkaSourceOptions } from './source.ts'
 export { type TopicDeclaration, type TopicOptions, type TopicStart, topic } from './topic.ts'
 export {

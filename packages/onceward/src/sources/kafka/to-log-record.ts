@@ -66,7 +66,7 @@ function headersOf(list: readonly RawHeader[]): Record<string, unknown> {
 const marked = 'base64:'
 
 /** A key that is no text is marked, and so is a text that begins like the mark: no two keys become one. */
-export function keyText(key: Buffer): string {
+function keyText(key: Buffer): string {
   const text = isUtf8(key) ? key.toString('utf8') : null
   return text === null || text.startsWith(marked) ? marked + key.toString('base64') : text
 }

@@ -2,6 +2,7 @@ import type { ConfirmChannel, Message, Options } from 'amqplib'
 import type { DeliveryProperties } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Connection, openConnection, within } from './connection.ts'
+import { type ShortProperties, shortProperties } from './short-properties.ts'
 
 /** A queue by name, or an exchange with a routing key. */
 export type OutgoingTarget =
@@ -83,13 +84,14 @@ class ConfirmLine implements PublishLine {
    * for the first. A private header would tell them apart without waiting, but every reader would see it.
    */
   async send(message: OutgoingMessage): Promise<PublishResult> {
-    const key = keyOf(targetOf(message), message.messageId)
+    const short = shortProperties(message.messageId, message.properties)
+    const key = keyOf(targetOf(message), short.messageId)
     for (let same = this.#unanswered.get(key); same !== undefined; same = this.#unanswered.get(key))
       await same.answer
     const { promise, resolve } = Promise.withResolvers<PublishResult>()
     const unanswered: Unanswered = { answer: promise, returned: null }
     this.#unanswered.set(key, unanswered)
-    this.#publish(message, error => {
+    this.#publish(message, short, error => {
       this.#unanswered.delete(key)
       resolve(this.#result(message, unanswered.returned, error))
     })
@@ -106,10 +108,18 @@ class ConfirmLine implements PublishLine {
     await this.#connection.close(2_000)
   }
 
-  #publish(message: OutgoingMessage, onAnswer: (error: unknown) => void): void {
+  #publish(message: OutgoingMessage, short: ShortProperties, onAnswer: (error: unknown) => void): void {
     const { exchange, routingKey } = targetOf(message)
     try {
-      if (!this.#channel.publish(exchange, routingKey, message.body, toOptions(message), onAnswer)) {
+      if (
+        !this.#channel.publish(
+          exchange,
+          routingKey,
+          message.body,
+          toOptions(message.headers, short),
+          onAnswer,
+        )
+      ) {
         this.#full ??= Promise.withResolvers()
       }
     } catch (error) {
@@ -167,10 +177,13 @@ function keyOf(
   return `${exchange.length},${routingKey.length},${exchange}${routingKey}${messageId}`
 }
 
-function toOptions({ messageId, headers, properties = {} }: OutgoingMessage): Options.Publish {
+function toOptions(
+  headers: OutgoingMessage['headers'],
+  { messageId, properties, headers: unfit }: ShortProperties,
+): Options.Publish {
   const { timestampMs, ...named } = properties
   const options: Options.Publish = { ...named, messageId, persistent: true, mandatory: true }
-  if (headers !== undefined) options.headers = headers
+  if (headers !== undefined || Object.keys(unfit).length > 0) options.headers = { ...headers, ...unfit }
   if (timestampMs !== undefined) options.timestamp = Math.floor(timestampMs / 1_000)
   return options
 }

@@ -184,7 +184,7 @@ class RabbitSubscription implements Subscription {
       log: this.#log,
       onMessage: message => arrived(toDelivery(message, queue, { epoch, deadLetter: false })),
       onDeadLetter: (message, routingKey) =>
-        arrived(toDelivery(message, deadLetterIngest!, { epoch, deadLetter: true }, routingKey)),
+        arrived(toDelivery(message, deadLetterIngest!, { epoch, deadLetter: true }, queue, routingKey)),
       onWarning: reason => {
         if (this.#warned.has(reason)) return
         this.#warned.add(reason)

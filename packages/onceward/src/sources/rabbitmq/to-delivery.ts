@@ -1,5 +1,7 @@
 import type { ConsumeMessage, GetMessage, MessageProperties } from 'amqplib'
+import { retryHeader } from '../../contracts/retry-levels.ts'
 import type { Delivery, DeliveryProperties } from '../../contracts/source.ts'
+import { asFirstDelivered } from './retry-copy.ts'
 
 /** A tag means something only on the channel that gave it: the epoch says which one that was. */
 export interface RabbitToken {
@@ -9,22 +11,25 @@ export interface RabbitToken {
   readonly deadLetter: boolean
 }
 
+/** `queue`: the consumer's, which is not where its dead letters come from. */
 export function toDelivery(
   message: ConsumeMessage | GetMessage,
   origin: string,
   token: Omit<RabbitToken, 'tag'>,
+  queue: string = origin,
   key: string = message.fields.routingKey,
 ): Delivery {
   const headers = message.properties.headers ?? {}
+  const first = retryHeader in headers ? asFirstDelivered(headers, queue) : null
   return {
     body: message.content,
-    headers,
-    properties: toProperties(message.properties),
+    headers: first?.headers ?? headers,
+    properties: first?.properties ?? toProperties(message.properties),
     origin,
     position: null,
     partition: '',
     place: null,
-    key,
+    key: first?.key ?? key,
     redelivered: message.fields.redelivered,
     deliveryCount: Math.max(countOf(headers['x-delivery-count']), countOf(headers['x-acquired-count'])),
     token: { ...token, tag: message.fields.deliveryTag } satisfies RabbitToken,

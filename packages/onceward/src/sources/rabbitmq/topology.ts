@@ -30,14 +30,33 @@ export async function prepareQueue(
 }
 
 /** Declares the queue that gets copies of dead letters, so that a mandatory publish to it is routable. */
-export async function ensureDeadLetterQueue(url: string, name: string): Promise<void> {
-  const purpose = `Dead-letter queue ${name}`
+export function ensureDeadLetterQueue(url: string, name: string): Promise<void> {
+  return declareAll(url, `Dead-letter queue ${name}`, async connection => {
+    if (await exists(connection, name)) return
+    await declareQueue(connection, { kind: 'rabbitmq', queue: name }, url)
+  })
+}
+
+/** Declares queues as they are to be; one that exists with other arguments is refused. */
+export function ensureQueues(
+  url: string,
+  declarations: readonly QueueDeclaration[],
+  purpose: string,
+): Promise<void> {
+  return declareAll(url, purpose, async connection => {
+    for (const declaration of declarations) await declareQueue(connection, declaration, url)
+  })
+}
+
+async function declareAll(
+  url: string,
+  purpose: string,
+  declare: (connection: Connection) => Promise<void>,
+): Promise<void> {
   try {
-    const connection = await openConnection(assertUrl(url, purpose), `declares ${name}`)
+    const connection = await openConnection(assertUrl(url, purpose), 'declares queues')
     try {
-      if (await exists(connection, name)) return
-      const declaration: QueueDeclaration = { kind: 'rabbitmq', queue: name }
-      await declareQueue(connection, declaration, url)
+      await declare(connection)
     } finally {
       await connection.close(5_000)
     }

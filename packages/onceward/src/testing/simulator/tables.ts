@@ -41,17 +41,6 @@ export interface Tables {
 export type TableName = keyof Tables
 export type RowOf<T extends TableName> = Tables[T] extends Map<string, infer Row> ? Row : never
 
-export const tableNames: readonly TableName[] = [
-  'markers',
-  'businessKeys',
-  'intents',
-  'attempts',
-  'held',
-  'blocked',
-  'checkpoints',
-  'losses',
-]
-
 export function emptyTables(): Tables {
   return {
     markers: new Map(),

@@ -7,7 +7,8 @@ import { fixPayload, noteStateFixed } from '../../../parking/fix-parked.ts'
 import { withPool } from '../../database.ts'
 import { loadConsumer } from '../../load-consumer.ts'
 import { print, safe } from '../../output.ts'
-import { acting, number } from './flags.ts'
+import { rowNumber } from '../../whole-number.ts'
+import { acting, lister } from './flags.ts'
 import { type ActFlags, chosen } from './preview.ts'
 
 export function classifyCommand(): Command {
@@ -25,7 +26,7 @@ export function classifyCommand(): Command {
         flags: { json?: boolean; consumer: string; label?: string; assignee?: string; note?: string },
       ) =>
         withPool(flags.json === true, async pool => {
-          for (const id of ids) number(id, 'the number')
+          for (const id of ids) rowNumber(id, 'the number', lister)
           const { rows } = await classifyParked(pool, { ...flags, ids })
           print(flags.json === true, { ok: true, rows }, () => `${rows} classified.`)
         }),
@@ -72,7 +73,7 @@ export function fixCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((id: string, flags: FixFlags) =>
       withPool(flags.json === true, async pool => {
-        number(id, 'the number')
+        rowNumber(id, 'the number', lister)
         const json = flags.json === true
         if (flags.payload === undefined) {
           if (flags.dryRun === true)

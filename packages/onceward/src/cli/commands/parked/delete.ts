@@ -8,7 +8,8 @@ import {
 } from '../../../parking/delete-parked.ts'
 import { withPool } from '../../database.ts'
 import { print, table } from '../../output.ts'
-import { acting, number } from './flags.ts'
+import { rowNumber, wholeNumber } from '../../whole-number.ts'
+import { acting, lister } from './flags.ts'
 import { type ActFlags, chosen } from './preview.ts'
 
 type Flags = { json?: boolean }
@@ -23,7 +24,7 @@ export function deleteCommand(): Command {
       const selection = await chosen(pool, ids, flags)
       if (selection === null) return
       const { consumer, because } = flags
-      const seconds = number(flags.hours, '--hours') * 3600
+      const seconds = wholeNumber(flags.hours, '--hours', lister) * 3600
       const approval = await requestDeletion(pool, { consumer, because, ...selection }, seconds)
       print(
         flags.json === true,
@@ -42,7 +43,7 @@ export function approvalsCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const approvals = await listApprovals(pool, number(flags.limit, '--limit'))
+        const approvals = await listApprovals(pool, wholeNumber(flags.limit, '--limit', lister))
         print(flags.json === true, { ok: true, approvals }, () => approvalTable(approvals))
       }),
     )
@@ -56,7 +57,7 @@ export function approveCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { expect: string }) =>
       withPool(flags.json === true, async pool => {
-        number(id, 'the request')
+        rowNumber(id, 'the request', 'onceward parked approvals')
         const approval = await approveRequest(pool, id, flags.expect)
         print(flags.json === true, { ok: true, approval }, () => `Request ${id} is approved.`)
       }),
@@ -71,7 +72,7 @@ export function eraseCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { consumer: string }) =>
       withPool(flags.json === true, async pool => {
-        number(id, 'the request')
+        rowNumber(id, 'the request', 'onceward parked approvals')
         const { closed, freed } = await deleteParked(pool, { id, consumer: flags.consumer })
         print(
           flags.json === true,

@@ -1,6 +1,9 @@
 import { type Command, Option } from 'commander'
 import { OncewardError } from '../../../errors.ts'
 import { type ParkedFilter, type ParkedState, parkedStates } from '../../../parking/list-parked.ts'
+import { rowNumber, wholeNumber } from '../../whole-number.ts'
+
+export const lister = 'onceward parked list'
 
 export interface FilterFlags {
   json?: boolean
@@ -38,7 +41,7 @@ export function acting(command: Command, limit: string): Command {
 }
 
 export function filterOf(flags: FilterFlags, ids: readonly string[] = []): ParkedFilter {
-  for (const id of ids) number(id, 'the number')
+  for (const id of ids) rowNumber(id, 'the number', lister)
   return {
     consumer: flags.consumer,
     ids: ids.length > 0 ? ids : undefined,
@@ -48,7 +51,7 @@ export function filterOf(flags: FilterFlags, ids: readonly string[] = []): Parke
     messageId: flags.message,
     label: flags.label,
     assignee: flags.assignee,
-    after: flags.after === undefined ? undefined : String(number(flags.after, '--after')),
+    after: flags.after === undefined ? undefined : rowNumber(flags.after, '--after', lister),
     countMax: pageOf(flags.limit),
   }
 }
@@ -56,15 +59,7 @@ export function filterOf(flags: FilterFlags, ids: readonly string[] = []): Parke
 const countLimit = 100_000
 
 function pageOf(limit: string): number {
-  const count = number(limit, '--limit')
+  const count = wholeNumber(limit, '--limit', lister)
   if (count <= countLimit) return count
   throw new OncewardError('usage', `--limit is at most ${countLimit}. Nothing was changed.`)
-}
-
-export function number(text: string, what: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new OncewardError(
-    'usage',
-    `"${text}" is no whole number for ${what}. Nothing was changed; see "onceward parked list".`,
-  )
 }

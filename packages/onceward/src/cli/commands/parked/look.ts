@@ -6,7 +6,8 @@ import { listParked } from '../../../parking/list-parked.ts'
 import { type ParkedDetails, readBody, showParked } from '../../../parking/show-parked.ts'
 import { withPool } from '../../database.ts'
 import { print, safe, table } from '../../output.ts'
-import { type FilterFlags, filterOf, number, selecting } from './flags.ts'
+import { rowNumber, wholeNumber } from '../../whole-number.ts'
+import { type FilterFlags, filterOf, lister, selecting } from './flags.ts'
 import { parkedTable } from './preview.ts'
 
 export function listCommand(): Command {
@@ -30,7 +31,7 @@ export function groupsCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((flags: FilterFlags) =>
       withPool(flags.json === true, async pool => {
-        const countMax = number(flags.limit, '--limit')
+        const countMax = wholeNumber(flags.limit, '--limit', lister)
         const groups = await groupParked(pool, { consumer: flags.consumer, countMax })
         print(flags.json === true, { ok: true, groups }, () => groupTable(groups))
       }),
@@ -45,7 +46,7 @@ export function showCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((id: string, flags: { json?: boolean; bodyTo?: string }) =>
       withPool(flags.json === true, async pool => {
-        number(id, 'the number')
+        rowNumber(id, 'the number', lister)
         const message = await showParked(pool, id)
         if (flags.bodyTo !== undefined) writeFileSync(flags.bodyTo, await readBody(pool, id), { flag: 'wx' })
         print(flags.json === true, { ok: true, message }, () => details(message))

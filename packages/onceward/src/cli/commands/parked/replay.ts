@@ -12,7 +12,8 @@ import {
 import type { SqlPool } from '../../../stores/postgres/pool.ts'
 import { withPool } from '../../database.ts'
 import { consoleLog, print, safe, table } from '../../output.ts'
-import { acting, number } from './flags.ts'
+import { wholeNumber } from '../../whole-number.ts'
+import { acting, lister } from './flags.ts'
 import { type ActFlags, chosen } from './preview.ts'
 
 type ReplayFlags = ActFlags & { id?: string; rate?: string }
@@ -34,14 +35,14 @@ export function replayCommand(): Command {
       const selection = await chosen(pool, ids, flags)
       if (selection === null) return
       const { consumer, because } = flags
-      const perSecond = flags.rate === undefined ? null : number(flags.rate, '--rate')
+      const perSecond = flags.rate === undefined ? null : wholeNumber(flags.rate, '--rate', lister)
       await startReplay(pool, { requestId, consumer, because, perSecond, ...selection })
       await report(pool, flags, requestId, await run(pool, requestId, flags))
     }),
   )
 }
 
-export function replaysCommand(): Command {
+export function resultCommand(): Command {
   return new Command('result')
     .description('what became of each message of a replay')
     .argument('<request>', 'its name')
@@ -49,7 +50,7 @@ export function replaysCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((requestId: string, flags: { json?: boolean; limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const replay = await showReplay(pool, requestId, number(flags.limit, '--limit'))
+        const replay = await showReplay(pool, requestId, wholeNumber(flags.limit, '--limit', lister))
         print(flags.json === true, { ok: true, replay }, () => replayText(replay))
       }),
     )

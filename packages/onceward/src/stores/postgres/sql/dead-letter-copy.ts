@@ -1,4 +1,5 @@
 import type { Enrolment, HeldRecord, Outgoing } from '../../../contracts/store.ts'
+import { rabbitDeath, springDeadLetter } from './dead-letter-headers.ts'
 
 /** What leaves for the broker's dead-letter queue, under the message's own id, so that a copy sent twice is one. */
 export function copyOfDeadLetter(
@@ -6,10 +7,12 @@ export function copyOfDeadLetter(
   id: string | null,
   held: HeldRecord,
   heldId: string,
+  nowMs: number,
 ): Outgoing {
   const to = enrolment.facts.deadLetterTo!
   const messageId = id ?? `held:${heldId}`
-  const headers = copyHeaders(held.headers, provenance(enrolment, held, heldId))
+  const known = knownElsewhere(enrolment, held, nowMs)
+  const headers = copyHeaders(held.headers, known, provenance(enrolment, held, heldId))
   // RabbitMQ is not told the key, and as a key of the outbox a routing key would put all copies in one line.
   const key = to.broker === 'rabbitmq' ? null : held.brokerKey
   const { properties, body } = held
@@ -34,9 +37,29 @@ function provenance({ facts }: Enrolment, held: HeldRecord, heldId: string): Rec
 /** AMQP carries 64 KiB of headers at most: beyond what fits beside ours, the originals stay in the held row. */
 const copyHeaderBytesMax = 48 * 1024
 
-function copyHeaders(original: string, ours: Record<string, string>): string {
+type Headers = Readonly<Record<string, unknown>>
+
+function copyHeaders(original: string, known: (original: Headers) => Headers, ours: Headers): string {
   if (Buffer.byteLength(original) > copyHeaderBytesMax) {
-    return JSON.stringify({ ...ours, 'onceward-headers': 'too large to copy, kept in the held row' })
+    const left = { 'onceward-headers': 'too large to copy, kept in the held row' }
+    return JSON.stringify({ ...known({}), ...ours, ...left })
   }
-  return JSON.stringify({ ...JSON.parse(original), ...ours })
+  const kept = JSON.parse(original) as Headers
+  return JSON.stringify({ ...kept, ...known(kept), ...ours })
+}
+
+/** What the tools of the broker show for a dead letter. */
+function knownElsewhere(
+  { facts }: Enrolment,
+  held: HeldRecord,
+  nowMs: number,
+): (original: Headers) => Headers {
+  switch (facts.deadLetterTo!.broker) {
+    case 'rabbitmq':
+      return original => rabbitDeath(original, held, nowMs)
+    case 'kafka':
+      return original => springDeadLetter(original, held)
+    default:
+      return () => ({})
+  }
 }

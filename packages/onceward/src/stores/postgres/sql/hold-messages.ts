@@ -31,7 +31,7 @@ const insertHeld = (placed: boolean) => `
   from m order by m.n
   on conflict (consumer_id, message_id, digest) where state in ('parked', 'dead', 'quarantined') do update
     set seen = held.seen + excluded.seen, last_at = clock_timestamp()
-  returning id::text, seen, message_id, encode(digest, 'hex') as digest`
+  returning id::text, seen, extract(epoch from last_at)::float8 * 1000 as last_ms, message_id, encode(digest, 'hex') as digest`
 
 const inserts = { placed: insertHeld(true), anew: insertHeld(false) }
 
@@ -105,7 +105,7 @@ async function insertAll(
   for (const { id, digest, held, seen } of holdings) {
     if (held.state !== 'dead' && held.state !== 'quarantined') continue
     const row = byKey.get(keyOf(id, digest.toString('hex')))!
-    if (row.seen === seen) copies.push(copyOfDeadLetter(enrolment, id, held, row.id))
+    if (row.seen === seen) copies.push(copyOfDeadLetter(enrolment, id, held, row.id, row.last_ms))
   }
   return copies
 }

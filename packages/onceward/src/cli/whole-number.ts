@@ -1,0 +1,20 @@
+import { OncewardError } from '../errors.ts'
+
+/** The number of a row as a person typed it. It stays a text: the database counts further than JavaScript. */
+export function rowNumber(text: string, of: string, command: string): string {
+  if (/^[1-9]\d{0,17}$/.test(text)) return text
+  throw refused(text, of, command)
+}
+
+/** How many, as a person typed it: what an integer column takes. */
+export function wholeNumber(text: string, what: string, command: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw refused(text, `${what} (from 1, nine digits at most)`, command)
+}
+
+function refused(text: string, what: string, command: string): OncewardError {
+  return new OncewardError(
+    'usage',
+    `"${text}" is no whole number for ${what}. Nothing was changed; see "${command}".`,
+  )
+}

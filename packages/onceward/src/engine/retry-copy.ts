@@ -1,0 +1,90 @@
+import type { SourceDeclaration } from '../contract/contract.ts'
+import { byBroker, countHeaders, deathHeaders, levelQueue, retryHeader } from '../contracts/retry-levels.ts'
+import type { Delivery } from '../contracts/source.ts'
+import type { Outgoing, StoreSession } from '../contracts/store.ts'
+import type { Received } from '../message/received.ts'
+import { fromStoredJson, toStoredJson } from '../stored-json.ts'
+import type { FailurePolicy } from './decide-outcome.ts'
+import type { Fact } from './outcome.ts'
+import type { Decided, Spine } from './process-batch.ts'
+
+/** With our own table beside them, headers of this size still fit into one frame of AMQP. */
+const headerBytesMax = 48 * 1024
+/** A record on Kafka, below what brokers take by default. */
+const recordBytesMax = 800 * 1024
+
+/**
+ * The copies that will come back after their delay, written with the attempts they follow and published by a relay after the commit. So the
+ * delivery may be settled: whatever dies, the row or the broker has the message, and a relay that is away only makes the delay longer.
+ * Publishing from here instead would hold the batch for the broker's confirms, and a count that rolled back would have sent its copy all the same.
+ */
+export async function sendRound<M, Tx>(
+  decided: readonly Decided<M>[],
+  session: StoreSession<Tx>,
+  { consumer }: Spine<M, Tx>,
+): Promise<void> {
+  const rerouted = decided.filter(({ decision }) => decision.outcome === 'rerouted')
+  if (rerouted.length === 0) return
+  await session.publish(
+    rerouted.map(({ received, decision }) => copyOf(received, consumer.source, decision.retryDelayMs)!),
+  )
+}
+
+/** Replays and work that was parked wait where they are, and so does what cannot be written down as it is. */
+export function policyFor<M, Tx>(
+  received: Received<M>,
+  fact: Fact,
+  { consumer, mode, stage }: Spine<M, Tx>,
+): FailurePolicy {
+  const { failure } = consumer
+  if (!byBroker(failure.mode) || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return failure
+  const travels = mode === 'live' && stage === 'whole' && copyOf(received, consumer.source, 0) !== null
+  return travels ? failure : { ...failure, mode: 'block' }
+}
+
+/** Null where the message cannot be carried whole. The message id is the relay's; everything the message itself has is in the table. */
+export function copyOf(
+  { id, delivery }: Received,
+  source: SourceDeclaration,
+  levelMs: number,
+): Outgoing | null {
+  const headers = toStoredJson(delivery.headers)
+  if (id === null || Buffer.byteLength(headers) > headerBytesMax) return null
+  const kept = fromStoredJson(headers)
+  if ('$unstorable' in kept) return null
+  const queue = queueOf(source)
+  const copy = { exchange: null, queue: levelQueue(queue, levelMs), messageId: id, body: delivery.body }
+  if (source.kind === 'rabbitmq') return { ...copy, ...forRabbit(delivery, queue, kept) }
+  if (delivery.body.length + Buffer.byteLength(headers) > recordBytesMax) return null
+  return { ...copy, ...forKafka(delivery, queue, kept) }
+}
+
+type OfBroker = Pick<Outgoing, 'broker' | 'key' | 'headers' | 'properties'>
+
+/** The headers stay visible, but for those the broker writes. */
+function forRabbit({ key, properties }: Delivery, queue: string, kept: Record<string, unknown>): OfBroker {
+  const was: Record<string, unknown> = {}
+  for (const name of deathHeaders) if (name in kept) was[name] = kept[name]
+  for (const name of [...deathHeaders, ...countHeaders]) delete kept[name]
+  const table = { queue, key, properties, was }
+  const headers = toStoredJson({ ...kept, [retryHeader]: table })
+  return { broker: 'rabbitmq', key: null, headers, properties: toStoredJson(properties) }
+}
+
+/** On Kafka properties are headers, and a publisher adds some: the table alone says which were there. */
+function forKafka(delivery: Delivery, queue: string, headers: Record<string, unknown>): OfBroker {
+  const { key, properties, origin, position } = delivery
+  const table = toStoredJson({ queue, key, properties, origin, position, headers })
+  const tombstone = properties.tombstone === true ? { tombstone: true } : {}
+  return {
+    broker: 'kafka',
+    key,
+    headers: toStoredJson({ [retryHeader]: table }),
+    properties: toStoredJson(tombstone),
+  }
+}
+
+function queueOf(source: SourceDeclaration): string {
+  const { queue, topic } = source as SourceDeclaration & { queue?: string; topic?: string }
+  return queue ?? topic!
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Delivery, Subscription } from '../../src/contracts/source.ts'
+import { DelayedSubscription } from '../../src/sources/log/delayed-subscription.ts'
+
+/** A member whose records and ownership the test decides, and a clock it moves. */
+function openRig() {
+  let nowMs = 10_000
+  const timers: { atMs: number; callback: () => void }[] = []
+  const gone = new Set<Delivery>()
+  let given = Promise.withResolvers<readonly Delivery[]>()
+  return {
+    gone,
+    give: (...deliveries: Delivery[]) => {
+      given.resolve(deliveries)
+      given = Promise.withResolvers()
+    },
+    move: (ms: number) => {
+      nowMs += ms
+      for (const timer of timers.splice(0)) {
+        if (timer.atMs <= nowMs) timer.callback()
+        else timers.push(timer)
+      }
+    },
+    subscription: new DelayedSubscription(
+      {
+        receive: () => given.promise,
+        isLive: (delivery: Delivery) => !gone.has(delivery),
+        close: async () => given.resolve([]),
+      } as unknown as Subscription,
+      {
+        delayMs: 1_000,
+        restore: delivery => delivery,
+        wallMs: () => nowMs,
+        after: (delayMs, callback) => {
+          const timer = { atMs: nowMs + delayMs, callback }
+          timers.push(timer)
+          return () => void timers.splice(timers.indexOf(timer), timers.includes(timer) ? 1 : 0)
+        },
+      },
+    ),
+  }
+}
+
+const record = (timestampMs: number) => ({ properties: { timestampMs } }) as Delivery
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+describe('a delay level', () => {
+  test('hands a record over when it is old enough, and not before', async () => {
+    const rig = openRig()
+    const [old, young] = [record(9_000), record(9_400)]
+    const first = rig.subscription.receive(10)
+    rig.give(old, young)
+    assert.deepEqual(await first, [old])
+    let early = true
+    const second = rig.subscription.receive(10).finally(() => {
+      early = false
+    })
+    await turn()
+    rig.move(399)
+    await turn()
+    assert.ok(early)
+    rig.move(1)
+    assert.deepEqual(await second, [young])
+  })
+
+  test('never waits longer than the level, whatever date a record carries', async () => {
+    const rig = openRig()
+    const ahead = record(99_000_000)
+    const received = rig.subscription.receive(10)
+    rig.give(ahead)
+    await turn()
+    rig.move(1_000)
+    assert.deepEqual(await received, [ahead])
+  })
+
+  test('forgets what went to another owner, and reads on while something waits', async () => {
+    const rig = openRig()
+    const [lost, kept] = [record(9_500), record(9_900)]
+    const received = rig.subscription.receive(10)
+    rig.give(lost)
+    await turn()
+    rig.give(kept)
+    await turn()
+    rig.gone.add(lost)
+    rig.move(900)
+    assert.deepEqual(await received, [kept])
+  })
+
+  test('ends a receive that waits when it is closed', async () => {
+    const rig = openRig()
+    const received = rig.subscription.receive(10)
+    rig.give(record(10_000))
+    await turn()
+    await rig.subscription.close()
+    assert.deepEqual(await received, [])
+  })
+})
