@@ -42,6 +42,8 @@ export async function runEach<M, Tx>(
     const run = async (some: readonly (readonly ReadableMessage<M>[])[]) => {
       const found = new Map<Received, Fact>()
       await sideBySide(some.map(lane => runLane(lane, found)))
+      // Time is up for the whole round: who ran once more now would be blamed for the time of another.
+      if (found.size > 0 && deadline.signal.aborted) throw new RoundFailed(found)
       return found
     }
     const failed = await runInParts(lanes, { session, facts, requested, run, late })
