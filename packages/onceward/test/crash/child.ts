@@ -29,6 +29,8 @@ export interface WorkerOrders {
   readonly target?: PublishTarget
   /** Tells the parent and waits for ever inside the handler of this id, after its first write. */
   readonly freezeIn?: string
+  /** Default: the workload's budget. */
+  readonly attemptsMax?: number
   readonly handlerTimeoutMs?: number
 }
 

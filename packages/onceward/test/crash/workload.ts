@@ -45,6 +45,7 @@ export interface WorkOptions {
   readonly memory?: Memory
   readonly target?: PublishTarget
   readonly freezeIn?: string
+  readonly attemptsMax?: number
   readonly handlerTimeoutMs?: number
 }
 
@@ -86,7 +87,7 @@ export function workContract(options: WorkOptions): ConsumerContract<WorkMessage
       },
     },
     failure: {
-      attemptsMax,
+      attemptsMax: options.attemptsMax ?? attemptsMax,
       delayMs: 10,
       delayMaxMs: 20,
       ...(options.memory === 'deferred' && { mode: 'defer' }),

@@ -67,6 +67,8 @@ async function openWorld() {
       gatewayUrl: gateway.url,
       declaration: queue(name, { declare: 'verify', deadLetterIngest: dead }),
       deadLetter: `${name}.own`,
+      // More than it dies: this is about bystanders, not about the one that would be found and parked.
+      attemptsMax: 50,
       ...extra,
     })
     spawned.push(worker)

@@ -18,7 +18,7 @@ const close = `
       and s.consumer_id = ${shadow} and s.message_id = h.message_id and s.status = 'applied'
     returning h.*, onceward.record_of(h) as record),
   marked as (
-    update onceward.inbox i set status = 'applied', at = now() from gone
+    update onceward.inbox i set status = 'applied', at = clock_timestamp() from gone
     where i.consumer_id = gone.consumer_id and i.message_id = gone.message_id)
   insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
   select id, consumer_id, message_id, digest, '${how}', $2, record, body from gone

@@ -20,9 +20,9 @@ const remove = `
     update onceward.inbox i set status = 'applied', run_id = current_setting('onceward.run')::integer, at = now()
     from gone where i.consumer_id = $3 and i.message_id = gone.message_id),
   renewed as (
-    update onceward.business_key k set at = now()
+    update onceward.business_key k set at = clock_timestamp()
     from gone where k.consumer_id = $3 and k.key = gone.business_key and k.message_id = gone.message_id
-      and k.at < now() - interval '1 hour')
+      and k.at < clock_timestamp() - interval '1 hour')
   select count(*)::integer as count, case when count(*) < cardinality($1::bigint[]) then array_agg(id::text) end as ids from gone`
 
 const putOff = `
