@@ -113,7 +113,7 @@ export class Scene {
   async held(name: string): Promise<HeldRow[]> {
     const sql = `select id::text, message_id, state::text, epoch, attempts, code, coalesce(lease_until > clock_timestamp(), false) as leased,
         coalesce(due_at <= clock_timestamp(), false) as due
-      from onceward.held where consumer_id = (select id from onceward.consumer where name = $1) order by id`
+      from onceward.held where consumer_id = (select id from onceward.consumer where name = $1) order by held.id`
     return (await this.pool.query(sql, [name])).rows
   }
 
