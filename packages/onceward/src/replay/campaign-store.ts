@@ -24,8 +24,10 @@ export interface CampaignStoreOptions<Tx> {
 export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
   const { store, campaign } = options
   const query = store.query!
+  // Nobody is suspected: a person watches a campaign, looking must leave no attempt behind, and who died of the live consumer is its own affair.
+  const { suspects: _, ...kept } = store
   return {
-    ...store,
+    ...kept,
     async enroll(facts) {
       const enrolment = await store.enroll(facts)
       await query('update onceward.run set campaign_id = $2 where id = $1', [enrolment.runId, campaign.id])
@@ -47,7 +49,6 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
       return rows.map(({ partition, epoch, incarnation, next }) => ({
         partition,
         epoch,
-        // Nobody is suspected: a person watches a campaign, and looking must leave no attempt behind.
         lastRun: null,
         stored: next === null ? null : { incarnation, next },
         resumeAt: null,

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Store } from '../../src/contracts/store.ts'
+import { campaignStore } from '../../src/replay/campaign-store.ts'
+
+test('a campaign neither suspects anybody nor clears those the live consumer suspects', () => {
+  const store = { query: () => {}, ping: () => {}, suspects: { beat() {}, clear() {}, beginAttempt() {} } }
+  const own = campaignStore({
+    store: store as unknown as Store<unknown>,
+    campaign: { id: '1', mode: 'replay' },
+    reach: () => {},
+  })
+  assert.equal(own.suspects, undefined)
+  assert.equal(own.ping, store.ping)
+})
