@@ -67,8 +67,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   async blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
     const { rows } = await this.#client.query(
       // Locked, so that whoever frees the key waits for what is about to be parked behind it.
-      `select key, state = 'released' as released, waiting from onceward.blocked_key
-       where consumer_id = $1 and key = any($2::text[]) order by key for share`,
+      `select asked.key, blocked.* from (select key from unnest($2::text[]) as key order by key collate "C") asked
+       cross join lateral (
+         select state = 'released' as released, waiting from onceward.blocked_key b
+         where b.consumer_id = $1 and b.key = asked.key limit 1 for share) blocked`,
       [this.#enrolment.consumerId, keys],
     )
     return new Map(rows.map(({ key, released, waiting }) => [key as string, { released, waiting }]))
