@@ -48,7 +48,7 @@ async function problemOf(block: Block, words: readonly string[]): Promise<string
 }
 
 async function npmProblem([verb, ...rest]: readonly string[]): Promise<string | null> {
-  if (verb === 'test' || verb === 'init') return null
+  if (['test', 'init', 'pkg'].includes(verb!)) return null
   if (verb === 'run' && rest[0] === 'onceward') return refusalOf(rest.slice(2))
   if (verb === 'run' && rest[0] === 'demo') return refusalOf(['demo', ...rest.slice(2)])
   if (verb === 'run') return Object.hasOwn(scripts, rest[0]!) ? null : 'there is no such script'
