@@ -68,7 +68,7 @@ function nodeProblem(block: Block, words: readonly string[]): string | null {
 function inlineProblem(words: readonly string[]): string | null {
   let command = createProgram()
   const rest = [...words]
-  while (command.commands.length > 0 && rest.length > 0 && !rest[0]!.startsWith('-')) {
+  while (command.commands.length > 0 && rest.length > 0 && !/^[-<[]/.test(rest[0]!)) {
     const next = command.commands.find(one => one.name() === rest[0])
     if (next === undefined) return `${command.name()} has no command ${rest[0]}`
     command = next
