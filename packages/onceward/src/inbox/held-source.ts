@@ -172,7 +172,7 @@ export class HeldSource implements Source, Subscription, HandOver {
       if (rows.length > 0) world.reach('work.claimed')
       this.#work.add(rows)
       if (expired > 0) {
-        world.metrics.claimsExpired(consumerName, expired)
+        world.metrics.add('claimsExpired', expired, { consumer: consumerName })
         world.log.warn('took over work whose lease ran out', { consumer: consumerName, count: expired })
       }
       if (!this.#closed) return rows

@@ -26,7 +26,9 @@ export function keepLeases(work: ClaimedWork, enrolment: Enrolment, options: Lea
     oldestSeconds = await store.work!.oldestSeconds(enrolment).catch(() => oldestSeconds)
   }
   const ends = [
-    world.metrics.watchFreshness(consumerName, () => oldestSeconds),
+    world.metrics.watch(['heldOldest'], see =>
+      see('heldOldest', oldestSeconds ?? 0, { consumer: consumerName }),
+    ),
     every(leaseMs / 3, beat, world),
     every(freshnessMs, look, world),
   ]
@@ -49,7 +51,7 @@ function every(periodMs: number, work: () => Promise<void>, { timers }: Surround
 
 export function reportLost(count: number, { world, consumerName }: LeaseOptions): void {
   if (count === 0) return
-  world.metrics.claimsLost(consumerName, count)
+  world.metrics.add('claimsLost', count, { consumer: consumerName })
   world.log.warn('claims lost: the lease ran out before the work was done', {
     consumer: consumerName,
     count,

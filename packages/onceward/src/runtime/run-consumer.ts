@@ -108,7 +108,7 @@ export async function runConsumer<M>(
       for (const carrier of carriers) carrier.kick()
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
-    const labelled = { ...world, metrics: world.metrics.inMode?.(mode) ?? world.metrics }
+    const labelled = { ...world, metrics: world.metrics.inMode(mode) }
     const onOutage = recordOutages(pool, world.log)
     // In stored mode only workers meet the downstream: storing goes on without them.
     const shared = consumer.inbox.mode !== 'stored' && { shared: createPair(consumer, world) }
