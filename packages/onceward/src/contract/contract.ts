@@ -313,8 +313,6 @@ export interface ObjectivesSection {
   duplicateShareMax?: number
   /** Dead letters, parked and quarantined messages in an hour. Default 0 for money, regulatory and notification, else 10. */
   deadLettersPerHourMax?: number
-  /** Attempts in an hour that failed and are tried again. Default 600. */
-  retriesPerHourMax?: number
   /** Work taken from silent workers in an hour. Default 5. */
   claimsExpiredPerHourMax?: number
   /** Age of the oldest message in the outbox. Default as `lagMax`. */

@@ -98,7 +98,6 @@ export const sections = {
     'applyP99Max',
     'duplicateShareMax',
     'deadLettersPerHourMax',
-    'retriesPerHourMax',
     'claimsExpiredPerHourMax',
     'outboxAgeMax',
     'parkingShareMax',

@@ -4,12 +4,7 @@ import { durationMs } from './duration.ts'
 
 const durations = ['lagMax', 'applyP99Max', 'outboxAgeMax', 'idleMax'] as const
 const shares = ['duplicateShareMax', 'parkingShareMax'] as const
-const counts = [
-  'lagRecordsMax',
-  'deadLettersPerHourMax',
-  'retriesPerHourMax',
-  'claimsExpiredPerHourMax',
-] as const
+const counts = ['lagRecordsMax', 'deadLettersPerHourMax', 'claimsExpiredPerHourMax'] as const
 
 /** Prometheus looks back by whole seconds, and nobody keeps its samples for longer. */
 const leastMs = 1_000

@@ -8,7 +8,6 @@ export interface Objectives {
   readonly applyP99MaxMs: number
   readonly duplicateShareMax: number
   readonly deadLettersPerHourMax: number
-  readonly retriesPerHourMax: number
   readonly claimsExpiredPerHourMax: number
   readonly outboxAgeMaxMs: number
   readonly parkingShareMax: number
@@ -41,7 +40,6 @@ export function resolveObjectives(
     applyP99MaxMs: durationMs(section.applyP99Max) ?? handlerTimeoutMs / 2,
     duplicateShareMax: section.duplicateShareMax ?? 0.1,
     deadLettersPerHourMax: section.deadLettersPerHourMax ?? (criticalRisks.has(risk) ? 0 : 10),
-    retriesPerHourMax: section.retriesPerHourMax ?? 600,
     claimsExpiredPerHourMax: section.claimsExpiredPerHourMax ?? 5,
     outboxAgeMaxMs: durationMs(section.outboxAgeMax) ?? lagMaxMs,
     parkingShareMax: section.parkingShareMax ?? 0.8,

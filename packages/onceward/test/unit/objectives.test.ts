@@ -22,7 +22,6 @@ describe('objectives', () => {
       applyP99MaxMs: 5_000,
       duplicateShareMax: 0.1,
       deadLettersPerHourMax: 0,
-      retriesPerHourMax: 600,
       claimsExpiredPerHourMax: 5,
       outboxAgeMaxMs: 60_000,
       parkingShareMax: 0.8,
