@@ -72,6 +72,10 @@ export class BatchLine<M, Tx> {
     return this.#settling.idle
   }
 
+  underWay(): Iterable<Received> {
+    return this.#settling.underWay()
+  }
+
   /** Batches waiting for a lock or for the store: nobody waits for them. */
   get paused(): number {
     return this.#paused

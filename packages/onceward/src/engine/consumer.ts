@@ -122,6 +122,13 @@ export class ConsumerProcess<M, Tx> {
     )
   }
 
+  /** Everything that was read and is not settled, for whoever watches its age. */
+  *unfinished(): Iterable<Received> {
+    yield* this.#lanes.waiting()
+    yield* this.#held.waiting()
+    if (this.#line !== null) yield* this.#line.underWay()
+  }
+
   /** Resolves when stopped, rejects when halted. */
   get finished(): Promise<void> {
     return this.#done.promise

@@ -50,6 +50,11 @@ export class Settling {
     return this.#underWay.size === 0
   }
 
+  /** Messages of the batches that are on their way. */
+  *underWay(): Iterable<Received> {
+    for (const batch of this.#underWay.keys()) yield* batch
+  }
+
   begin(batch: readonly Received[], when: TellingTime, subscription: Subscription): Settlement {
     const earlier = this.#last
     const { promise, resolve: pass } = Promise.withResolvers<void>()

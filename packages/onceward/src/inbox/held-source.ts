@@ -64,7 +64,7 @@ export class HeldSource implements Source, Subscription, HandOver {
   async open({ enrolment, inFlightBytesMax }: OpenOptions): Promise<Subscription> {
     this.#enrolment = enrolment!
     this.#bytesMax = inFlightBytesMax
-    this.#stopKeeping = keepLeases(this.#work, enrolment!, this.#options)
+    this.#stopKeeping = keepLeases(this.#work, this.#options)
     return this
   }
 

@@ -23,11 +23,14 @@ export type CounterKey = KeyOf<'counter'>
 export type HistogramKey = KeyOf<'histogram'>
 export type GaugeKey = KeyOf<'gauge'>
 
-/** Set here, or known only to some. */
-type Given = 'mode' | 'type' | 'messaging.operation.name'
+/** Set here, or known only to some. Gauges tell of campaigns in any mode. */
+type Given<K extends MetricKey> =
+  | 'type'
+  | 'messaging.operation.name'
+  | (Spec<K>['kind'] extends 'gauge' ? never : 'mode')
 
 export type Labels<K extends MetricKey> = Readonly<
-  Record<Exclude<Spec<K>['labels'][number], Given>, string>
+  Record<Exclude<Spec<K>['labels'][number], Given<K>>, string>
 > & { readonly type?: string }
 
 /** Shows one value of a gauge. */
