@@ -18,13 +18,23 @@ import type {
 import { contractProblems } from './contract-problems.ts'
 import { durationMs } from './duration.ts'
 import { type FailureRules, failureRules } from './failure-rules.ts'
+import { type Objectives, resolveObjectives } from './objectives.ts'
 import { type Retention, resolveRetention } from './retention.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
   extends Omit<
     ConsumerContract<M, Tx>,
-    'message' | 'failure' | 'batch' | 'inbox' | 'isolation' | 'identity' | 'settle' | 'replay' | 'retention'
+    | 'message'
+    | 'failure'
+    | 'batch'
+    | 'inbox'
+    | 'isolation'
+    | 'identity'
+    | 'settle'
+    | 'replay'
+    | 'retention'
+    | 'objectives'
   > {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
@@ -45,6 +55,7 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly inbox: Required<InboxSection>
   readonly isolation: Required<IsolationSection>
   readonly replay: Required<Omit<ReplaySection, 'window'>> & { readonly windowMs: number | null }
+  readonly objectives: Objectives
   /** Null: nothing is ever removed. */
   readonly retention: Retention | null
 }
@@ -56,9 +67,8 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
   const problems = contractProblems(contract as ConsumerContract)
   if (problems.length > 0) {
     const name = typeof contract?.name === 'string' ? ` of consumer "${contract.name}"` : ''
-    const notBuilt = problems.every(problem => problem.kind === 'not built')
     throw new OncewardError(
-      notBuilt ? 'section_not_built' : 'contract_invalid',
+      'contract_invalid',
       `The contract${name} cannot be used:\n${problems.map(p => `  - ${p.place}: ${p.text}`).join('\n')}\nNothing was started.`,
       { details: { problems } },
     )
@@ -108,6 +118,10 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       ...given(contract.replay),
       windowMs: durationMs(contract.replay?.window),
     },
+    objectives: resolveObjectives(given(contract.objectives), {
+      risk: contract.risk,
+      handlerTimeoutMs: contract.batch?.handlerTimeoutMs ?? 10_000,
+    }),
     retention:
       contract.retention === undefined ? null : resolveRetention(given(contract.retention), contract.risk),
   })
