@@ -54,6 +54,7 @@ describe('import boundaries', () => {
       'parking/',
       'replay/',
       'retention/',
+      'check/',
       'cli/',
       'testing/',
       'runtime/',
@@ -106,6 +107,7 @@ describe('import boundaries', () => {
       'cli/',
       'runtime/',
       'observe/',
+      'check/',
       'parking/',
       'replay/',
       'retention/',
@@ -148,6 +150,7 @@ describe('the world is passed in', () => {
     'parking/',
     'replay/',
     'retention/',
+    'check/',
     'contract/',
     'contracts/',
   ]

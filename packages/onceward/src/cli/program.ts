@@ -1,6 +1,7 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { auditCommand } from './commands/audit.ts'
+import { checkCommand } from './commands/check.ts'
 import { contractCommand } from './commands/contract.ts'
 import { demoCommand } from './commands/demo.ts'
 import { inboxCommand } from './commands/inbox.ts'
@@ -47,6 +48,7 @@ Environment:
     replayCommand(),
     retentionCommand(),
     contractCommand(),
+    checkCommand(),
     demoCommand(),
   ]) {
     program.addCommand(command)
