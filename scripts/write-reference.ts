@@ -1,12 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { referencePages } from './reference/pages.ts'
+import { join } from 'node:path'
+import { docs, referencePages } from './reference/pages.ts'
 
-const folder = join(dirname(dirname(fileURLToPath(import.meta.url))), 'docs', 'reference')
-
-mkdirSync(folder, { recursive: true })
-for (const [name, text] of Object.entries(referencePages())) {
-  writeFileSync(join(folder, name), text)
-  console.log(`wrote docs/reference/${name}`)
+mkdirSync(join(docs, 'reference'), { recursive: true })
+for (const [path, text] of Object.entries(referencePages())) {
+  writeFileSync(join(docs, path), text)
+  console.log(`wrote docs/${path}`)
 }

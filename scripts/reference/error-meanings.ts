@@ -11,10 +11,6 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
     happened: 'A contract contradicts itself or lacks something. Nothing was started.',
     remedy: 'Every problem is listed at once, with its field and what would be right.',
   },
-  section_not_built: {
-    happened: 'A contract uses a section that this version knows by name but does not act on.',
-    remedy: 'Leave the section out, or use a version that has it. It is never ignored silently.',
-  },
   configuration: {
     happened:
       'An option, address or name cannot be right, or a client library is missing. Nothing was opened.',

@@ -1,15 +1,13 @@
+import { exitCodeOf } from '../../packages/onceward/src/cli/output.ts'
 import { errorMeanings } from './error-meanings.ts'
 import { page, table } from './markdown.ts'
-
-/** Codes whose commands end with exit code 2, as in `cli/output.ts`. */
-const refusals = ['usage', 'contract_invalid', 'section_not_built']
 
 export function errorsPage(): string {
   const rows = Object.entries(errorMeanings).map(([code, { happened, remedy }]) => [
     `\`${code}\``,
     happened,
     remedy,
-    refusals.includes(code) ? '2' : '1',
+    String(exitCodeOf(code)),
   ])
   return page(
     'Errors',

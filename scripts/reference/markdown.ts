@@ -11,3 +11,12 @@ export function page(title: string, intro: string, ...sections: readonly string[
   const origin = '<!-- Written by `npm run reference`; change the code, not this page. -->'
   return `${[`# ${title}`, origin, intro, ...sections].join('\n\n')}\n`
 }
+
+/** The text with the table of the same head replaced. */
+export function replaceTable(text: string, written: string, where: string): string {
+  const lines = text.split('\n')
+  const from = lines.indexOf(written.split('\n')[0]!)
+  if (from === -1) throw new Error(`${where} has no table with the head ${written.split('\n')[0]}`)
+  const length = lines.slice(from).findIndex(line => !line.startsWith('|'))
+  return lines.toSpliced(from, length === -1 ? lines.length - from : length, written).join('\n')
+}
