@@ -16,7 +16,8 @@ export class Terminal {
       })
     }
     this.#ended = new Promise(resolve => this.#shell.once('close', code => resolve(code)))
-    void this.#ended.then(() => this.#onOutput())
+    // Whoever types into a shell that has ended is told so by its end.
+    this.#shell.stdin!.on('error', () => {})
   }
 
   get screen(): string {
@@ -33,16 +34,13 @@ export class Terminal {
     const from = this.#screen.length
     const mark = `-- done ${from} --`
     this.begin(`${commands}\necho '${mark}'`)
-    let code: number | null | undefined
-    void this.#ended.then(ended => {
-      code = ended
-    })
+    const ended = this.#ended.then(code => `exit code ${code} of\n${commands}\n${this.#screen.slice(from)}`)
     while (!this.#screen.includes(mark, from)) {
-      if (code !== undefined)
-        throw new Error(`exit code ${code} of\n${commands}\n${this.#screen.slice(from)}`)
-      await new Promise<void>(resolve => {
-        this.#onOutput = resolve
+      const output = new Promise<null>(resolve => {
+        this.#onOutput = () => resolve(null)
       })
+      const failure = await Promise.race([output, ended])
+      if (failure !== null) throw new Error(failure)
     }
     return this.#screen.slice(from, this.#screen.indexOf(mark, from))
   }

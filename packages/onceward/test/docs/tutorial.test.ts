@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -23,16 +23,11 @@ describe('the tutorial', () => {
     cleanup.defer(() => rmSync(home, { recursive: true, force: true }))
     const folder = join(home, 'invoices')
     const env = environment(home)
+    cleanup.defer(() => stopServer(folder, env))
     const first = new Terminal(home, env)
     cleanup.defer(() => first.close())
     const others: Terminal[] = []
     cleanup.defer(async () => void (await Promise.all(others.map(one => one.close()))))
-    cleanup.defer(() =>
-      first.type('node database.ts stop').then(
-        () => {},
-        () => {},
-      ),
-    )
 
     let printed = ''
     for (const block of blocksOf(page)) {
@@ -83,6 +78,13 @@ function environment(home: string): NodeJS.ProcessEnv {
 function writeFile(folder: string, { code }: Block): void {
   const [, name, text] = /^\/\/ (\S+)\n([\s\S]*)$/.exec(code)!
   writeFileSync(join(folder, name!), text!)
+}
+
+/** Whatever became of the test: a server that was started is not left behind. */
+async function stopServer(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
+  if (!existsSync(join(folder, '.onceward'))) return
+  const shell = new Terminal(folder, env)
+  await shell.type('node database.ts stop').finally(() => shell.close())
 }
 
 /** Nothing waits any more for anybody but people. */
