@@ -120,7 +120,7 @@ async function readFacts(client: SqlClient, pooling: Pooling): Promise<DatabaseF
       (select rolsuper from pg_roles where rolname = current_user) as superuser,
       current_setting('server_version_num')::int as version, pg_is_in_recovery() as recovery,
       (extract(epoch from clock_timestamp()) * 1000)::float8 as clock,
-      to_regclass('onceward.migration') is not null as migrated,
+      exists (select from pg_tables where schemaname = 'onceward' and tablename = 'migration') as migrated,
       coalesce((select max(extract(epoch from clock_timestamp() - xact_start)) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()), 0)::float8 as oldest`)
   const { rows: settings } = await client.query(

@@ -5,7 +5,7 @@ import type { Rule } from '../rule.ts'
 
 /** Written anew by brokers and libraries on the way: never the same twice. */
 const changing =
-  /^(x-delivery-count|x-acquired-count|x-death|x-first-death-.*|x-last-death-.*|x-opt-.*|x-onceward-.*|traceparent|tracestate|b3|x-b3-.*|x-request-id|date)$/i
+  /^(x-delivery-count|x-acquired-count|x-death|x-first-death-.*|x-last-death-.*|x-opt-.*|onceward-retry|traceparent|tracestate|b3|x-b3-.*|x-request-id|date)$/i
 
 const headerOf = (from: unknown) => (from as { header?: string } | null)?.header
 const propertyOf = (from: unknown) => (from as { property?: string } | null)?.property
