@@ -54,6 +54,7 @@ describe('import boundaries', () => {
       'parking/',
       'replay/',
       'retention/',
+      'policy/',
       'cli/',
       'testing/',
       'runtime/',
@@ -109,6 +110,7 @@ describe('import boundaries', () => {
       'parking/',
       'replay/',
       'retention/',
+      'policy/',
       'contract/duration.ts',
       'demo/',
       'errors.ts',
@@ -148,6 +150,7 @@ describe('the world is passed in', () => {
     'parking/',
     'replay/',
     'retention/',
+    'policy/',
     'contract/',
     'contracts/',
   ]
@@ -272,6 +275,7 @@ const publicNames: Record<string, string> = {
     CallOutcome CustomTarget EmailTarget HttpTarget InlineAnswer Mail notification NotificationIdentity QueryAnswer RepeatPolicy Secret TargetContext
     TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify
     CampaignMode openReplay Replay ReplayOptions ReplaySection
+    ConsumerParts consumerParts loadPolicy Policy withPolicy
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
