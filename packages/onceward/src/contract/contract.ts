@@ -344,6 +344,8 @@ export interface ReplaySection {
   modes?: readonly CampaignMode[]
   /** How far back history may be asked for, and so how long it is remembered at least. Default no limit of its own. */
   window?: Duration
+  /** Default `with approval`: people may approve that a backfill or a repair calls and publishes. `never`: nobody may. */
+  effects?: 'with approval' | 'never'
   /** `rebuild` of a handler: the tables it writes, named without a schema in its statements as well. Declared projections know theirs. */
   tables?: readonly string[]
 }

@@ -90,7 +90,7 @@ export const sections = {
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],
-  replay: ['modes', 'window', 'tables'],
+  replay: ['modes', 'window', 'effects', 'tables'],
   isolation: ['mode', 'deadlineMs', 'memoryMaxMb'],
   objectives: [
     'lagMax',
