@@ -59,6 +59,7 @@ describe('import boundaries', () => {
       'runtime/',
       'embedded/',
       'demo/',
+      'alerts/',
     ]
     const core = imports.filter(({ file }) => within(file, 'engine/', 'message/', 'contract/', 'contracts/'))
     assert.deepEqual(listed(core.filter(({ to }) => within(to, ...outside))), [])
@@ -106,6 +107,7 @@ describe('import boundaries', () => {
       'cli/',
       'runtime/',
       'observe/',
+      'alerts/',
       'parking/',
       'replay/',
       'retention/',
@@ -150,6 +152,7 @@ describe('the world is passed in', () => {
     'retention/',
     'contract/',
     'contracts/',
+    'alerts/',
   ]
   for (const folder of worldless) {
     test(`${folder} touches no clock, timer, randomness or process`, () => {

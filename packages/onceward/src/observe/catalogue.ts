@@ -144,7 +144,8 @@ const messages = {
     kind: 'counter',
     unit: '{message}',
     labels: [...byMessage, 'reason'] as const,
-    description: 'Effects not repeated: by the marker, the business key, the version, or the word of the effect',
+    description:
+      'Effects not repeated: by the marker, the business key, the version, or the word of the effect',
     seeds: [state('consumer.effect.idempotent_skip.count')],
   },
   results: {
@@ -204,7 +205,8 @@ const failures = {
     kind: 'counter',
     unit: '{message}',
     labels: [...byMessage, 'reason'] as const,
-    description: 'Messages set aside because they cannot succeed: unreadable, always failing alike, or deadly',
+    description:
+      'Messages set aside because they cannot succeed: unreadable, always failing alike, or deadly',
     seeds: [delivery('consumer.poison.detected.total')],
   },
   suspects: {
@@ -248,7 +250,8 @@ const durations = {
     kind: 'histogram',
     unit: 's',
     labels: [...byMessage, 'stage', 'messaging.system', 'messaging.operation.name'] as const,
-    description: 'Time from the start of a batch to its decision, commit included; stage is whole, store or work',
+    description:
+      'Time from the start of a batch to its decision, commit included; stage is whole, store or work',
     seeds: [
       delivery('consumer.processing.duration'),
       state('consumer.inbox.processing.duration.ms', { stage: 'work' }),
@@ -439,7 +442,8 @@ const held = {
     kind: 'gauge',
     unit: '1',
     labels: ['consumer', 'cap'],
-    description: 'Share of the parking cap in use; cap is total, or key for the fullest of the blocked keys looked at',
+    description:
+      'Share of the parking cap in use; cap is total, or key for the fullest of the blocked keys looked at',
     seeds: [],
   },
   parkingFull: {
