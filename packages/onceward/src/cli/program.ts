@@ -34,6 +34,7 @@ Environment:
   ONCEWARD_RABBITMQ_MANAGEMENT_URL  its management plugin, which says how long queues and streams keep messages
   ONCEWARD_KAFKA_BOOTSTRAP          Kafka, for contracts that read from it or publish to it: host:port,host:port
   ONCEWARD_ARCHIVE_FOLDER           where contracts that archive what they forget write to
+  ONCEWARD_METRICS_PORT             where run and relay serve /metrics, /livez and /readyz; off: nowhere
   ONCEWARD_ENVIRONMENT              refuse to touch the database of another environment`,
     )
   for (const command of [

@@ -3,9 +3,11 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
+import { messagingSystem } from '../observe/messaging-system.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
+import { decisionCounter } from './count-decided.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
 import type { HandOver } from './hand-over.ts'
 import { HorizonGuard } from './horizon-guard.ts'
@@ -60,13 +62,18 @@ export class BatchLine<M, Tx> {
         : null
     this.#settling = new Settling(consumer.name, world, tally, {
       retriesDurable: stage === 'work',
-      codes: consumer.effect?.apply?.codes ?? [],
+      count: decisionCounter(consumer, world.metrics, options.mode !== 'live') as never,
+      system: messagingSystem(consumer.source.kind),
     })
   }
 
   /** Nothing is on its way. */
   get idle(): boolean {
     return this.#settling.idle
+  }
+
+  underWay(): Iterable<Received> {
+    return this.#settling.underWay()
   }
 
   /** Batches waiting for a lock or for the store: nobody waits for them. */
@@ -88,12 +95,24 @@ export class BatchLine<M, Tx> {
     const settlement = this.#settling.begin(batch, this.#when, this.#options.subscription)
     try {
       await settlement.before()
+      const began = this.#options.world.clock.nowMs()
       const decided = await decideBatch(batch, this.#deskFor(settlement, suspect))
+      this.#took(began)
       onDecided(decided)
       await settlement.after(decided)
     } finally {
       settlement.end()
     }
+  }
+
+  #took(beganMs: number): void {
+    const { world, consumer, stage } = this.#options
+    const labels = {
+      consumer: consumer.name,
+      stage,
+      'messaging.system': messagingSystem(consumer.source.kind),
+    }
+    world.metrics.record('processDuration', (world.clock.nowMs() - beganMs) / 1000, labels)
   }
 
   /** Resolves when no batch with such a message is in a transaction. */

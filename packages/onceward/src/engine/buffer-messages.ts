@@ -68,7 +68,7 @@ export async function flushMessages<M, Tx>(
   if (due.length === 0) return
   if (suppresses) {
     session.book?.suppressed(due.map(({ received, outgoing }) => wouldPublish(received.id, outgoing)))
-    return world.metrics.publishSuppressed(consumer.name, due.length)
+    return world.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
   }
   await session.publish(due.map(({ outgoing }) => outgoing))
 }

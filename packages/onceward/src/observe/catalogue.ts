@@ -35,6 +35,8 @@ export interface MetricSpec {
   /** As OpenTelemetry writes units: `s`, `1` for shares and switches, `{message}` for things counted. */
   readonly unit: string
   readonly labels: readonly Label[]
+  /** Labels that have one value. */
+  readonly fixed?: Partial<Record<Label, string>>
   readonly description: string
   readonly seeds: readonly SeedName[]
 }
@@ -63,12 +65,8 @@ const messages = {
     name: 'messaging.client.consumed.messages',
     kind: 'counter',
     unit: '{message}',
-    labels: [
-      ...byMessage,
-      'messaging.system',
-      'messaging.destination.name',
-      'messaging.operation.name',
-    ] as const,
+    labels: [...byMessage, 'messaging.system', 'messaging.destination.name', 'messaging.operation.name'],
+    fixed: { 'messaging.operation.name': 'receive' },
     description: 'Deliveries received from the broker',
     seeds: [
       idempotency('consumer.deliveries.total'),
@@ -88,7 +86,7 @@ const messages = {
     name: 'consumer.outcomes',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'outcome', 'type'] as const,
+    labels: [...byMessage, 'outcome', 'type'],
     description: 'Deliveries by outcome, durable ones only; type is one the contract lists',
     seeds: [
       delivery('consumer.messages.processed.total'),
@@ -143,7 +141,7 @@ const messages = {
     name: 'consumer.effect.skips',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'reason'] as const,
+    labels: [...byMessage, 'reason'],
     description:
       'Effects not repeated: by the marker, the business key, the version, or the word of the effect',
     seeds: [state('consumer.effect.idempotent_skip.count')],
@@ -152,7 +150,7 @@ const messages = {
     name: 'consumer.effect.results',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'code'] as const,
+    labels: [...byMessage, 'code'],
     description: 'Messages by what the declared effect said of them',
     seeds: [],
   },
@@ -164,7 +162,7 @@ const failures = {
     name: 'consumer.effect.failures',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'class'] as const,
+    labels: [...byMessage, 'class'],
     description: 'Attempts that failed, by failure class',
     seeds: [state('consumer.effect.failure.count')],
   },
@@ -172,7 +170,7 @@ const failures = {
     name: 'consumer.retries',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'class'] as const,
+    labels: [...byMessage, 'class'],
     description: 'Failed attempts that are followed by another',
     seeds: [delivery('consumer.retries.total'), state('consumer.inbox.retryable_failed.count')],
   },
@@ -180,7 +178,7 @@ const failures = {
     name: 'consumer.set_aside',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'outcome', 'class'] as const,
+    labels: [...byMessage, 'outcome', 'class'],
     description: 'Messages parked, dead-lettered or quarantined',
     seeds: [delivery('consumer.dlq.total', { outcome: 'dead-lettered' })],
   },
@@ -188,7 +186,7 @@ const failures = {
     name: 'consumer.retries.exhausted',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'class'] as const,
+    labels: [...byMessage, 'class'],
     description: 'Messages set aside after their last attempt',
     seeds: [],
   },
@@ -196,7 +194,7 @@ const failures = {
     name: 'consumer.deserialization.failures',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'reason'] as const,
+    labels: [...byMessage, 'reason'],
     description: 'Messages that cannot be read: bytes, limits, schema, type, version or identity',
     seeds: [delivery('consumer.deserialization.failures.total')],
   },
@@ -204,7 +202,7 @@ const failures = {
     name: 'consumer.poison.detected',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'reason'] as const,
+    labels: [...byMessage, 'reason'],
     description:
       'Messages set aside because they cannot succeed: unreadable, always failing alike, or deadly',
     seeds: [delivery('consumer.poison.detected.total')],
@@ -249,7 +247,8 @@ const durations = {
     name: 'messaging.process.duration',
     kind: 'histogram',
     unit: 's',
-    labels: [...byMessage, 'stage', 'messaging.system', 'messaging.operation.name'] as const,
+    labels: [...byMessage, 'stage', 'messaging.system', 'messaging.operation.name'],
+    fixed: { 'messaging.operation.name': 'process' },
     description:
       'Time from the start of a batch to its decision, commit included; stage is whole, store or work',
     seeds: [
@@ -262,6 +261,7 @@ const durations = {
     kind: 'histogram',
     unit: 's',
     labels: ['consumer', 'messaging.system', 'messaging.operation.name'],
+    fixed: { 'messaging.operation.name': 'settle' },
     description: 'Time to tell the broker of a batch, after the commit',
     seeds: [],
   },
@@ -470,7 +470,7 @@ const effects = {
     name: 'external.suppressed',
     kind: 'counter',
     unit: '{effect}',
-    labels: [...byMessage, 'reason'] as const,
+    labels: [...byMessage, 'reason'],
     description: 'External effects not requested again: duplicate, or because of the mode',
     seeds: [],
   },
@@ -495,6 +495,7 @@ const effects = {
     kind: 'counter',
     unit: '{message}',
     labels: ['broker', 'messaging.system', 'messaging.operation.name'],
+    fixed: { 'messaging.operation.name': 'send' },
     description: 'Messages of the outbox a broker has confirmed',
     seeds: [],
   },

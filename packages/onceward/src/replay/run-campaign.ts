@@ -69,7 +69,7 @@ type Process = ConsumerProcess<unknown, SqlTransaction>
 function createProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
   const { consumer, store, instance, pool } = options
   const { metrics } = options.world
-  const world = { ...options.world, metrics: metrics.inMode?.(campaign.mode) ?? metrics }
+  const world = { ...options.world, metrics: metrics.inMode(campaign.mode) }
   const { id, mode, generation, effects, rateMax, plan } = campaign
   const throttle = rateMax === null ? null : new Throttle(rateMax, world)
   const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)

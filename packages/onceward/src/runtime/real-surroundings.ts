@@ -1,10 +1,13 @@
+import type { Meter } from '@opentelemetry/api'
 import { inert, type Reach } from '../crash-points.ts'
 import { createMetrics } from '../observe/metrics.ts'
 import { type Log, type Surroundings, silent } from '../surroundings.ts'
 import { evenClock } from './even-clock.ts'
 
 /** The world as it is: this process's clock, timers and randomness. */
-export function realSurroundings(options: { readonly log?: Log; readonly reach?: Reach } = {}): Surroundings {
+export function realSurroundings(
+  options: { readonly log?: Log; readonly reach?: Reach; readonly meter?: Meter | undefined } = {},
+): Surroundings {
   return {
     clock: evenClock(),
     timers: {
@@ -16,7 +19,7 @@ export function realSurroundings(options: { readonly log?: Log; readonly reach?:
     },
     random: Math.random,
     log: options.log ?? silent,
-    metrics: createMetrics(),
+    metrics: createMetrics(options.meter),
     reach: options.reach ?? inert,
   }
 }

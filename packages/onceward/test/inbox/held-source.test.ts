@@ -48,7 +48,6 @@ async function openSource(claim: (asked: number, after: string | null) => Promis
       extend: () => extended.promise,
       giveBack: async (claims: readonly WorkClaim[]) =>
         void givenBack.push(...claims.map(claim => claim.row)),
-      oldestSeconds: async () => null,
     },
   } as unknown as Store<never>
   const source = new HeldSource({

@@ -13,6 +13,7 @@ export interface Attempted {
 
 export interface DispatchContext {
   readonly world: Surroundings
+  readonly consumer: string
   readonly leaving: AbortSignal
   /** When the claim was asked for: its lease began no earlier. */
   readonly askedMs: number
@@ -60,12 +61,15 @@ async function call(effect: ClaimedEffect, gate: TargetGate, context: DispatchCo
   const { world, leaving, who } = context
   const { target } = gate
   context.onCall()
+  const began = world.clock.nowMs()
   const answer = await callTarget(target, effect, world, leaving)
   const judged = judgeAnswer(answer, { keyed: target.policy === 'keyed', before: effect.before })
   if (leaving.aborted) return judged
   world.reach('dispatch.called')
   if (judged.unsent) return judged
-  world.metrics.externalCall(target.name, judged.result)
+  const labels = { consumer: context.consumer, target: target.name }
+  world.metrics.record('callDuration', (world.clock.nowMs() - began) / 1000, labels)
+  world.metrics.add('calls', 1, { ...labels, result: judged.result })
   const { pauseMs, opened } = gate.heed(judged, world.clock.nowMs())
   const fields = { ...who, target: target.name, status: judged.status }
   if (judged.misconfigured)

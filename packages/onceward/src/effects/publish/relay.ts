@@ -1,3 +1,4 @@
+import { messagingSystem } from '../../observe/messaging-system.ts'
 import { isPassing } from '../store-away.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
 import { BrokerPause } from './broker-pause.ts'
@@ -199,7 +200,9 @@ export class Relay {
 
   #count(gone: number): void {
     this.#published += gone
-    if (gone > 0) this.#options.world.metrics.published(this.#options.broker, gone)
+    const { broker, world } = this.#options
+    if (gone > 0)
+      world.metrics.add('published', gone, { broker, 'messaging.system': messagingSystem(broker) })
   }
 }
 
