@@ -12,9 +12,10 @@ export const effectAlerts = [
     runbook: 'commit-failures',
     forMs: 10 * minuteMs,
     metrics: ['commitFailures'],
-    expression: ({ series }) => `${grown(series('commitFailures'), '5m')} > 0`,
+    expression: ({ series }) =>
+      `${grown(series('commitFailures', { reason: { not: ['contention'] } }), '5m')} > 0`,
     summary: '{{ $value | humanize }} transactions did not commit in 5 minutes and were run again',
-    threshold: () => 'some in every 5m for 10m: not a moment’s trouble',
+    threshold: () => 'some in every 5m for 10m, other than by contention, which is normal',
   },
   {
     name: 'OncewardOffsetCommitFailures',

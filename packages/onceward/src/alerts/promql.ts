@@ -49,6 +49,11 @@ export function grown(selector: string, window: string, by: readonly string[] = 
   return `sum by (${by.join(', ')}) ((${young}) or increase(${selector}[${window}]))`
 }
 
+/** The same for people to read, without the first sample of what is young. */
+export function increased(selector: string, window: string, by: readonly string[] = []): string {
+  return `sum${by.length === 0 ? '' : ` by (${by.join(', ')}) `}(increase(${selector}[${window}]))`
+}
+
 /** Every process reports what it reads of the same store or broker: the largest counts, not the sum. */
 export function onceOf(selector: string, by: readonly string[]): string {
   return `max by (${by.join(', ')}) (${selector})`

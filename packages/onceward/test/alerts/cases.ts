@@ -166,7 +166,11 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
   },
   OncewardCommitFailures: {
     fires: [at(30, exported('commitFailures', steady))],
-    quiet: [at(9, exported('commitFailures', burst)), at(30, exported('commitFailures', burst))],
+    quiet: [
+      at(9, exported('commitFailures', burst)),
+      at(30, exported('commitFailures', burst)),
+      at(30, exported('commitFailures', steady, { reason: 'contention' })),
+    ],
   },
   OncewardOffsetCommitFailures: {
     fires: [

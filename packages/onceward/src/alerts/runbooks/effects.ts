@@ -1,5 +1,5 @@
 import { brokersOf } from '../alert.ts'
-import { grown, onceOf } from '../promql.ts'
+import { increased, onceOf } from '../promql.ts'
 import type { Runbook } from '../step.ts'
 import { partitions, slowDatabase, slowSettling, status } from './steps.ts'
 
@@ -10,7 +10,7 @@ export const effectRunbooks: readonly Runbook[] = [
     means:
       'Effect and marker were rolled back together and the batch is run again; the broker was not told. Nothing is lost and nothing happened twice, but nothing moves.',
     steps: [
-      { text: 'Why?', queries: ({ series }) => [grown(series('commitFailures'), '15m', ['reason'])] },
+      { text: 'Why?', queries: ({ series }) => [increased(series('commitFailures'), '15m', ['reason'])] },
       status,
       {
         text: 'Is the database up, writable and the right one: disk full, a standby, failing over, out of connections, a lock that is held (`pg_stat_activity`)?',
@@ -35,7 +35,7 @@ export const effectRunbooks: readonly Runbook[] = [
       slowSettling,
       {
         text: 'Does the group rebalance, or the connection drop, again and again?',
-        queries: ({ series }) => [grown(series('sourceEvents'), '1h', ['kind'])],
+        queries: ({ series }) => [increased(series('sourceEvents'), '1h', ['kind'])],
       },
       partitions,
       {
@@ -62,7 +62,7 @@ export const effectRunbooks: readonly Runbook[] = [
           return [
             onceOf(series('outboxOldest', broker), ['broker']),
             onceOf(series('outboxSize', broker), ['broker']),
-            grown(series('publishFailures', broker), '1h', ['broker', 'code']),
+            increased(series('publishFailures', broker), '1h', ['broker', 'code']),
           ]
         },
       },
@@ -104,7 +104,7 @@ export const effectRunbooks: readonly Runbook[] = [
       },
       {
         text: 'If it goes on, look at the target: errors, timeouts, its breaker, the life of its keys.',
-        queries: ({ series }) => [grown(series('calls'), '1h', ['target', 'result'])],
+        queries: ({ series }) => [increased(series('calls'), '1h', ['target', 'result'])],
       },
     ],
     over: 'no call is unknown or failed.',
@@ -119,7 +119,7 @@ export const effectRunbooks: readonly Runbook[] = [
         text: 'What does the target answer, and how long does it take?',
         commands: ({ name }) => [`onceward ledger list --consumer ${name} --state open`],
         queries: ({ series }) => [
-          grown(series('calls'), '1h', ['target', 'result']),
+          increased(series('calls'), '1h', ['target', 'result']),
           `histogram_quantile(0.99, sum by (target, le) (rate(${series('callDuration', {}, '_bucket')}[10m])))`,
         ],
       },

@@ -1,4 +1,4 @@
-import { grown } from '../promql.ts'
+import { increased } from '../promql.ts'
 import type { Runbook, Step } from '../step.ts'
 import { causes, crashLoop, giveUp, status, tryAgain } from './steps.ts'
 
@@ -39,8 +39,8 @@ export const failureRunbooks: readonly Runbook[] = [
       {
         text: 'Which class, and is it going on?',
         queries: ({ series }) => [
-          grown(series('failures'), '1h', ['class']),
-          grown(series('retries'), '1h', ['class']),
+          increased(series('failures'), '1h', ['class']),
+          increased(series('retries'), '1h', ['class']),
         ],
       },
       causes,
@@ -86,7 +86,7 @@ export const failureRunbooks: readonly Runbook[] = [
       causes,
       {
         text: 'By reason: bytes that are no message (wrong serializer, cut off, compressed otherwise); a schema that does not match; a type or version this consumer does not know; a limit.',
-        queries: ({ series }) => [grown(series('unreadable'), '1h', ['reason'])],
+        queries: ({ series }) => [increased(series('unreadable'), '1h', ['reason'])],
       },
       {
         text: 'Tell the producer, with the reason and one example. Ask what was deployed there, and stop it if it goes on.',

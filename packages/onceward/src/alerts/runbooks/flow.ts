@@ -1,5 +1,5 @@
 import { keepsWork } from '../alert.ts'
-import { grown, onceOf } from '../promql.ts'
+import { increased, onceOf } from '../promql.ts'
 import type { Runbook, Step } from '../step.ts'
 import {
   causes,
@@ -23,13 +23,13 @@ const outage: Step = {
   text: 'Is a dependency away? Failures then come in one class, and the source is paused.',
   queries: ({ series }) => [
     onceOf(series('paused'), ['consumer']),
-    grown(series('failures'), '15m', ['class']),
+    increased(series('failures'), '15m', ['class']),
   ],
 }
 const blocked: Step = {
   text: 'Does one message hold its lane? A message that is tried again and again is counted here; on a log its partition does not move.',
   queries: ({ series }) => [
-    grown(series('retries'), '15m', ['class']),
+    increased(series('retries'), '15m', ['class']),
     `min by (partition) (${series('checkpointAge')})`,
   ],
 }
@@ -68,7 +68,7 @@ export const flowRunbooks: readonly Runbook[] = [
       status,
       {
         text: 'Which failures were they?',
-        queries: ({ series }) => [grown(series('failures'), '1h', ['class'])],
+        queries: ({ series }) => [increased(series('failures'), '1h', ['class'])],
       },
       {
         text: 'Bring the dependency back, or tell its owner. The consumer goes on by itself within `failure.breaker.pauseMaxMs`.',
@@ -190,7 +190,7 @@ export const flowRunbooks: readonly Runbook[] = [
         text: 'Is it connected, and does something wait? Lag above zero with no deliveries is a dead subscription: restart the process.',
         queries: ({ series }) => [
           onceOf(series('lag'), ['consumer']),
-          grown(series('sourceEvents'), '1d', ['kind']),
+          increased(series('sourceEvents'), '1d', ['kind']),
         ],
       },
       {

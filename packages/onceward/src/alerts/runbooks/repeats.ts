@@ -1,4 +1,4 @@
-import { grown, onceOf } from '../promql.ts'
+import { grown, increased, onceOf } from '../promql.ts'
 import type { Runbook } from '../step.ts'
 import {
   causes,
@@ -23,7 +23,7 @@ export const repeatRunbooks: readonly Runbook[] = [
       {
         text: 'Does the connection to the broker come and go? Every loss hands back what is unsettled.',
         queries: ({ series }) => [
-          grown(series('sourceEvents', { kind: ['disconnected', 'cancelled', 'revoked'] }), '1h', ['kind']),
+          increased(series('sourceEvents', { kind: ['disconnected', 'cancelled', 'revoked'] }), '1h', ['kind']),
         ],
       },
       {
@@ -37,7 +37,7 @@ export const repeatRunbooks: readonly Runbook[] = [
           `onceward replay list --consumer ${name} --open`,
           `onceward audit list --consumer ${name}`,
         ],
-        queries: ({ series }) => [grown(series('retries'), '1h', ['class'])],
+        queries: ({ series }) => [increased(series('retries'), '1h', ['class'])],
       },
       {
         text: 'Ask the producer: does it publish again when a confirm is late, or under a new id? Compare its send rate with what is delivered; markers that grow as fast as deliveries mean new ids, repeats mean the same ones.',
@@ -50,8 +50,8 @@ export const repeatRunbooks: readonly Runbook[] = [
       {
         text: 'Has a queue or partition changed its leader? See the broker itself; here it shows as disconnected, cancelled, assigned or revoked, or as acknowledgements that were missed.',
         queries: ({ series }) => [
-          grown(series('sourceEvents'), '1h', ['kind']),
-          grown(series('positionCommits', { status: 'failure' }), '1h'),
+          increased(series('sourceEvents'), '1h', ['kind']),
+          increased(series('positionCommits', { status: 'failure' }), '1h'),
         ],
       },
       {
@@ -64,7 +64,7 @@ export const repeatRunbooks: readonly Runbook[] = [
         text: `Verify that no side effect happened twice. ${ledgerClean.text}`,
         applies: () => true,
         queries: ({ series }) => [
-          grown(series('suppressed', { reason: 'duplicate' }), '1h'),
+          increased(series('suppressed', { reason: 'duplicate' }), '1h'),
           onceOf(series('ledger'), ['target', 'state']),
         ],
       },

@@ -1,4 +1,4 @@
-import { grown, onceOf } from '../promql.ts'
+import { increased, onceOf } from '../promql.ts'
 import type { Step } from '../step.ts'
 
 /** Steps that several runbooks begin or end with. */
@@ -9,12 +9,12 @@ export const status: Step = {
 
 export const deployments: Step = {
   text: 'Was it deployed, restarted or scaled in that hour? A process that ends hands its unfinished deliveries back.',
-  queries: ({ series }) => [grown(series('sourceEvents'), '1h', ['consumer', 'kind'])],
+  queries: ({ series }) => [increased(series('sourceEvents'), '1h', ['consumer', 'kind'])],
 }
 
 export const crashLoop: Step = {
   text: 'Does a process die again and again? Messages that kill are taken alone after a death and parked; the log says `suspect` and names them.',
-  queries: ({ series }) => [grown(series('suspects'), '1h'), grown(series('killers'), '1h')],
+  queries: ({ series }) => [increased(series('suspects'), '1h'), increased(series('killers'), '1h')],
 }
 
 export const slowDatabase: Step = {
@@ -29,7 +29,7 @@ export const slowSettling: Step = {
   text: 'How long does the broker take to be told, and does it miss any of it?',
   queries: ({ series }) => [
     `histogram_quantile(0.99, sum by (le) (rate(${series('settleDuration', {}, '_bucket')}[10m])))`,
-    grown(series('settleMissed'), '1h'),
+    increased(series('settleMissed'), '1h'),
   ],
 }
 
