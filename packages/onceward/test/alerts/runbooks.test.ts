@@ -56,7 +56,7 @@ async function parses(line: string): Promise<string> {
   let reached = ''
   const disarm = (command: Command, path: string) => {
     for (const one of command.commands) disarm(one, `${path} ${one.name()}`)
-    if (command.commands.length === 0 || command.name() === 'losses')
+    if ((command as unknown as { _actionHandler: unknown })._actionHandler !== null)
       command.action(() => {
         reached = path
       })

@@ -93,7 +93,10 @@ export const effectRunbooks: readonly Runbook[] = [
           'onceward ledger show ID',
         ],
       },
-      { text: 'Ask the target, by the effect key and the time: did it happen? Never guess.' },
+      {
+        text: 'Ask the target, by the effect key and the time: did it happen? Never guess. What led to the call, and every attempt:',
+        commands: ({ file }) => [`onceward explain --effect KEY --contract ${file}`],
+      },
       {
         text: 'Say what was found. `not-done` makes it one that failed, which may be tried again under the same key.',
         commands: ({ name }) => [

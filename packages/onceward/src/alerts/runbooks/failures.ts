@@ -1,6 +1,6 @@
 import { increased } from '../promql.ts'
 import type { Runbook, Step } from '../step.ts'
-import { causes, crashLoop, giveUp, status, tryAgain } from './steps.ts'
+import { causes, crashLoop, giveUp, status, story, tryAgain } from './steps.ts'
 
 const assign: Step = {
   text: 'Say who looks after them and what is known, so that nobody does it twice.',
@@ -27,7 +27,7 @@ export const failureRunbooks: readonly Runbook[] = [
     title: 'Messages were set aside: parked or dead-lettered.',
     means:
       'They are stored whole, with headers, attempts and reason, and wait for a person. Under key order later messages of the same key wait behind them. They are not lost, and they are not processed.',
-    steps: [causes, assign, fixBytes, fixState, tryAgain, giveUp],
+    steps: [causes, story, assign, fixBytes, fixState, tryAgain, giveUp],
     over: 'nothing of these causes waits: replayed, or given up with a reason.',
   },
   {

@@ -20,7 +20,10 @@ export const heldRunbooks: readonly Runbook[] = [
       crashLoop,
       {
         text: 'Do workers lose work they still do? Then the lease is too short for the work, or the event loop stands still: raise `inbox.leaseMs` above the longest handler, or do less in one go.',
-        queries: ({ series }) => [increased(series('claimsLost'), '1h'), increased(series('claimsExpired'), '1h')],
+        queries: ({ series }) => [
+          increased(series('claimsLost'), '1h'),
+          increased(series('claimsExpired'), '1h'),
+        ],
       },
       slowDatabase,
       { text: 'Start workers if none runs.', commands: ({ file }) => [`onceward run ${file} --part worker`] },

@@ -8,6 +8,7 @@ import {
   ledgerClean,
   slowDatabase,
   slowSettling,
+  story,
   tryAgain,
 } from './steps.ts'
 
@@ -23,7 +24,9 @@ export const repeatRunbooks: readonly Runbook[] = [
       {
         text: 'Does the connection to the broker come and go? Every loss hands back what is unsettled.',
         queries: ({ series }) => [
-          increased(series('sourceEvents', { kind: ['disconnected', 'cancelled', 'revoked'] }), '1h', ['kind']),
+          increased(series('sourceEvents', { kind: ['disconnected', 'cancelled', 'revoked'] }), '1h', [
+            'kind',
+          ]),
         ],
       },
       {
@@ -85,6 +88,7 @@ export const repeatRunbooks: readonly Runbook[] = [
           `onceward parked list --consumer ${name} --message MESSAGE`,
         ],
       },
+      story,
       {
         text: 'Tell the producer, with ids and times. Ask which of the two is true, and stop it from reusing identities.',
       },
@@ -112,6 +116,7 @@ export const repeatRunbooks: readonly Runbook[] = [
       },
       {
         text: 'For each parked one: look whether its effect is there. If it is, give it up; if it is not, let it run.',
+        commands: ({ file }) => [`onceward explain --message MESSAGE --contract ${file}`],
       },
       giveUp,
       tryAgain,

@@ -1,11 +1,15 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Runbook, Step } from '../step.ts'
-import { ledgerClean, status } from './steps.ts'
+import { ledgerClean } from './steps.ts'
+
+/** Records this store never saw, if the contract lets them in as such; else as what may be missing. */
+const fromFile = ({ replay }: Consumer) => (replay.modes.includes('backfill') ? 'backfill' : 'replay')
 
 const stopAll: Step = {
   text: 'Stop every process of this database that still runs: SIGTERM lets them finish what they have.',
 }
 const againFromLog: Step = {
-  text: 'Read again what the database has forgotten and the source still has: a campaign from the time before the cut. What is known is skipped, what is missing is applied, and external effects stay suppressed unless two people ask for them.',
+  text: 'If the source kept the position and something is still missing, read it again as a campaign from before the cut. What is known is skipped, what is missing is applied, and external effects stay suppressed unless two people ask for them.',
   commands: ({ name, file }) => [
     `onceward replay create ${file} --mode replay --from TIME --because REASON`,
     `onceward replay preview ${file} ID`,
@@ -25,8 +29,8 @@ export const serverRunbooks: readonly Runbook[] = [
       { text: 'What is missing, from where to where?', commands: () => ['onceward losses'] },
       {
         text: 'Is there another copy: an archive, another cluster, the producer? Bring it back as a campaign from a file.',
-        commands: ({ file }) => [
-          `onceward replay create ${file} --mode backfill --file RECORDS --because REASON`,
+        commands: ({ file, consumer }) => [
+          `onceward replay create ${file} --mode ${fromFile(consumer)} --file RECORDS --because REASON`,
         ],
       },
       {
@@ -50,28 +54,35 @@ export const serverRunbooks: readonly Runbook[] = [
     steps: [
       stopAll,
       {
-        text: 'Find out the cut: the time of the last transaction that survived. The server’s log and the backup tool say it; so does the newest row here.',
-        commands: ({ name }) => ['onceward status', `onceward audit list --consumer ${name} --limit 5`],
+        text: 'What may be lost, by consumer, since when, and from where is it read again? This changes nothing but to note that this copy was met.',
+        commands: () => ['onceward restore'],
       },
       {
-        text: 'See that the audit chain is whole, with a head you noted elsewhere.',
-        commands: () => ['onceward audit verify'],
-      },
-      { text: 'Is the schema as new as the code?', commands: () => ['onceward migrate'] },
-      againFromLog,
-      {
-        text: 'On a queue the broker has forgotten what it was told of. Ask the producer to send that stretch again, with the same ids, or give it as a file; what is known is skipped.',
-        commands: ({ file }) => [
-          `onceward replay create ${file} --mode replay --file RECORDS --because REASON`,
-        ],
-        applies: ({ source }) => source.kind === 'rabbitmq' || source.kind === 'postgres',
+        text: 'See that the audit chain is whole, with a head you noted elsewhere, and that the schema is as new as the code.',
+        commands: () => ['onceward audit verify --expect HASH', 'onceward migrate'],
       },
       {
         ...ledgerClean,
-        text: 'Calls made after the cut are unknown to this copy and may be made again, under the same key. Before the dispatcher runs, ask targets without keys what they have got since then.',
+        text: 'Calls made after the cut are unknown to this copy and are made again, under the same key. Ask targets that know no keys what they have got since then, before you accept.',
       },
+      {
+        text: 'Accept this copy: logs are then read again from what it knows, and what it has is recognised.',
+        commands: () => [
+          'onceward restore accept NUMBER --because REASON --dry-run',
+          'onceward restore accept NUMBER --because REASON',
+        ],
+      },
+      {
+        text: 'A queue has forgotten what it was told of. Have the producer send that time again, with the same ids, or give it as a file; what is known is skipped.',
+        commands: ({ file, consumer }) => [
+          `onceward replay create ${file} --mode ${fromFile(consumer)} --file RECORDS --because REASON`,
+        ],
+        applies: ({ source }) => source.kind === 'rabbitmq' || source.kind === 'postgres',
+      },
+      { text: 'Start the consumers.', commands: ({ file }) => [`onceward run ${file}`] },
+      againFromLog,
     ],
-    over: 'the campaign is verified and the consumer runs.',
+    over: '`onceward restore` says that nothing waits, the consumer runs, and what was missing is there.',
   },
   {
     name: 'wrong-environment',
@@ -85,13 +96,27 @@ export const serverRunbooks: readonly Runbook[] = [
         commands: () => ['onceward status'],
       },
       {
+        text: 'Which brokers feed this database? Another cluster is another environment, unless a person says otherwise.',
+        commands: () => ['onceward brokers'],
+      },
+      {
         text: 'Correct the addresses (`ONCEWARD_DATABASE_URL`, `ONCEWARD_RABBITMQ_URL`, `ONCEWARD_KAFKA_BOOTSTRAP`) or the name. Never change the name in the database to make a process start.',
       },
       {
         text: 'Has a process of the other environment read here before the check was there? Look for runs nobody knows, and for applied messages without effect.',
-        commands: ({ name }) => ['onceward status', `onceward audit list --consumer ${name}`],
+        commands: ({ name }) => ['onceward consumers list', `onceward audit list --consumer ${name}`],
       },
-      status,
+      {
+        text: 'If the cluster does belong to this environment (a migration, a second cluster), say so; if the consumer was renamed, give its memory to the new name.',
+        commands: ({ name }) => [
+          'onceward brokers accept KIND CLUSTER --because REASON',
+          `onceward consumers rename OLDNAME ${name} --because REASON`,
+        ],
+      },
+      {
+        text: 'Compare contract, broker and database once more before it starts.',
+        commands: ({ file }) => [`onceward check ${file} --live`],
+      },
     ],
     over: 'the process runs against what belongs to it.',
   },

@@ -42,6 +42,11 @@ export const causes: Step = {
   ],
 }
 
+export const story: Step = {
+  text: 'Read the whole story of one of them: every delivery, decision, attempt, act and effect.',
+  commands: ({ file }) => [`onceward explain --message MESSAGE --contract ${file}`],
+}
+
 export const tryAgain: Step = {
   text: 'Once the cause is mended, preview, then try again exactly what you saw, slowly at first; what waits behind a key goes with it, in order.',
   commands: ({ name }) => [
