@@ -96,13 +96,46 @@ export class BatchLine<M, Tx> {
     try {
       await settlement.before()
       const began = this.#options.world.clock.nowMs()
-      const decided = await decideBatch(batch, this.#deskFor(settlement, suspect))
+      const decided = await this.#traced(batch, () => decideBatch(batch, this.#deskFor(settlement, suspect)))
       this.#took(began)
       onDecided(decided)
       await settlement.after(decided)
     } finally {
       settlement.end()
     }
+  }
+
+  /** One span for the batch: linked to where its messages came from, or, of a single one, part of that trace. */
+  #traced(
+    batch: readonly Received<M>[],
+    decide: () => Promise<readonly Decided<M>[]>,
+  ): Promise<readonly Decided<M>[]> {
+    const { world, consumer, stage, mode } = this.#options
+    const destination = batch[0]!.delivery.origin
+    const attributes = {
+      'messaging.system': messagingSystem(consumer.source.kind),
+      'messaging.operation.name': 'process',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': destination,
+      'messaging.consumer.group.name': consumer.name,
+      'messaging.batch.message_count': batch.length,
+      'onceward.stage': stage,
+      'onceward.mode': mode,
+    }
+    const headersOf = (index: number) => batch[index]!.delivery.headers
+    return world.traces.span(
+      {
+        name: `process ${destination}`,
+        kind: 'process',
+        attributes,
+        about: { count: batch.length, headersOf },
+      },
+      async span => {
+        const decided = await decide()
+        if (span.on) span.set(outcomeAttributes(decided))
+        return decided
+      },
+    )
   }
 
   #took(beganMs: number): void {
@@ -183,4 +216,13 @@ export class BatchLine<M, Tx> {
       }),
     }
   }
+}
+
+function outcomeAttributes(decided: readonly Decided[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { decision } of decided) {
+    const name = `onceward.outcome.${decision.outcome.replaceAll(' ', '_')}`
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
 }

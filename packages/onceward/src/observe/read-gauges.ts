@@ -52,7 +52,7 @@ const read = `
       where h.state = 'parked' order by h.id limit 1), 0) as "parkedOldest",
     coalesce((select max(n)::float8 from keys cross join lateral (
       select count(*) as n from (select from onceward.held h
-        where h.consumer_id = keys.consumer_id and h.order_key = keys.key and h.state = 'parked' limit ${countedMax}) some) counted), 0)
+        where h.consumer_id = keys.consumer_id and h.order_key = keys.key and h.state = 'parked' limit ${countedMax}) behind) counted), 0)
       as "fullestKey",
     (select coalesce(jsonb_agg(jsonb_build_object('partition', partition, 'age', ${age('at')})), '[]') from (
       select k.partition, k.at from c join onceward.checkpoint k on k.consumer_id = c.id

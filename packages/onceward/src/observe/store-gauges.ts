@@ -1,11 +1,12 @@
 import type { Consumer } from '../contract/define-consumer.ts'
+import { errorText } from '../errors.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { GaugeKey, See } from './metrics.ts'
 import { readGauges, type StoreReading } from './read-gauges.ts'
 
 /** Time between two looks at least, however often somebody collects. */
-const everyMs = 10_000
+const everyMs = 5_000
 /** A store that has said nothing for this long is not spoken for any more. */
 const staleMs = 300_000
 
@@ -36,7 +37,7 @@ export interface StoreGaugesOptions {
 }
 
 /**
- * What only the database knows of a consumer. Whoever collects is shown the last look, and a look older than ten seconds is repeated behind
+ * What only the database knows of a consumer. Whoever collects is shown the last look, and a look older than five seconds is repeated behind
  * their back: nobody waits for the database, ten scrapers cost what one does, and a process nobody collects from asks nothing.
  */
 export class StoreGauges {
@@ -46,6 +47,7 @@ export class StoreGauges {
   #askedMs = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | null = null
   #closed = false
+  #failed = false
 
   constructor(options: StoreGaugesOptions) {
     this.#options = options
@@ -78,11 +80,20 @@ export class StoreGauges {
     })
   }
 
-  /** One that fails says nothing new; the consumer itself reports a store that is away. */
+  /** One that fails shows what was known, and is said once. */
   async #look(): Promise<void> {
     const { pool, consumer, world } = this.#options
-    const reading = await readGauges(pool, consumer).catch(() => null)
-    if (reading !== null) this.#seen = { reading, atMs: world.clock.nowMs() }
+    try {
+      this.#seen = { reading: await readGauges(pool, consumer), atMs: world.clock.nowMs() }
+      this.#failed = false
+    } catch (error) {
+      if (!this.#failed && !this.#closed)
+        world.log.warn('metrics of the database are not read', {
+          consumer: consumer.name,
+          error: errorText(error),
+        })
+      this.#failed = true
+    }
   }
 
   #grown(): { readonly oldest: number; readonly since: number; readonly reading: StoreReading } | null {

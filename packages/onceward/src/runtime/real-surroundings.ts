@@ -1,6 +1,7 @@
 import type { Meter } from '@opentelemetry/api'
 import { inert, type Reach } from '../crash-points.ts'
 import { createMetrics } from '../observe/metrics.ts'
+import { createTraces } from '../observe/traces.ts'
 import { type Log, type Surroundings, silent } from '../surroundings.ts'
 import { evenClock } from './even-clock.ts'
 
@@ -20,6 +21,7 @@ export function realSurroundings(
     random: Math.random,
     log: options.log ?? silent,
     metrics: createMetrics(options.meter),
+    traces: createTraces(),
     reach: options.reach ?? inert,
   }
 }

@@ -1,5 +1,6 @@
 import type { CrashPoint, Reach } from '../crash-points.ts'
 import { type Metrics, unmeasured } from '../observe/metrics.ts'
+import { untraced } from '../observe/traces.ts'
 import type { LogFields, Surroundings } from '../surroundings.ts'
 
 export interface LogLine {
@@ -47,6 +48,7 @@ export function createTestSurroundings(options: TestSurroundingsOptions = {}): T
     random: typeof random === 'number' ? () => random : random,
     log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
     metrics: countingMetrics(counted),
+    traces: untraced,
     reach: point => {
       reached.push(point)
       options.reach?.(point)

@@ -124,7 +124,9 @@ describe('the table of metrics', () => {
     for (const spec of specs) {
       const name = prometheusName(spec)
       assert.match(text, new RegExp(`^# TYPE ${name} ${spec.kind}$`, 'm'), name)
-      const line = text.match(new RegExp(`^${name}${spec.kind === 'histogram' ? '_count' : ''}\\{(.*)\\} 1$`, 'm'))
+      const line = text.match(
+        new RegExp(`^${name}${spec.kind === 'histogram' ? '_count' : ''}\\{(.*)\\} 1$`, 'm'),
+      )
       assert.ok(line, name)
       const labels = [...line[1]!.matchAll(/([a-z_]+)="/g)].map(([, label]) => label!)
       assert.deepEqual(labels.sort(), spec.labels.map(prometheusLabel).sort(), name)

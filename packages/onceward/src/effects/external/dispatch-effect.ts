@@ -1,4 +1,5 @@
 import type { LogFields, Surroundings } from '../../surroundings.ts'
+import type { Answer } from './answer.ts'
 import { callTarget, queryTarget } from './call-target.ts'
 import { type Judgement, judgeAnswer, judgement, notSent } from './judge-answer.ts'
 import type { ClaimedEffect } from './ledger/claim-effects.ts'
@@ -62,7 +63,18 @@ async function call(effect: ClaimedEffect, gate: TargetGate, context: DispatchCo
   const { target } = gate
   context.onCall()
   const began = world.clock.nowMs()
-  const answer = await callTarget(target, effect, world, leaving)
+  const answer = await world.traces.span(
+    {
+      name: `call ${target.name}`,
+      kind: 'call',
+      attributes: { 'onceward.consumer': context.consumer, 'onceward.target': target.name },
+    },
+    async span => {
+      const answered = await callTarget(target, effect, world, leaving)
+      if (span.on) span.set(spanFacts(answered))
+      return answered
+    },
+  )
   const judged = judgeAnswer(answer, { keyed: target.policy === 'keyed', before: effect.before })
   if (leaving.aborted) return judged
   world.reach('dispatch.called')
@@ -80,4 +92,11 @@ async function call(effect: ClaimedEffect, gate: TargetGate, context: DispatchCo
       pauseMs: target.breaker?.pauseMs,
     })
   return judged
+}
+
+function spanFacts(answer: Answer): Record<string, string | number> {
+  return {
+    'onceward.answer': answer.kind,
+    ...('status' in answer && answer.status !== null && { 'http.response.status_code': answer.status }),
+  }
 }

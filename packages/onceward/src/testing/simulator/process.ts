@@ -5,6 +5,7 @@ import type { CrashPoint, Reach } from '../../crash-points.ts'
 import { ConsumerProcess } from '../../engine/consumer.ts'
 import { errorCode, errorText } from '../../errors.ts'
 import { unmeasured } from '../../observe/metrics.ts'
+import { untraced } from '../../observe/traces.ts'
 import { type Surroundings, silent } from '../../surroundings.ts'
 import { Actor } from './actor.ts'
 import type { Job } from './job.ts'
@@ -122,6 +123,7 @@ function worldOf(actor: Actor, scheduler: Scheduler, reach: Reach): Surroundings
     random: scheduler.draws.next,
     log: silent,
     metrics: unmeasured,
+    traces: untraced,
     reach,
   }
 }
