@@ -122,20 +122,22 @@ export const flowAlerts = [
         ? `p99 above applyP99Max (${durationText(objectives.applyP99MaxMs)}) for 10m`
         : `mean above applyP99Max (${durationText(objectives.applyP99MaxMs)}, beyond what the histogram can tell apart) for 10m`,
   },
+  // A process that was handed nothing since its start has no counter of deliveries: silence is a running consumer without growth.
   {
     name: 'OncewardSourceIdle',
     seeds: ['001 §30: partition idle unexpectedly'],
     severity: 'warning',
     runbook: 'source-idle',
     forMs: 5 * minuteMs,
-    metrics: ['deliveries'],
+    metrics: ['up', 'deliveries'],
     expression: ({ consumer, series }) => {
       const { idleMaxMs } = consumer.objectives
+      const silence = window(idleMaxMs ?? quietMs)
       const live = series('deliveries', { mode: 'live' })
-      const silent = `${grown(live, window(idleMaxMs ?? quietMs))} == 0`
-      return idleMaxMs === null
-        ? `${silent} and sum by (consumer) (increase(${live}[1h] offset 1d)) > 0`
-        : silent
+      const runs = `${onceOf(series('up'), ['consumer'])} == 1`
+      const ran = `max by (consumer) (last_over_time(${series('up')}[10m] offset ${silence})) >= 0`
+      const usually = idleMaxMs === null ? ` and sum by (consumer) (increase(${live}[1h] offset 1d)) > 0` : ''
+      return `${runs} and ${ran}${usually} unless ${grown(live, silence)} > 0`
     },
     summary: 'Nothing arrives',
     threshold: ({ objectives }) =>

@@ -75,7 +75,7 @@ function renderStep(step: Step, number: number, place: Place): string {
   return [
     `${number}. ${step.text}`,
     ...block('sh', step.commands?.(place) ?? []),
-    ...block('promql', step.queries?.(place) ?? []),
+    ...block('text', step.queries?.(place) ?? []),
   ].join('\n')
 }
 

@@ -43,6 +43,7 @@ const scrapeGap = '3x100 _x20 3x100'
 const burst = '0 5 5x60'
 const steady = '0+1x60'
 const dayMinutes = 1_440
+const running = exported('up', `1x${dayMinutes + 200}`)
 
 export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: readonly Case[] }>> = {
   OncewardDown: {
@@ -90,10 +91,18 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
     ],
   },
   OncewardSourceIdle: {
-    fires: [at(dayMinutes + 120, exported('deliveries', `0+10x${dayMinutes} 14400x200`))],
+    fires: [
+      at(dayMinutes + 120, running, exported('deliveries', `0+10x${dayMinutes} 14400x200`)),
+      at(dayMinutes + 120, running, exported('deliveries', `0+10x${dayMinutes}`)),
+    ],
     quiet: [
-      at(dayMinutes + 120, exported('deliveries', `0x${dayMinutes + 200}`)),
-      at(dayMinutes + 120, exported('deliveries', `0+10x${dayMinutes + 200}`)),
+      at(dayMinutes + 120, running, exported('deliveries', `0x${dayMinutes + 200}`)),
+      at(dayMinutes + 120, running, exported('deliveries', `0+10x${dayMinutes + 200}`)),
+      at(
+        dayMinutes + 120,
+        exported('up', `_x${dayMinutes + 90} 1x200`),
+        exported('deliveries', `0+10x${dayMinutes} 14400x200`),
+      ),
     ],
   },
   OncewardPartitionIdle: {

@@ -79,11 +79,13 @@ describe('the rules, read by promtool', withPromtool, () => {
       exp_samples: fires ? [{ labels: labels(name), value: 1 }] : [],
     })
     const delivered = 'messaging_client_consumed_messages_total{consumer="views",mode="live"}'
+    const up = { series: 'consumer_up{consumer="views"}', values: '1x60' }
     const apply = (part: string) => `consumer_business_apply_latency_${part}{consumer="views"}`
     const tests = [
       {
         interval: '1m',
         input_series: [
+          up,
           { series: apply('sum'), values: '0+1500x60' },
           { series: apply('count'), values: '0+10x60' },
           { series: delivered, values: '0+5x10 50x60' },
@@ -93,6 +95,7 @@ describe('the rules, read by promtool', withPromtool, () => {
       {
         interval: '1m',
         input_series: [
+          up,
           { series: apply('sum'), values: '0+15x60' },
           { series: apply('count'), values: '0+10x60' },
           { series: delivered, values: '0+5x60' },
