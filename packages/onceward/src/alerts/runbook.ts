@@ -70,8 +70,9 @@ function placeOf({ consumer, file }: Declared): Place {
 }
 
 function renderStep(step: Step, number: number, place: Place): string {
+  const indent = ' '.repeat(`${number}. `.length)
   const block = (kind: string, lines: readonly string[]) =>
-    lines.length === 0 ? [] : ['', `   \`\`\`${kind}`, ...lines.map(line => `   ${line}`), '   ```']
+    lines.length === 0 ? [] : ['', ...[`\`\`\`${kind}`, ...lines, '```'].map(line => indent + line)]
   return [
     `${number}. ${step.text}`,
     ...block('sh', step.commands?.(place) ?? []),

@@ -43,7 +43,7 @@ export const flowRunbooks: readonly Runbook[] = [
     steps: [
       status,
       {
-        text: 'Read the last error line of the log. Its code says where to go: `records_lost` to runbook `loss`; `wrong_environment` to `wrong-environment`; a server that was restored or failed over to `restore-from-backup`; `retention_too_short` to `horizon-too-short`; `contract_invalid` names the field; `schema_missing`, `schema_too_old` need the next step.',
+        text: 'Read the last error line of the log. Its code says where to go: `records_lost` to runbook `loss`; `server_changed` (a failover, a restore) and `wrong_server` (a standby, an old primary) to `restore-from-backup`; `wrong_environment` and `consumer_renamed` to `wrong-environment`; `retention_too_short` to `horizon-too-short`; `contract_invalid` names the field; `schema_missing`, `schema_too_old` need the next step.',
         commands: ({ file }) => [
           `onceward runbook ${file} loss`,
           `onceward runbook ${file} restore-from-backup`,

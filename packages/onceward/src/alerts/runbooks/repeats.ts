@@ -66,6 +66,11 @@ export const repeatRunbooks: readonly Runbook[] = [
         ...ledgerClean,
         text: `Verify that no side effect happened twice. ${ledgerClean.text}`,
         applies: () => true,
+        commands: ({ name, file }) => [
+          `onceward ledger list --consumer ${name}`,
+          'onceward ledger show ID',
+          `onceward audit reconcile ${file}`,
+        ],
         queries: ({ series }) => [
           increased(series('suppressed', { reason: 'duplicate' }), '1h'),
           onceOf(series('ledger'), ['target', 'state']),

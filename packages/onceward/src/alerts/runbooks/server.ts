@@ -79,6 +79,10 @@ export const serverRunbooks: readonly Runbook[] = [
         ],
         applies: ({ source }) => source.kind === 'rabbitmq' || source.kind === 'postgres',
       },
+      {
+        text: 'Compare markers and effects: after a restore of the whole they agree; after a restore of some tables they do not.',
+        commands: ({ file }) => [`onceward audit reconcile ${file}`],
+      },
       { text: 'Start the consumers.', commands: ({ file }) => [`onceward run ${file}`] },
       againFromLog,
     ],

@@ -13,7 +13,7 @@ export const deployments: Step = {
 }
 
 export const crashLoop: Step = {
-  text: 'Does a process die again and again? Messages that kill are taken alone after a death and parked; the log says `suspect` and names them.',
+  text: 'Does a process die again and again? After a death what it may have died over is taken one by one; the log says so, and names the message that is parked for it.',
   queries: ({ series }) => [increased(series('suspects'), '1h'), increased(series('killers'), '1h')],
 }
 
