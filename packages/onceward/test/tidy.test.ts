@@ -61,6 +61,7 @@ describe('import boundaries', () => {
       'runtime/',
       'embedded/',
       'demo/',
+      'alerts/',
     ]
     const core = imports.filter(({ file }) => within(file, 'engine/', 'message/', 'contract/', 'contracts/'))
     assert.deepEqual(listed(core.filter(({ to }) => within(to, ...outside))), [])
@@ -109,6 +110,7 @@ describe('import boundaries', () => {
       'runtime/',
       'observe/',
       'check/',
+      'alerts/',
       'parking/',
       'replay/',
       'retention/',
@@ -156,6 +158,7 @@ describe('the world is passed in', () => {
     'policy/',
     'contract/',
     'contracts/',
+    'alerts/',
   ]
   for (const folder of worldless) {
     test(`${folder} touches no clock, timer, randomness or process`, () => {

@@ -1,8 +1,10 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
+import { alertsCommand } from './commands/alerts.ts'
 import { auditCommand } from './commands/audit.ts'
 import { checkCommand } from './commands/check.ts'
 import { contractCommand } from './commands/contract.ts'
+import { dashboardCommand } from './commands/dashboard.ts'
 import { demoCommand } from './commands/demo.ts'
 import { inboxCommand } from './commands/inbox.ts'
 import { ledgerCommand } from './commands/ledger.ts'
@@ -13,6 +15,7 @@ import { relayCommand } from './commands/relay.ts'
 import { replayCommand } from './commands/replay.ts'
 import { retentionCommand } from './commands/retention.ts'
 import { runCommand } from './commands/run.ts'
+import { runbookCommand } from './commands/runbook.ts'
 import { statusCommand } from './commands/status.ts'
 
 /** The `onceward` command. Wrong use ends in one error with exit code 2 and changes nothing. */
@@ -50,6 +53,9 @@ Environment:
     retentionCommand(),
     contractCommand(),
     checkCommand(),
+    alertsCommand(),
+    dashboardCommand(),
+    runbookCommand(),
     demoCommand(),
   ]) {
     program.addCommand(command)
