@@ -1,6 +1,8 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { auditCommand } from './commands/audit.ts'
+import { brokersCommand } from './commands/brokers.ts'
+import { consumersCommand } from './commands/consumers.ts'
 import { contractCommand } from './commands/contract.ts'
 import { demoCommand } from './commands/demo.ts'
 import { inboxCommand } from './commands/inbox.ts'
@@ -10,6 +12,7 @@ import { migrateCommand } from './commands/migrate.ts'
 import { parkedCommand } from './commands/parked.ts'
 import { relayCommand } from './commands/relay.ts'
 import { replayCommand } from './commands/replay.ts'
+import { restoreCommand } from './commands/restore.ts'
 import { retentionCommand } from './commands/retention.ts'
 import { runCommand } from './commands/run.ts'
 import { statusCommand } from './commands/status.ts'
@@ -45,6 +48,9 @@ Environment:
     ledgerCommand(),
     replayCommand(),
     retentionCommand(),
+    restoreCommand(),
+    consumersCommand(),
+    brokersCommand(),
     contractCommand(),
     demoCommand(),
   ]) {
