@@ -5,6 +5,7 @@ import { topic } from 'onceward/kafka'
 import { createPool } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { listAudit } from '../../src/parking/verify-audit.ts'
+import { listBrokers } from '../../src/restore/brokers.ts'
 import { acceptServer, readRestore } from '../../src/restore/lives.ts'
 import { openKafka } from '../kafka/fixture.ts'
 import { startTcpProxy } from '../proxy/tcp-proxy.ts'
@@ -86,6 +87,9 @@ describe('a standby that lags and is promoted', await skipWithout('kafka'), () =
         ['restore accept done', 'restore accept refused', 'restore accept refused'],
       )
       assert.equal((await readRestore(pool)).open, null)
+      const [broker] = await listBrokers(pool)
+      assert.equal(broker?.kind, 'kafka')
+      assert.ok(broker.cluster.length > 10, 'the cluster says who it is')
       await pool.end()
     } finally {
       await front.close()
