@@ -341,7 +341,8 @@ test('every fault in the list of faults names a test that exists', () => {
   const rows = [...page.matchAll(/^\| (\d+) \|.*\| `([^`]+)`: (.+) \|$/gm)]
   const staged = rows.map(([, number]) => Number(number))
   const logs = Array.from({ length: 15 }, (_, index) => 41 + index)
-  const expected = [7, 8, 12, 22, 23, ...logs, 58, 59, 65, 66, 67, 69, 70, 71, 72, 87, 88, 89, 90, 91, 92]
+  const later = Array.from({ length: 39 }, (_, index) => 56 + index)
+  const expected = [7, 8, 12, 22, 23, ...logs, ...later]
   assert.deepEqual(
     expected.filter(number => !staged.includes(number)),
     [],
