@@ -3,6 +3,8 @@ import { OncewardError } from '../errors.ts'
 import { alertsCommand } from './commands/alerts.ts'
 import { auditCommand } from './commands/audit.ts'
 import { checkCommand } from './commands/check.ts'
+import { brokersCommand } from './commands/brokers.ts'
+import { consumersCommand } from './commands/consumers.ts'
 import { contractCommand } from './commands/contract.ts'
 import { dashboardCommand } from './commands/dashboard.ts'
 import { demoCommand } from './commands/demo.ts'
@@ -13,6 +15,7 @@ import { migrateCommand } from './commands/migrate.ts'
 import { parkedCommand } from './commands/parked.ts'
 import { relayCommand } from './commands/relay.ts'
 import { replayCommand } from './commands/replay.ts'
+import { restoreCommand } from './commands/restore.ts'
 import { retentionCommand } from './commands/retention.ts'
 import { runCommand } from './commands/run.ts'
 import { runbookCommand } from './commands/runbook.ts'
@@ -51,6 +54,9 @@ Environment:
     ledgerCommand(),
     replayCommand(),
     retentionCommand(),
+    restoreCommand(),
+    consumersCommand(),
+    brokersCommand(),
     contractCommand(),
     checkCommand(),
     alertsCommand(),
