@@ -33,6 +33,23 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
     happened: '`ONCEWARD_ENVIRONMENT` names another environment than the one the database belongs to.',
     remedy: 'Look at the connection string first: this is what keeps a test process off production.',
   },
+  wrong_server: {
+    happened:
+      'The connection leads to a standby, or to a primary that has been replaced. Nothing is decided there.',
+    remedy:
+      'Let the address lead to the primary: `target_session_attrs=read-write`, or the name your failover moves.',
+  },
+  server_changed: {
+    happened:
+      'This database is another copy than the one consumers worked on: a failover or a restore. It may lack what was committed and settled last. Nothing more was settled.',
+    remedy: '`onceward restore` shows what may be lost; `onceward restore accept` goes on.',
+  },
+  consumer_renamed: {
+    happened:
+      'Another consumer has read this source, and this name remembers nothing of it: what comes again would be applied again.',
+    remedy:
+      '`onceward consumers rename` gives it the memory; `onceward consumers separate` says that it is another one on purpose.',
+  },
   consumer_halted: {
     happened:
       'The consumer stopped before a message: missing rights, a missing table, a failure whose class halts, or an invariant of ours that does not hold. Nothing was settled; the source still has the message and all after it.',

@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { checksPage } from '../../packages/onceward/src/check/page.ts'
+import { checklistsPage } from '../../packages/onceward/test/check/checklists-page.ts'
 import { cliPage } from './cli-page.ts'
 import { errorsPage } from './errors-page.ts'
 import { replaceTable } from './markdown.ts'
 import { metricsTable } from './metrics-table.ts'
-import { rulesPage } from './rules-page.ts'
+import { policyPage } from './policy-page.ts'
 
 export const docs = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs')
 
@@ -13,7 +15,9 @@ export const docs = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'd
 export const wholePages: Readonly<Record<string, () => string>> = {
   'reference/errors.md': errorsPage,
   'reference/cli.md': cliPage,
-  'reference/rules.md': rulesPage,
+  'reference/policy.md': policyPage,
+  'checks.md': checksPage,
+  'checklists.md': checklistsPage,
 }
 
 /** Tables in pages that people write; the words of its head say which table it is. */

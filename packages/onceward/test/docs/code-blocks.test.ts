@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
 import { parseDocument } from 'yaml'
+import { readPolicy } from '../../src/policy/read-policy.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 import { allBlocks, blocksIn, pages, placeOf } from './pages.ts'
 import { typeProblems } from './type-check.ts'
@@ -31,6 +32,21 @@ test('every TypeScript block type-checks', () => {
 test('JSON and YAML parse', () => {
   const problems = [...blocksIn('json'), ...blocksIn('yaml')].flatMap(block =>
     parseDocument(block.code).errors.map(error => `${placeOf(block)} ${error.message}`),
+  )
+  assert.deepEqual(problems, [])
+})
+
+test('a policy file that is shown can be read', () => {
+  const sections = ['defaults', 'sources', 'consumers', 'waivers']
+  const policies = blocksIn('yaml').filter(({ code }) => {
+    const top = parseDocument(code).toJS({ maxAliasCount: 100 })
+    return sections.some(section => Object.hasOwn(Object(top), section))
+  })
+  assert.ok(policies.length > 1)
+  const problems = policies.flatMap(block =>
+    readPolicy(block.code, block.page).problems.map(
+      problem => `${placeOf(block)} ${JSON.stringify(problem)}`,
+    ),
   )
   assert.deepEqual(problems, [])
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { docs, referencePages, wholePages } from '../../../../scripts/reference/pages.ts'
 import { createProgram } from '../../src/cli/program.ts'
+import { policyKeys } from '../../src/policy/keys/key-tree.ts'
 import { everyCommand } from './cli-words.ts'
 import { root } from './pages.ts'
 
@@ -18,7 +19,8 @@ describe('the reference', () => {
 
   test('has no page that the code does not write', () => {
     const there = readdirSync(join(docs, 'reference')).map(name => `reference/${name}`)
-    assert.deepEqual(there.sort(), Object.keys(wholePages).sort())
+    const written = Object.keys(wholePages).filter(path => path.startsWith('reference/'))
+    assert.deepEqual(there.sort(), written.sort())
   })
 
   test('names every error code once, and no other', () => {
@@ -29,6 +31,15 @@ describe('the reference', () => {
     )
     assert.ok(declared.length > 10)
     assert.deepEqual(described.sort(), declared.sort())
+  })
+
+  test('names every key of the policy file once, and no other', () => {
+    const described = [...generated['reference/policy.md']!.matchAll(/^\| `([^`]+)` \|/gm)].map(
+      ([, one]) => one,
+    )
+    const known = policyKeys.map(({ key }) => key.replaceAll('*', '<name>'))
+    assert.ok(known.length > 50)
+    assert.deepEqual(described.sort(), known.sort())
   })
 
   test('names every command and every option once, and no other', () => {
