@@ -3,6 +3,7 @@ import { OncewardError } from '../errors.ts'
 import { auditCommand } from './commands/audit.ts'
 import { contractCommand } from './commands/contract.ts'
 import { demoCommand } from './commands/demo.ts'
+import { explainCommand } from './commands/explain.ts'
 import { inboxCommand } from './commands/inbox.ts'
 import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
@@ -38,6 +39,7 @@ Environment:
     runCommand(),
     relayCommand(),
     statusCommand(),
+    explainCommand(),
     inboxCommand(),
     parkedCommand(),
     auditCommand(),

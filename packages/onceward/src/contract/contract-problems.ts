@@ -5,6 +5,7 @@ import { failureProblems } from './failure-problems.ts'
 import { inboxProblems } from './inbox-problems.ts'
 import { isolationProblems } from './isolation-problems.ts'
 import { properties, risks } from './known-names.ts'
+import { reconcileProblems } from './reconcile-problems.ts'
 import { replayProblems } from './replay-problems.ts'
 import { retentionProblems } from './retention-problems.ts'
 import { settleProblems } from './settle-problems.ts'
@@ -59,6 +60,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   inboxProblems(contract, wrong)
   replayProblems(contract, wrong)
   isolationProblems(contract, wrong)
+  reconcileProblems(contract, wrong)
   retentionProblems(contract, wrong)
   settleProblems(contract, wrong)
   return problems

@@ -34,6 +34,7 @@ export const sections = {
     'isolation',
     'replay',
     'retention',
+    'reconcile',
     'objectives',
     'handlerVersion',
     'handle',
@@ -91,6 +92,7 @@ export const sections = {
   inbox: ['mode', 'leaseMs', 'workers'],
   replay: ['modes', 'window', 'tables'],
   isolation: ['mode', 'deadlineMs', 'memoryMaxMb'],
+  reconcile: ['effects', 'covers', 'perMessage', 'edited'],
   retention: [
     'markers',
     'businessKeys',
@@ -110,7 +112,7 @@ export const sections = {
     'headerBytesMax',
     'decompressedBytesMax',
   ],
-  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey'],
+  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey', 'evidence'],
   'http target': [
     ...traits,
     'kind',

@@ -23,7 +23,8 @@ export function outgoingMaker<M, Tx>(received: ReadableMessage<M>, { consumer }:
     calls.set(name, call + 1)
     const correlationId = request.correlationId ?? received.envelope.correlationId ?? undefined
     const id = request.id ?? stableId(consumer.name, received.id, name, call)
-    return outgoingOf(target, { ...request, id, correlationId }, `effects.publish("${name}")`)
+    const outgoing = outgoingOf(target, { ...request, id, correlationId }, `effects.publish("${name}")`)
+    return target.evidence === true ? { ...outgoing, cause: received.id } : outgoing
   }
 }
 

@@ -4,6 +4,7 @@ import { OncewardError } from '../../errors.ts'
 import { diagnose } from './diagnose.ts'
 import { assertUsable } from './migrate.ts'
 import type { SqlClient } from './pool.ts'
+import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions } from './sql/own-partitions.ts'
 import { suspectLedger } from './sql/silent-runs.ts'
 
@@ -12,14 +13,17 @@ export function outsideTransactions(
   client: SqlClient,
   environment: string | undefined,
 ): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'unwrap' | 'work'>> {
+  const repeats = new RepeatNotes(client)
   return {
     diagnose,
+    noteRepeats: (enrolment, ids) => repeats.add(enrolment, ids),
     async enroll(facts) {
       await assertUsable(client, environment)
       if (facts.mode === 'live') await assertNoRebuilds(client, facts)
       return enroll(client, facts)
     },
     async closeRun({ runId }) {
+      await repeats.flush()
       await client.query('update onceward.run set ended_at = clock_timestamp() where id = $1', [runId])
     },
     takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),

@@ -8,7 +8,7 @@ const giveBackKeys = `
   delete from onceward.business_key where consumer_id = $1 and key = any($2::text[])`
 /** For one status at a time: joined with ids and statuses, a table the planner took for small was read once per id (400 ms for 200 of them). */
 const change = `
-  update onceward.inbox set status = $3::onceward.marker_status
+  update onceward.inbox set status = $3::onceward.marker_status, because = $4::jsonb ->> message_id
   where consumer_id = $1 and message_id = any($2::text[])`
 
 /** Everything a batch leaves that is not simply applied: a statement for each kind, however many messages there are. */
@@ -26,7 +26,8 @@ export async function concludeMessages(
   if (retried.length > 0) await client.query(giveBack, [consumerId, retried.map(({ id }) => id)])
   if (freed.length > 0) await client.query(giveBackKeys, [consumerId, freed])
   for (const [status, some] of Map.groupBy(changed, ({ to }) => to)) {
-    await client.query(change, [consumerId, some.map(({ id }) => id), status])
+    const said = Object.fromEntries(some.map(({ id, because }) => [id, because ?? null]))
+    await client.query(change, [consumerId, some.map(({ id }) => id), status, JSON.stringify(said)])
   }
   await holdMessages(client, enrolment, conclusions)
 }

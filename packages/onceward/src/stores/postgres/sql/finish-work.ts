@@ -17,7 +17,8 @@ const remove = `
   gone as (
     delete from onceward.held h using mine where h.ctid = mine.ctid returning h.id, h.message_id, h.business_key),
   marked as (
-    update onceward.inbox i set status = 'applied', run_id = current_setting('onceward.run')::integer, at = now()
+    update onceward.inbox i set status = 'applied', run_id = current_setting('onceward.run')::integer, at = now(),
+      arrived_at = coalesce(i.arrived_at, i.at)
     from gone where i.consumer_id = $3 and i.message_id = gone.message_id),
   renewed as (
     update onceward.business_key k set at = clock_timestamp()
