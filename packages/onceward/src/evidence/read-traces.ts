@@ -122,7 +122,7 @@ async function traceRows(
   const { rows } = await client.query(
     `select ${text(trace.message)} as message, ${text(trace.key)} as key, ${text(trace.version)} as version, ${at} as at,
        array[${shown.map(text).join(', ')}]::text[] as shown
-     from ${found[0].table} t where t.${quoted.get(by)} = $1 ${mine} order by ${at} desc nulls last limit ${rowsMax}`,
+     from ${found[0].table} t where t.${quoted.get(by)} = $1 ${mine} order by ${at} desc nulls last, 3 desc, 1 desc limit ${rowsMax}`,
     [value, consumer],
   )
   return rows

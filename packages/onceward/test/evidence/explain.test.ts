@@ -22,7 +22,7 @@ async function liveThrough(scene: Evidence): Promise<void> {
   const { pool, capture } = scene
   await scene.send('payment_capture', bad, bad)
   const running = await scene.start()
-  await until('it is parked', () => scene.count(`onceward.held where state = 'parked'`))
+  await until('it is parked', async () => (await scene.count(`onceward.held where state = 'parked'`)) > 0)
   await scene.settled('payment_capture')
   const [row] = await listParked(pool, { consumer: 'payment_capture', countMax: 1 })
   const body = Buffer.from(JSON.stringify({ ...bad, amount: 10 }))
@@ -31,7 +31,10 @@ async function liveThrough(scene: Evidence): Promise<void> {
   const order = { requestId: 'mend-1', consumer: 'payment_capture', ids: [row!.id], digest, perSecond: null }
   await startReplay(pool, { ...order, because: 'mended' })
   await runReplay(pool, 'mend-1', { pause })
-  await until('the gateway has answered', () => scene.count(`onceward.ledger where state = 'completed'`))
+  await until(
+    'the gateway has answered',
+    async () => (await scene.count(`onceward.ledger where state = 'completed'`)) > 0,
+  )
   await until('the receipt has left', async () => (await scene.count('onceward.outbox')) === 0)
   await scene.send(
     'payment_capture',
@@ -68,7 +71,10 @@ describe('onceward explain', await skipWithout('postgres'), () => {
   })
   after(() => scene.close())
 
-  const storyOf = (answer: { stories: { consumer: string }[] }, consumer: string) =>
+  const storyOf = (
+    answer: { readonly stories: readonly { readonly consumer: string }[] },
+    consumer: string,
+  ) =>
     answer.stories.find(story => story.consumer === consumer) as never as {
       summary: string
       answers: { asked: string; answer: string | null; from: string }[]
