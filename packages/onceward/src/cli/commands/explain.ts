@@ -45,8 +45,9 @@ export function explainCommand(): Command {
       await withPool(flags.json === true, async pool => {
         const { consumer, payload } = flags
         const answer = await explain(pool, question, { consumer, contract: contract as never, payload })
-        if (answer.stories.length === 0) process.exitCode = 1
-        print(flags.json === true, { ok: true, ...answer }, () => explanationText(answer))
+        const ok = answer.stories.length > 0
+        if (!ok) process.exitCode = 1
+        print(flags.json === true, { ok, ...answer }, () => explanationText(answer))
       })
     })
 }
