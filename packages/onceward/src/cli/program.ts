@@ -2,12 +2,13 @@ import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { alertsCommand } from './commands/alerts.ts'
 import { auditCommand } from './commands/audit.ts'
-import { checkCommand } from './commands/check.ts'
 import { brokersCommand } from './commands/brokers.ts'
+import { checkCommand } from './commands/check.ts'
 import { consumersCommand } from './commands/consumers.ts'
 import { contractCommand } from './commands/contract.ts'
 import { dashboardCommand } from './commands/dashboard.ts'
 import { demoCommand } from './commands/demo.ts'
+import { explainCommand } from './commands/explain.ts'
 import { inboxCommand } from './commands/inbox.ts'
 import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
@@ -47,6 +48,7 @@ Environment:
     runCommand(),
     relayCommand(),
     statusCommand(),
+    explainCommand(),
     inboxCommand(),
     parkedCommand(),
     auditCommand(),

@@ -35,6 +35,7 @@ export const sections = {
     'isolation',
     'replay',
     'retention',
+    'reconcile',
     'objectives',
     'handlerVersion',
     'handle',
@@ -103,6 +104,7 @@ export const sections = {
     'parkingShareMax',
     'idleMax',
   ],
+  reconcile: ['effects', 'covers', 'perMessage', 'edited'],
   retention: [
     'markers',
     'businessKeys',
@@ -122,7 +124,7 @@ export const sections = {
     'headerBytesMax',
     'decompressedBytesMax',
   ],
-  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey'],
+  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey', 'evidence'],
   'http target': [
     ...traits,
     'kind',
