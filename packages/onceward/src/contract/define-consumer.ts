@@ -105,6 +105,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     replay: {
       modes: contract.dedup === 'checkpoint' ? ['forensic'] : ['replay', 'repair', 'forensic'],
       tables: [],
+      compare: {},
       ...given(contract.replay),
       windowMs: durationMs(contract.replay?.window),
     },

@@ -89,7 +89,8 @@ export const sections = {
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],
-  replay: ['modes', 'window', 'tables'],
+  replay: ['modes', 'window', 'tables', 'compare'],
+  'compared table': ['key', 'columns'],
   isolation: ['mode', 'deadlineMs', 'memoryMaxMb'],
   retention: [
     'markers',
