@@ -365,6 +365,15 @@ export interface ReplaySection {
   effects?: 'with approval' | 'never'
   /** `rebuild` of a handler: the tables it writes, named without a schema in its statements as well. Declared projections know theirs. */
   tables?: readonly string[]
+  /** `rebuild`: what is compared before a swap, by table. Default all columns, told apart by the primary key. */
+  compare?: Readonly<Record<string, ComparedTable>>
+}
+
+export interface ComparedTable {
+  /** Columns that tell rows apart. Default the primary key. */
+  key?: readonly string[]
+  /** Columns that must be the same. Default all but the key and those the database fills by itself. */
+  columns?: readonly string[]
 }
 
 export interface HandlerContext<M, Tx> {

@@ -91,7 +91,8 @@ export const sections = {
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],
-  replay: ['modes', 'window', 'effects', 'tables'],
+  replay: ['modes', 'window', 'effects', 'tables', 'compare'],
+  'compared table': ['key', 'columns'],
   isolation: ['mode', 'deadlineMs', 'memoryMaxMb'],
   objectives: [
     'lagMax',

@@ -1,7 +1,7 @@
 import type { Dedup, SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
-import type { HeldSession, WorkClaim, WorkQueue } from './held-work.ts'
-import type { BrokerIdentity, Delivery, Loss, Ownership, Position, Progress } from './source.ts'
+import type { HeldSession, WorkQueue } from './held-work.ts'
+import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
 import type { SuspectLedger } from './suspects.ts'
 
 /**
@@ -341,7 +341,7 @@ export interface HeldRecord {
    * The row it had until now: its place in the order of its key. And the claim that ends with this, whose epoch it keeps, so that no later
    * claim is taken for an earlier one. Null for what was not held.
    */
-  readonly was: WorkClaim | null
+  readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt'> | null
   readonly reason: string
   readonly failureClass: string
   readonly code: string

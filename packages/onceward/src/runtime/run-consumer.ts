@@ -52,6 +52,8 @@ export interface RunOptions {
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly world?: Surroundings
+  /** For contracts with isolation: this process is the child, and whoever started it ends it when it hangs and starts it again. */
+  readonly isolated?: boolean
 }
 
 /** A running consumer with its dispatcher and relay. */
@@ -82,6 +84,7 @@ export async function runConsumer<M>(
 ): Promise<Running> {
   const mode = options.mode ?? 'live'
   assertRunMode(consumer.name, mode)
+  assertIsolated(consumer, options.isolated === true)
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   const life = new ServerLife()
@@ -263,4 +266,13 @@ export function running(
       return { ready: false, reasons: [stops], oldestUnfinishedSeconds: null }
     },
   }
+}
+
+/** Nothing inside a process can end its own endless loop, so isolation that nobody keeps is refused rather than believed. */
+function assertIsolated({ name, isolation }: Pick<Consumer, 'name' | 'isolation'>, isolated: boolean): void {
+  if (isolation.mode !== 'child' || isolated) return
+  throw new OncewardError(
+    'configuration',
+    `The contract of ${name} asks for isolation in a child process, and runConsumer runs in this one. Nothing was started. Start it with "onceward run"; or, where something of yours ends this process when it hangs and starts it again, say so with isolated: true; or drop isolation from the contract.`,
+  )
 }

@@ -73,6 +73,7 @@ export function runCommand(): Command {
         environment: process.env.ONCEWARD_ENVIRONMENT,
         archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
         mode: flags.mode,
+        isolated: isChild,
         ...(flags.part && { parts: flags.part }),
         world: realSurroundings({ log, meter: server?.meter }),
       })
