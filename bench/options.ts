@@ -13,6 +13,7 @@ const parts = [
   'rebalance',
   'latency',
   'memory',
+  'metrics',
 ] as const
 export type Part = (typeof parts)[number]
 
