@@ -7,7 +7,7 @@ import { type Part, type Running, runConsumer } from '../../runtime/run-consumer
 import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
 import type { Log } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
-import { loadConsumer, loadStore } from '../load-consumer.ts'
+import { loadConsumer, loadStore, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { onSignals } from '../signals.ts'
@@ -17,6 +17,7 @@ interface RunFlags extends MetricsFlags {
   mode: Mode
   part?: Part[]
   drain: string
+  policy?: string
 }
 
 export function runCommand(): Command {
@@ -38,12 +39,13 @@ export function runCommand(): Command {
       ]),
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
+    .option('--policy <file>', policyHelp)
     .option('--json', 'log lines and the final counts as JSON')
   return addMetricsOptions(command).action(async (file: string, flags: RunFlags) => {
     const json = flags.json === true
     const log = consoleLog(json)
     const drainMs = Number(flags.drain) * 1_000
-    const consumer = await loadConsumer(file)
+    const consumer = await loadConsumer(file, { policy: flags.policy })
     const isChild = process.env[supervised] !== undefined
     let running: Running | null = null
     const answer = isChild
@@ -71,6 +73,7 @@ export function runCommand(): Command {
         environment: process.env.ONCEWARD_ENVIRONMENT,
         archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
         mode: flags.mode,
+        isolated: isChild,
         ...(flags.part && { parts: flags.part }),
         world: realSurroundings({ log, meter: server?.meter }),
       })

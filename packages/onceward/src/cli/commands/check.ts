@@ -1,0 +1,99 @@
+import { stripVTControlCharacters, styleText } from 'node:util'
+import { Command } from 'commander'
+import { type CheckReport, check, exitCodeOf, type LoadedContract } from '../../check/check.ts'
+import type { LiveAccess } from '../../check/live/access.ts'
+import type { WaivedFinding } from '../../check/waiver.ts'
+import { OncewardError } from '../../errors.ts'
+import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { databaseAddress } from '../database.ts'
+import { loadConsumer } from '../load-consumer.ts'
+import { print, safe } from '../output.ts'
+
+interface CheckFlags {
+  live?: boolean
+  strict?: boolean
+  json?: boolean
+}
+
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('reviews contracts, and with --live compares them with broker and database; changes nothing')
+    .argument('<files...>', 'modules whose default export is a consumer')
+    .option('--live', 'ask the broker and the database that the environment names')
+    .option('--strict', 'warnings count as errors')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 nothing wrong or all of it waived, 1 an error (with --strict a warning too), 2 wrong use.
+Rules: docs/checks.md`,
+    )
+    .action(async (files: readonly string[], flags: CheckFlags) => {
+      const loaded: LoadedContract[] = []
+      for (const file of files) loaded.push(await load(file))
+      const report = await check(loaded, {
+        waivers: [],
+        today: new Date().toISOString().slice(0, 10),
+        ...(flags.live && { live: liveAccess() }),
+      })
+      const code = exitCodeOf(report, flags.strict === true)
+      print(flags.json === true, { ok: code === 0, ...report }, () => reportText(report))
+      process.exitCode = code
+    })
+}
+
+/** A file that is not there is wrong use; one that cannot be used is a finding, so that the others are checked all the same. */
+async function load(file: string): Promise<LoadedContract> {
+  try {
+    return { file, consumer: (await loadConsumer(file)) as never }
+  } catch (error) {
+    if (!(error instanceof OncewardError)) throw error
+    if (error.code === 'usage' && error.message.startsWith('There is no file')) throw error
+    const problems = error.details.problems as readonly { place: string; text: string }[] | undefined
+    return { file, problems: problems?.map(({ place, text }) => `${place}: ${text}`) ?? [error.message] }
+  }
+}
+
+function liveAccess(): LiveAccess {
+  return {
+    databaseUrl: databaseAddress(),
+    rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
+    rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
+    managementUrl: process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL,
+    kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
+    environment: process.env.ONCEWARD_ENVIRONMENT,
+    world: realSurroundings(),
+    wallMs: Date.now,
+  }
+}
+
+const colours = { error: 'red', warning: 'yellow', note: 'cyan' } as const
+
+function reportText(report: CheckReport): string {
+  const groups = Map.groupBy(report.findings, one => one.consumer ?? one.place)
+  const sections = [...groups].map(([name, findings]) =>
+    [styleText('bold', line(name)), ...findings.map(findingText)].join('\n'),
+  )
+  return [...sections, summary(report)].join('\n\n')
+}
+
+function findingText(finding: WaivedFinding): string {
+  const { id, severity, found, reason, fix, link, waived } = finding
+  const mark = waived === null ? styleText(colours[severity], severity) : styleText('gray', 'waived')
+  const head = `  ${mark} ${id} ${line(found)}`
+  if (waived !== null)
+    return `${head}\n    until ${line(waived.until)}, ${line(waived.owner)}: ${line(waived.reason)}`
+  return `${head}\n    ${reason}\n    ${styleText('gray', 'fix')} ${fix}\n    ${styleText('gray', link)}`
+}
+
+function summary({ contracts, live, counts, waived }: CheckReport): string {
+  const parts = [`${counts.error} errors`, `${counts.warning} warnings`, `${counts.note} notes`]
+  if (waived > 0) parts.push(`${waived} waived`)
+  const scope = live ? 'with their servers' : 'as written; --live compares them with their servers'
+  return `${contracts} contracts checked ${scope}: ${parts.join(', ')}`
+}
+
+/** Names and reasons come from files, brokers and databases. */
+function line(text: string): string {
+  return safe(stripVTControlCharacters(text)).replaceAll('\n', ' ')
+}
