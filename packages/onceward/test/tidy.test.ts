@@ -55,6 +55,7 @@ describe('import boundaries', () => {
       'replay/',
       'retention/',
       'policy/',
+      'contract-page/',
       'cli/',
       'testing/',
       'runtime/',
@@ -111,6 +112,7 @@ describe('import boundaries', () => {
       'replay/',
       'retention/',
       'policy/',
+      'contract-page/',
       'contract/duration.ts',
       'demo/',
       'errors.ts',
@@ -151,6 +153,7 @@ describe('the world is passed in', () => {
     'replay/',
     'retention/',
     'policy/',
+    'contract-page/',
     'contract/',
     'contracts/',
   ]
