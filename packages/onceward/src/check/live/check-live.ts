@@ -58,10 +58,10 @@ async function checkDatabase(all: readonly Checked[], access: LiveAccess): Promi
   const place = placeOf(databaseUrl)
   const pool = createPool(databaseUrl, { max: 2 })
   try {
-    const facts = await within(world.timers, readDatabase(pool), () => pool.cut())
+    const facts = await within(access, readDatabase(pool), () => pool.cut())
     const findings = judgeAll(postgresRules, { ...facts, wallMs: wallMs() }, { consumer: null, place })
     if (facts.pooling !== 'statement' && facts.schema !== null)
-      await within(world.timers, verifyEffects(pool, all, world, unfit), () => pool.cut())
+      await within(access, verifyEffects(pool, all, world, unfit), () => pool.cut())
     return { findings, facts, unfit }
   } catch (error) {
     return { findings: aboutServer(silentServer, errorText(error, 500), place), facts: null, unfit }

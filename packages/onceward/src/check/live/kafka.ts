@@ -39,7 +39,7 @@ export async function checkKafka(all: readonly Checked[], access: LiveAccess): P
     try {
       const { describeCluster } = await import('../../sources/kafka/describe-cluster.ts')
       const names = [...new Set(group.map(one => one.declaration.topic))]
-      const state = await within(access.world.timers, describeCluster(options, names))
+      const state = await within(access, describeCluster(options, names))
       const unasked = [...state.topics.values()].flatMap(topic => topic.unasked ?? [])
       findings.push(...aboutServer(unaskedServer, unasked, options.bootstrap))
       for (const one of group) judge(one, state, findings, windows)

@@ -43,7 +43,7 @@ export async function checkRabbit(all: readonly Checked[], access: LiveAccess): 
     try {
       const { describeBroker } = await import('../../sources/rabbitmq/describe-broker.ts')
       const names = [...new Set(group.map(one => one.queue))]
-      const state = await within(access.world.timers, describeBroker(address, names))
+      const state = await within(access, describeBroker(address, names))
       findings.push(...aboutServer(unaskedServer, state.unasked, place))
       for (const one of group) judge(one, state, findings, windows)
     } catch (error) {

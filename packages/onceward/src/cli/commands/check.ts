@@ -71,19 +71,21 @@ const colours = { error: 'red', warning: 'yellow', note: 'cyan' } as const
 
 function reportText(report: CheckReport): string {
   const groups = Map.groupBy(report.findings, one => one.consumer ?? one.place)
-  const sections = [...groups].map(([name, findings]) =>
-    [styleText('bold', line(name)), ...findings.map(findingText)].join('\n'),
-  )
+  const sections = [...groups].map(([name, findings]) => {
+    const rules = Map.groupBy(findings, one => `${one.id} ${one.waived === null}`)
+    return [styleText('bold', line(name)), ...[...rules.values()].map(ruleText)].join('\n')
+  })
   return [...sections, summary(report)].join('\n\n')
 }
 
-function findingText(finding: WaivedFinding): string {
-  const { id, severity, found, reason, fix, link, waived } = finding
+/** Everything one rule found of one consumer, with its reason once. */
+function ruleText(findings: readonly WaivedFinding[]): string {
+  const { id, severity, reason, fix, link, waived } = findings[0]!
   const mark = waived === null ? styleText(colours[severity], severity) : styleText('gray', 'waived')
-  const head = `  ${mark} ${id} ${line(found)}`
+  const heads = findings.map(one => `  ${mark} ${id} ${line(one.found)}`).join('\n')
   if (waived !== null)
-    return `${head}\n    until ${line(waived.until)}, ${line(waived.owner)}: ${line(waived.reason)}`
-  return `${head}\n    ${reason}\n    ${styleText('gray', 'fix')} ${fix}\n    ${styleText('gray', link)}`
+    return `${heads}\n    until ${line(waived.until)}, ${line(waived.owner)}: ${line(waived.reason)}`
+  return `${heads}\n    ${reason}\n    ${styleText('gray', 'fix')} ${fix}\n    ${styleText('gray', link)}`
 }
 
 function summary({ contracts, live, counts, waived }: CheckReport): string {

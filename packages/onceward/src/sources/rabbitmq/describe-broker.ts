@@ -57,35 +57,34 @@ export async function describeBroker(
   { amqpUrl, loginUrl, managementUrl }: BrokerAddress,
   queues: readonly string[],
 ): Promise<BrokerState> {
-  const [managed, spoken] = await Promise.all([
-    askForAll(managementUrl, loginUrl),
-    amqpUrl === null ? null : askByAmqp(amqpUrl, queues),
-  ])
-  if (spoken === null && 'unknown' in managed) {
+  const asked = askForAll(managementUrl, loginUrl)
+  // The consumer comes this way, so it is tried even where the plugin knows everything.
+  const spoken = amqpUrl === null ? null : await askByAmqp(amqpUrl, queues, asked)
+  const managed = await asked
+  if ('known' in managed) return { ...managed.known, version: spoken?.version ?? managed.known.version }
+  if (spoken === null) {
     throw new OncewardError(
       'broker_unreachable',
       `RabbitMQ could not be asked: ${managed.unknown}. Nothing was changed.`,
     )
   }
-  if ('unknown' in managed) {
-    const known = [...spoken!.existing].map(name => [name, nameOnly(name)] as const)
-    return {
-      version: spoken!.version,
-      alarms: [],
-      queues: new Map(known),
-      topology: null,
-      unasked: [`arguments, policies, bindings and alarms: ${managed.unknown}`],
-    }
+  return {
+    version: spoken.version,
+    alarms: [],
+    queues: new Map([...spoken.existing].map(name => [name, nameOnly(name)])),
+    topology: null,
+    unasked: [`arguments, policies, bindings and alarms: ${managed.unknown}`],
   }
-  return { ...managed.known, version: spoken?.version ?? managed.known.version }
 }
 
-async function askByAmqp(url: string, queues: readonly string[]) {
+/** Which queues exist is asked only where the plugin does not say. */
+async function askByAmqp(url: string, queues: readonly string[], managed: ReturnType<typeof askForAll>) {
   let connection: Connection | null = null
   try {
     connection = await openConnection(assertUrl(url, 'A check of RabbitMQ'), 'check')
     const existing = new Set<string>()
-    for (const queue of queues) if (await exists(connection, queue)) existing.add(queue)
+    if ('unknown' in (await managed))
+      for (const queue of queues) if (await exists(connection, queue)) existing.add(queue)
     return { version: connection.brokerVersion, existing }
   } catch (error) {
     throw (
