@@ -1,7 +1,6 @@
 /** Every operational error of the library. Codes are stable; messages say what was lost and what to do. */
 export type ErrorCode =
   | 'contract_invalid'
-  | 'section_not_built'
   | 'configuration'
   | 'schema_missing'
   | 'schema_too_old'

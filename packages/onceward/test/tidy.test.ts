@@ -55,6 +55,7 @@ describe('import boundaries', () => {
       'replay/',
       'retention/',
       'check/',
+      'policy/',
       'cli/',
       'testing/',
       'runtime/',
@@ -111,6 +112,7 @@ describe('import boundaries', () => {
       'parking/',
       'replay/',
       'retention/',
+      'policy/',
       'contract/duration.ts',
       'demo/',
       'errors.ts',
@@ -151,6 +153,7 @@ describe('the world is passed in', () => {
     'replay/',
     'retention/',
     'check/',
+    'policy/',
     'contract/',
     'contracts/',
   ]
@@ -275,6 +278,7 @@ const publicNames: Record<string, string> = {
     CallOutcome CustomTarget EmailTarget HttpTarget InlineAnswer Mail notification NotificationIdentity QueryAnswer RepeatPolicy Secret TargetContext
     TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify
     CampaignMode openReplay Replay ReplayOptions ReplaySection
+    ConsumerParts consumerParts loadPolicy Policy withPolicy
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,

@@ -16,7 +16,7 @@ export function reportFailure(error: unknown, json: boolean): number {
   else process.stderr.write(`${styleText('red', 'error')} ${text}\n`)
   if (!known && !json && error instanceof Error && process.env.ONCEWARD_DEBUG)
     process.stderr.write(`${error.stack}\n`)
-  return code === 'usage' || code === 'contract_invalid' || code === 'section_not_built' ? 2 : 1
+  return code === 'usage' || code === 'contract_invalid' ? 2 : 1
 }
 
 /** Rows as aligned columns. A line end in a cell would let its text pass for a row. */

@@ -101,7 +101,7 @@ function createProcess(campaign: Campaign, reader: RangeReader, options: RunCamp
     store: isRebuild ? rebuildStore(kept, pool, campaign) : kept,
     world,
     mode,
-    suppresses: effects === 'suppressed',
+    suppresses: effects === 'suppressed' || consumer.replay.effects === 'never',
     stage: 'whole',
     instance: `${instance} campaign ${id}`,
   })

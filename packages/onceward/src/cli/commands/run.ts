@@ -7,7 +7,7 @@ import { type Part, type Running, runConsumer } from '../../runtime/run-consumer
 import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
 import type { Log } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
-import { loadConsumer, loadStore } from '../load-consumer.ts'
+import { loadConsumer, loadStore, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
 import { onSignals } from '../signals.ts'
 
@@ -16,6 +16,7 @@ interface RunFlags {
   mode: Mode
   part?: Part[]
   drain: string
+  policy?: string
 }
 
 export function runCommand(): Command {
@@ -37,12 +38,13 @@ export function runCommand(): Command {
       ]),
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
+    .option('--policy <file>', policyHelp)
     .option('--json', 'log lines and the final counts as JSON')
     .action(async (file: string, flags: RunFlags) => {
       const json = flags.json === true
       const log = consoleLog(json)
       const drainMs = Number(flags.drain) * 1_000
-      const consumer = await loadConsumer(file)
+      const consumer = await loadConsumer(file, { policy: flags.policy })
       const isChild = process.env[supervised] !== undefined
       let running: Running | null = null
       const answer = isChild
