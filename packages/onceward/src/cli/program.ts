@@ -1,7 +1,9 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { auditCommand } from './commands/audit.ts'
+import { brokersCommand } from './commands/brokers.ts'
 import { checkCommand } from './commands/check.ts'
+import { consumersCommand } from './commands/consumers.ts'
 import { contractCommand } from './commands/contract.ts'
 import { demoCommand } from './commands/demo.ts'
 import { inboxCommand } from './commands/inbox.ts'
@@ -11,6 +13,7 @@ import { migrateCommand } from './commands/migrate.ts'
 import { parkedCommand } from './commands/parked.ts'
 import { relayCommand } from './commands/relay.ts'
 import { replayCommand } from './commands/replay.ts'
+import { restoreCommand } from './commands/restore.ts'
 import { retentionCommand } from './commands/retention.ts'
 import { runCommand } from './commands/run.ts'
 import { statusCommand } from './commands/status.ts'
@@ -47,6 +50,9 @@ Environment:
     ledgerCommand(),
     replayCommand(),
     retentionCommand(),
+    restoreCommand(),
+    consumersCommand(),
+    brokersCommand(),
     contractCommand(),
     checkCommand(),
     demoCommand(),

@@ -102,6 +102,14 @@ export interface QueueOpenOptions {
   readonly inFlightBytesMax: number
   /** Called on every change worth telling people, in order, never throwing. */
   readonly onEvent: (event: SourceEvent) => void
+  /** Called by those whose broker says which cluster it is, on each connection, before anything is taken. Where it rejects nothing is. */
+  readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
+}
+
+/** A cluster by its own word: the id of a Kafka cluster, the name of a RabbitMQ one. */
+export interface BrokerIdentity {
+  readonly kind: string
+  readonly cluster: string
 }
 
 export interface OpenOptions extends QueueOpenOptions {

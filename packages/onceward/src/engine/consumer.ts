@@ -198,6 +198,7 @@ export class ConsumerProcess<M, Tx> {
       world,
       leaseMs: consumer.inbox.leaseMs,
       isLive: delivery => this.#subscription?.isLive(delivery) ?? true,
+      onRefused: error => this.#halt(error),
       onLifted: () => this.#pump(),
     })
     if (this.#stage !== 'store') {
@@ -215,6 +216,9 @@ export class ConsumerProcess<M, Tx> {
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
       onEvent: event => this.#onSourceEvent(event),
+      ...(store.meetBroker && {
+        onBroker: broker => this.#watch.persist(() => store.meetBroker!(broker)),
+      }),
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),

@@ -9,6 +9,7 @@ import { OncewardError } from '../errors.ts'
 import { WorkerOnDemand } from '../inbox/worker-on-demand.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
+import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
@@ -80,7 +81,9 @@ export async function runConsumer<M>(
   assertRunMode(consumer.name, mode)
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
+  const life = new ServerLife()
   const pool = createPool(options.databaseUrl, {
+    verify: client => life.check(client),
     max: consumer.batch.inFlightMax + 8 + (consumer.retention === null ? 0 : 1) + consumer.inbox.workers,
   })
   const carriers: Carrier[] = []
@@ -101,6 +104,7 @@ export async function runConsumer<M>(
       options.store ??
       createPostgresStore({
         pool,
+        life,
         log: world.log,
         ...(options.environment && { environment: options.environment }),
       })
