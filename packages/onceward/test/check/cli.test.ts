@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -80,6 +80,34 @@ describe('onceward check', () => {
         (one: { consumer: string; id: string }) => one.consumer === 'other' && one.id === 'OW135',
       ),
     )
+  })
+
+  test('waivers come from the policy file; one that is over or meets nothing is a finding', async () => {
+    const own = join(folder, 'waived')
+    mkdirSync(own)
+    const file = join(own, 'waived.ts')
+    writeFileSync(file, `export default { name: 'waived', ${clean}, failure: { breaker: false } }`)
+    const waiver = (rule: string, until: string) =>
+      `  - rule: ${rule}\n    consumer: waived\n    reason: the vendor is away\n    owner: payments\n    until: ${until}\n`
+    const policy = (text: string) =>
+      writeFileSync(join(own, 'onceward.yaml'), `consumers:\n  waived: {}\nwaivers:\n${text}`)
+    const look = async () => JSON.parse((await run([file, '--strict', '--json'])).stdout)
+    policy(waiver('OW135', '2999-12-31'))
+    const waived = await look()
+    assert.equal(waived.ok, true)
+    assert.equal(waived.waived, 1)
+    assert.match(
+      (await run([file])).stdout,
+      /waived OW135 .*\n {4}until 2999-12-31, payments: the vendor is away/,
+    )
+    policy(waiver('OW135', '2020-01-31') + waiver('OW103', '2999-12-31'))
+    const over = await look()
+    assert.equal(over.ok, false)
+    assert.deepEqual(over.findings.map((one: { id: string }) => one.id).sort(), ['OW135', 'OW911', 'OW912'])
+    policy(`  - rule: OW135\n    reson: x\n`)
+    const wrong = await look()
+    assert.ok(wrong.findings.every((one: { id: string }) => one.id === 'OW100'))
+    assert.match(wrong.findings[0].place, /onceward\.yaml:\d+:\d+/)
   })
 
   test('prints nothing that a terminal obeys, and no colour where nobody looks', async () => {

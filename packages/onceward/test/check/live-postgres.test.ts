@@ -132,6 +132,16 @@ describe('check --live on PostgreSQL', () => {
     seen.note('OW410', first, await look())
   })
 
+  test('the server is another copy than the one accepted, then accepted', async () => {
+    await pool.query('create table life as select * from onceward.server_life')
+    await pool.query('update onceward.server_life set database_oid = 1')
+    const first = await look()
+    await pool.query(
+      'update onceward.server_life l set database_oid = s.database_oid from life s where s.id = l.id',
+    )
+    seen.note('OW417', first, await look())
+  })
+
   test('a clock is a minute wrong, then hours, then right', async () => {
     const by = (ms: number) => look({}, { wallMs: () => Date.now() + ms })
     const [right, minute, hours] = [await by(0), await by(60_000), await by(-5 * hour)]
@@ -184,6 +194,11 @@ describe('check --live on PostgreSQL', () => {
     seen.note('OW506', await look(), await look({ generation: 2 }))
     const byVersion = { dedup: 'version', ...projected(), identity: { id: () => '1' } } as const
     seen.note('OW507', await look({ name: 'payments_old', ...byVersion }), known)
+    await pool.query(
+      `insert into onceward.reading (consumer_name, kind, place, reader, keeper) values ('payments_old', 'postgres', 'q', '', 'queue')`,
+    )
+    seen.note('OW509', await look({ name: 'payments' }), known)
+    await pool.query('delete from onceward.reading')
     seen.note('OW503', await look({}, { environment: 'staging' }), known)
     seen.note('OW504', await look({}, { environment: undefined }), known)
     assert.match(textOf(renamed, 'OW505'), /memory of payments_old/)
@@ -257,6 +272,7 @@ describe('check --live on PostgreSQL', () => {
       OW407: 'needs a pooler nobody can use us with: on facts',
       OW416: 'needs an hour: the age is read above, the limit is on facts',
       OW501: 'in live-kafka.test.ts',
+      OW510: 'in live-kafka.test.ts',
       OW502: 'in cli.test.ts',
     })
     assert.deepEqual(missing, [])

@@ -99,7 +99,7 @@ describe('the check itself', () => {
 
   const pairs: Record<string, () => Promise<void>> = {
     OW100: async () => {
-      assert.deepEqual(await idsOf([{ file: 'x.ts', problems: ['name: is wrong'] }]), ['OW100'])
+      assert.deepEqual(await idsOf([{ file: 'x.ts', problems: [{ text: 'name: is wrong' }] }]), ['OW100'])
       assert.deepEqual(await idsOf([good]), [])
     },
     OW911: async () => {

@@ -23,6 +23,7 @@ export async function checkLive(all: readonly Checked[], access: LiveAccess): Pr
     checkDatabase(all, access),
   ])
   const windows = new Map([...rabbit.windows, ...kafka.windows])
+  const clusters = new Map([...rabbit.clusters, ...kafka.clusters])
   const checkedNames = new Set(all.map(({ consumer }) => consumer.name))
   const memory = all.flatMap(({ consumer, file }) =>
     judgeAll(
@@ -32,6 +33,7 @@ export async function checkLive(all: readonly Checked[], access: LiveAccess): Pr
         database: stored.facts,
         window: windows.get(file) ?? null,
         unfit: stored.unfit.get(file) ?? null,
+        cluster: clusters.get(file) ?? null,
         environment: access.environment,
         checkedNames,
       },

@@ -6,6 +6,8 @@ import { exists } from './topology.ts'
 /** What a check needs to know of a virtual host. */
 export interface BrokerState {
   readonly version: string
+  /** What it calls its cluster; null where it was not asked by AMQP or does not say. */
+  readonly cluster: string | null
   /** In words, as `memory alarm on rabbit@one`. */
   readonly alarms: readonly string[]
   /** By name. Without the management plugin those that were asked for and exist, with nothing but their names. */
@@ -61,7 +63,12 @@ export async function describeBroker(
   // The consumer comes this way, so it is tried even where the plugin knows everything.
   const spoken = amqpUrl === null ? null : await askByAmqp(amqpUrl, queues, asked)
   const managed = await asked
-  if ('known' in managed) return { ...managed.known, version: spoken?.version ?? managed.known.version }
+  if ('known' in managed)
+    return {
+      ...managed.known,
+      version: spoken?.version ?? managed.known.version,
+      cluster: spoken?.cluster ?? managed.known.cluster,
+    }
   if (spoken === null) {
     throw new OncewardError(
       'broker_unreachable',
@@ -70,6 +77,7 @@ export async function describeBroker(
   }
   return {
     version: spoken.version,
+    cluster: spoken.cluster,
     alarms: [],
     queues: new Map([...spoken.existing].map(name => [name, nameOnly(name)])),
     topology: null,
@@ -85,7 +93,7 @@ async function askByAmqp(url: string, queues: readonly string[], managed: Return
     const existing = new Set<string>()
     if ('unknown' in (await managed))
       for (const queue of queues) if (await exists(connection, queue)) existing.add(queue)
-    return { version: connection.brokerVersion, existing }
+    return { version: connection.brokerVersion, cluster: connection.cluster, existing }
   } catch (error) {
     throw (
       refusal(error, 'A check of RabbitMQ') ??
@@ -126,6 +134,7 @@ async function askForAll(managementUrl: string | undefined, url: string) {
   const states = listOf(queues, 'queues').map(reply => toQueue(reply, definitions))
   const known: BrokerState = {
     version: String((overview.known as Reply).rabbitmq_version ?? ''),
+    cluster: (overview.known as Reply).cluster_name ?? null,
     alarms: listOf(nodes, 'alarms').flatMap(alarmsOf),
     queues: new Map(states.map(state => [state.name, state])),
     topology: {
