@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { Admin } from '@platformatic/kafka'
 import { ensureServices } from '../scripts/services/services.ts'
 import { median } from './median.ts'
 import type { PreparedPlace } from './place.ts'
@@ -15,10 +16,12 @@ export interface CheckTimes {
 }
 
 const contracts = 200
+/** Several consumers read a topic, each in a group of its own. */
+const topics = Array.from({ length: 20 }, (_, index) => `onceward-bench-check-${process.pid}-${index}`)
 const main = fileURLToPath(new URL('../packages/onceward/src/cli/main.ts', import.meta.url))
 const run = promisify(execFile)
 
-/** One contract and two hundred, in turn: as written, and compared with a broker and the database. Each has a queue or topic of its own. */
+/** One contract and two hundred, in turn: as written, and compared with a broker and the database. Each has a queue of its own; ten share a topic. */
 export async function measureCheck(place: PreparedPlace, rounds: number): Promise<CheckTimes> {
   const [rabbitmq] = await ensureServices(['rabbitmq'], { log: () => {} })
   const managementUrl = rabbitmq !== undefined && 'managementUrl' in rabbitmq ? rabbitmq.managementUrl : ''
@@ -28,7 +31,7 @@ export async function measureCheck(place: PreparedPlace, rounds: number): Promis
     { kind: 'live on RabbitMQ', source: `{ kind: 'rabbitmq', queue }`, flags: ['--live'] },
     {
       kind: 'live on Kafka',
-      source: `{ kind: 'kafka', topic: queue, start: 'earliest' }`,
+      source: `{ kind: 'kafka', topic, start: 'earliest' }`,
       flags: ['--live'],
     },
   ]
@@ -45,6 +48,12 @@ export async function measureCheck(place: PreparedPlace, rounds: number): Promis
     await run(process.execPath, args, { env, maxBuffer: 2 ** 28 }).catch(refused)
     return performance.now() - began
   }
+  const admin = new Admin({
+    clientId: 'onceward-bench',
+    bootstrapBrokers: place.kafkaBootstrap!.split(','),
+    retries: 10,
+  })
+  await admin.createTopics({ topics, partitions: 4, replicas: 1 })
   try {
     const measured = []
     for (const { kind, source, flags } of kinds) {
@@ -61,6 +70,8 @@ export async function measureCheck(place: PreparedPlace, rounds: number): Promis
     }
     return { contracts, kinds: measured }
   } finally {
+    await admin.deleteTopics({ topics })
+    await admin.close()
     rmSync(folder, { recursive: true })
   }
 }
@@ -75,6 +86,7 @@ function writeContract(folder: string, kind: string, source: string, index: numb
   writeFileSync(
     path,
     `const queue: string = 'onceward-bench-check-${index}'
+const topic: string = '${topics[index % topics.length]}'
 export default {
   name: 'checked_${index}', owner: 'bench', risk: 'money', source: ${source},
   identity: { id: (message: { id: string }) => message.id, businessKey: (message: { order: string }) => message.order },

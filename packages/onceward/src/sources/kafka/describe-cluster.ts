@@ -64,11 +64,10 @@ export async function describeCluster(
       })
       await Promise.all(some)
     }
-    const refused = topics.find(
-      ({ errorCode }) => errorCode !== 0 && troubleOfCode(errorCode).name !== 'UNKNOWN_TOPIC_OR_PARTITION',
-    )
-    if (refused !== undefined)
-      states.set(refused.name!, unreadable(`topic ${refused.name}: ${troubleOfCode(refused.errorCode).text}`))
+    for (const { name, errorCode } of topics) {
+      if (errorCode === 0 || troubleOfCode(errorCode).name === 'UNKNOWN_TOPIC_OR_PARTITION') continue
+      states.set(name!, unreadable(`topic ${name}: ${troubleOfCode(errorCode).text}`))
+    }
     const minutes = Number(configs.of(String(brokers[0]!.id)).get('offsets.retention.minutes') || Number.NaN)
     return {
       brokers: brokers.length,
