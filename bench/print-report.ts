@@ -8,7 +8,8 @@ const hundredths = (value: number | null) => (value === null ? '–' : value.toF
 
 /** The report for people: rates, ratios of the Onceward rows, targets. */
 export function reportLines(results: Results): string[] {
-  const { measured, effects, failure, parked, history, purge, latency, memory, rebalance, check } = results
+  const { measured, effects, failure, parked, history, purge, explain, latency, memory, rebalance, check } =
+    results
   const lines: string[] = []
   for (const ids of ['ordered', 'random'] as const) {
     const rows = measured.filter(one => one.ids === ids)
@@ -36,6 +37,14 @@ export function reportLines(results: Results): string[] {
       `${whole(purge.markers)} old markers, ${whole(purge.removedPerSecond)} of them removed a second, messages per second`,
       `  alone ${whole(median(purge.alone))}  beside the removal ${whole(median(purge.beside))}  ${(median(purge.beside) / median(purge.alone)).toFixed(2)}`,
     )
+  }
+  if (explain !== null) {
+    lines.push(
+      '',
+      `explain over ${whole(explain.few)} and ${whole(explain.many)} markers, median milliseconds`,
+    )
+    for (const { by, fewMs, manyMs } of explain.asked)
+      lines.push(`  by ${by.padEnd(26)}${hundredths(fewMs).padStart(8)}${hundredths(manyMs).padStart(8)}`)
   }
   if (latency !== null) {
     lines.push('', 'one message at a time, 50 per second')

@@ -5,6 +5,7 @@ import { type History, slowdown } from './effects/history.ts'
 import type { ParkedRates } from './failure/parked.ts'
 import type { Purge } from './failure/purge.ts'
 import { median } from './median.ts'
+import type { Explained } from './observed/explain.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
 import type { Rebalance } from './rebalance/rebalance.ts'
@@ -17,6 +18,7 @@ export interface Results {
   readonly parked: ParkedRates | null
   readonly history: readonly History[] | null
   readonly purge: Purge | null
+  readonly explain: Explained | null
   readonly latency: Latency | null
   readonly memory: Memory | null
   readonly rebalance: Rebalance | null
@@ -77,6 +79,7 @@ export function targetsOf({
   parked,
   history,
   purge,
+  explain,
   latency,
   memory,
   check,
@@ -120,6 +123,8 @@ export function targetsOf({
       reached: value >= 0.9,
     })
   }
+  for (const { by, fewMs, manyMs } of explain?.asked ?? [])
+    atMost(`explain by ${by}, many rows / few`, manyMs / fewMs, 2)
   if (latency !== null) atMost('latency p50 at 50/s, in commits', latency.p50 / latency.commitP50, 2)
   if (memory !== null)
     atMost('memory, last third / first third', memory.lastThirdMib / memory.firstThirdMib, 1.1)
@@ -134,7 +139,7 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, failure, parked, history, purge, latency, memory, rebalance, check } = results
+  const { effects, failure, parked, history, purge, explain, latency, memory, rebalance, check } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
@@ -145,6 +150,7 @@ export function jsonLine(results: Results): string {
     parked,
     history,
     purge,
+    explain,
     latency,
     memory,
     rebalance,

@@ -12,6 +12,7 @@ export type {
   HandlerContext,
   InlineAnswer,
   Mode,
+  ReconcileSection,
   ReplaySection,
   Risk,
   SourceDeclaration,
@@ -65,6 +66,7 @@ export { ConsumerProcess, type ConsumerState } from './engine/consumer.ts'
 export type { Decision, Outcome } from './engine/outcome.ts'
 export { ignore, park, quarantine, reject, retryAfter, stale, Verdict } from './engine/verdicts.ts'
 export { type ErrorCode, OncewardError } from './errors.ts'
+export { type Cause, cause } from './evidence/cause.ts'
 export { bytesCodec, type Codec, jsonCodec } from './message/codec.ts'
 export type { Limits } from './message/limits.ts'
 export { stableId } from './message/stable-id.ts'

@@ -1,5 +1,6 @@
 import type { Reach } from './crash-points.ts'
 import type { Metrics } from './observe/metrics.ts'
+import type { Traces } from './observe/traces.ts'
 
 /** Everything the engine may know of the world; passed in, so that a simulator can replace it. */
 export interface Surroundings {
@@ -9,6 +10,7 @@ export interface Surroundings {
   readonly random: () => number
   readonly log: Log
   readonly metrics: Metrics
+  readonly traces: Traces
   readonly reach: Reach
 }
 

@@ -29,7 +29,9 @@ export async function openDatabase(log: Log): Promise<Database> {
   const { startEmbeddedPostgres } = await import('../embedded/index.ts')
   const server = await startEmbeddedPostgres({ dataDir: join(process.cwd(), '.onceward', 'postgres') })
   log.info('embedded PostgreSQL', { port: server.port })
-  return { url: server.url, embedded: true, close: () => server.stop() }
+  // One that ran already belongs to another command, a consumer most likely, which would lose its database.
+  const close = () => (server.reused ? Promise.resolve() : server.stop())
+  return { url: server.url, embedded: true, close }
 }
 
 /** For commands that look at the database or change a row of it. */

@@ -1,11 +1,14 @@
 import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
+import { alertsCommand } from './commands/alerts.ts'
 import { auditCommand } from './commands/audit.ts'
 import { brokersCommand } from './commands/brokers.ts'
 import { checkCommand } from './commands/check.ts'
 import { consumersCommand } from './commands/consumers.ts'
 import { contractCommand } from './commands/contract.ts'
+import { dashboardCommand } from './commands/dashboard.ts'
 import { demoCommand } from './commands/demo.ts'
+import { explainCommand } from './commands/explain.ts'
 import { inboxCommand } from './commands/inbox.ts'
 import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
@@ -16,6 +19,7 @@ import { replayCommand } from './commands/replay.ts'
 import { restoreCommand } from './commands/restore.ts'
 import { retentionCommand } from './commands/retention.ts'
 import { runCommand } from './commands/run.ts'
+import { runbookCommand } from './commands/runbook.ts'
 import { statusCommand } from './commands/status.ts'
 
 /** The `onceward` command. Wrong use ends in one error with exit code 2 and changes nothing. */
@@ -36,6 +40,7 @@ Environment:
   ONCEWARD_KAFKA_BOOTSTRAP          Kafka, for contracts that read from it or publish to it: host:port,host:port
   ONCEWARD_POLICY                   the policy file, where it is not the onceward.yaml beside the consumer
   ONCEWARD_ARCHIVE_FOLDER           where contracts that archive what they forget write to
+  ONCEWARD_METRICS_PORT             where run and relay serve /metrics, /livez and /readyz; off: nowhere
   ONCEWARD_ENVIRONMENT              refuse to touch the database of another environment`,
     )
   for (const command of [
@@ -43,6 +48,7 @@ Environment:
     runCommand(),
     relayCommand(),
     statusCommand(),
+    explainCommand(),
     inboxCommand(),
     parkedCommand(),
     auditCommand(),
@@ -55,6 +61,9 @@ Environment:
     brokersCommand(),
     contractCommand(),
     checkCommand(),
+    alertsCommand(),
+    dashboardCommand(),
+    runbookCommand(),
     demoCommand(),
   ]) {
     program.addCommand(command)

@@ -37,6 +37,8 @@ export interface HeldFacts {
   readonly waited: 'released' | 'too late' | null
   /** Its last holder let the lease run out, as one does that died over it. */
   readonly abandoned: boolean
+  /** When it was first held, in the store's own words; absent where this process has just stored it. */
+  readonly firstAt?: string
   /** What this process read from the bytes when it stored them; absent where they came out of the store. */
   readonly read?: ReadBefore
 }

@@ -1,7 +1,7 @@
 import type { Dedup, SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
-import type { HeldSession, WorkClaim, WorkQueue } from './held-work.ts'
-import type { BrokerIdentity, Delivery, Loss, Ownership, Position, Progress } from './source.ts'
+import type { HeldSession, WorkQueue } from './held-work.ts'
+import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
 import type { SuspectLedger } from './suspects.ts'
 
 /**
@@ -54,6 +54,12 @@ export interface Store<Tx> {
 
   /** Stores that outlive their processes: who died, and over what. */
   readonly suspects?: SuspectLedger
+
+  /**
+   * Called after a commit, live only, with the ids of deliveries that were recognised as repeats. Best effort and not waited for: what a process has
+   * not written when it dies is lost, and under a storm of repeats only some are written.
+   */
+  noteRepeats?(enrolment: Enrolment, ids: readonly string[]): void
 
   /** Called after `unavailable`, repeatedly, until it resolves. */
   ping(): Promise<void>
@@ -289,6 +295,8 @@ export interface Outgoing {
   readonly headers: string
   readonly properties: string
   readonly body: Buffer
+  /** The message whose handler publishes it, where that is to stay known. */
+  readonly cause?: string
 }
 
 export type IntentAnswer = 'recorded' | 'suppressed duplicate' | 'conflict'
@@ -318,6 +326,8 @@ export interface Conclusion {
   /** The marker was inserted by this transaction (false: it belongs to an earlier one, or there is none). */
   readonly claimed: boolean
   readonly businessKey: string | null
+  /** Why nothing came of it, kept with the marker. */
+  readonly because?: string | null
   /** Everything needed to bring the message back; null when nothing is held. */
   readonly held: HeldRecord | null
 }
@@ -331,7 +341,7 @@ export interface HeldRecord {
    * The row it had until now: its place in the order of its key. And the claim that ends with this, whose epoch it keeps, so that no later
    * claim is taken for an earlier one. Null for what was not held.
    */
-  readonly was: WorkClaim | null
+  readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt'> | null
   readonly reason: string
   readonly failureClass: string
   readonly code: string

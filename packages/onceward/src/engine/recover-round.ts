@@ -35,6 +35,8 @@ export async function recoverRound<M, Tx>(
   }
   if (error instanceof OncewardError && !ofStore.includes(error.code)) throw error
   const trouble = spine.store.diagnose(error)
+  const reason = error instanceof OncewardError ? 'not confirmed' : trouble
+  spine.world.metrics.add('commitFailures', 1, { consumer: spine.consumer.name, reason })
   const blamable = spine.suspicious && batch.some(received => received.readable && !known.has(received))
   switch (trouble) {
     case 'contention':

@@ -1,4 +1,3 @@
-import type { OutboxLag } from '../../observe/metrics.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
@@ -24,7 +23,10 @@ export class OutboxWatch {
     this.#pool = pool
     this.#broker = broker
     this.#world = world
-    this.#stop = world.metrics.watchOutbox(broker, () => ({ ...this.#lag(), failing: failing() }))
+    this.#stop = world.metrics.watch(['outboxOldest', 'outboxFailing'], see => {
+      see('outboxOldest', this.#oldestSeconds(), { broker })
+      see('outboxFailing', failing(), { broker })
+    })
   }
 
   async read(): Promise<void> {
@@ -37,9 +39,9 @@ export class OutboxWatch {
   }
 
   /** Nothing is known to have left since the last reading, so it grows with time. */
-  #lag(): Pick<OutboxLag, 'oldestSeconds'> {
+  #oldestSeconds(): number {
     const { oldestSeconds, atMs } = this.#seen
-    if (oldestSeconds === 0) return { oldestSeconds }
-    return { oldestSeconds: oldestSeconds + (this.#world.clock.nowMs() - atMs) / 1_000 }
+    if (oldestSeconds === 0) return 0
+    return oldestSeconds + (this.#world.clock.nowMs() - atMs) / 1_000
   }
 }

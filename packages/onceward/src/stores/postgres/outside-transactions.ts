@@ -9,6 +9,7 @@ import { noteReading } from './note-reading.ts'
 import type { SqlClient } from './pool.ts'
 import { proveReplicated } from './replication.ts'
 import type { ServerLife } from './server-life.ts'
+import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions } from './sql/own-partitions.ts'
 import { suspectLedger } from './sql/silent-runs.ts'
 
@@ -19,8 +20,10 @@ export function outsideTransactions(
   life: ServerLife,
   log: Log,
 ): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'unwrap' | 'work'>> {
+  const repeats = new RepeatNotes(client)
   return {
     diagnose,
+    noteRepeats: (enrolment, ids) => repeats.add(enrolment, ids),
     async enroll(facts) {
       await assertUsable(client, environment)
       await life.check(client)
@@ -32,6 +35,7 @@ export function outsideTransactions(
     },
     meetBroker: broker => meetBroker(client, broker, log),
     async closeRun({ runId }) {
+      await repeats.flush()
       await client.query('update onceward.run set ended_at = clock_timestamp() where id = $1', [runId])
     },
     takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),

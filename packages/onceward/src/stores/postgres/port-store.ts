@@ -69,7 +69,7 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
     ...outsideTransactions(port, options.environment, new ServerLife(), log),
     capabilities: { durable: true, shared: true, sql: true, concurrent: false },
     transaction,
-    work: workQueue(port, (settings, text, values) =>
+    work: workQueue((settings, text, values) =>
       port.transaction('read committed', async open => {
         const all = Object.entries({ lock_timeout: '5s', ...settings })
         await open.query(`select ${all.map(([name, value]) => `set_config('${name}', '${value}', true)`)}`)

@@ -114,7 +114,7 @@ export function createPooledStore<Tx>(
     ...outsideTransactions(pool, options.environment, life, log),
     capabilities: { durable: true, shared: true, sql: true, concurrent: inPipeline },
     transaction,
-    work: workQueue(pool, (settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
+    work: workQueue((settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
   }
 }
 
