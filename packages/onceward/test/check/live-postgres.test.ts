@@ -120,10 +120,14 @@ describe('check --live on PostgreSQL', () => {
 
   test('tables are bloated, then vacuumed', async () => {
     await pool.query('alter table onceward.note set (autovacuum_enabled = false)')
-    await pool.query(
+    const client = new pg.Client(server.url)
+    await client.connect()
+    await client.query(
       `insert into onceward.note (consumer_id, message_id, code, detail) select 1, n::text, 'c', '' from generate_series(1, 20000) n`,
     )
-    await pool.query('delete from onceward.note')
+    await client.query('select pg_stat_force_next_flush()')
+    await client.query('delete from onceward.note')
+    await client.end()
     await until('the server has counted', async () => textOf(await look(), 'OW410') !== '')
     const first = await look()
     await pool.query('vacuum onceward.note')

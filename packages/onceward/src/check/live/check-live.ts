@@ -68,7 +68,8 @@ async function checkDatabase(all: readonly Checked[], access: LiveAccess): Promi
   } catch (error) {
     return { findings: aboutServer(silentServer, errorText(error, 500), place), facts: null, unfit }
   } finally {
-    await pool.end().catch(() => {})
+    // A connection that was never answered would be waited for as long as the client tries.
+    await within({ world, timeoutMs: 1_000 }, pool.end()).catch(() => {})
   }
 }
 
