@@ -4,6 +4,7 @@ import { auditCommand } from './commands/audit.ts'
 import { contractCommand } from './commands/contract.ts'
 import { demoCommand } from './commands/demo.ts'
 import { inboxCommand } from './commands/inbox.ts'
+import { initCommand } from './commands/init.ts'
 import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -13,12 +14,13 @@ import { replayCommand } from './commands/replay.ts'
 import { retentionCommand } from './commands/retention.ts'
 import { runCommand } from './commands/run.ts'
 import { statusCommand } from './commands/status.ts'
+import { packageVersion } from './version.ts'
 
 /** The `onceward` command. Wrong use ends in one error with exit code 2 and changes nothing. */
 export function createProgram(): Command {
   const program = new Command('onceward')
     .description('A message may arrive many times. Its effect happens once.')
-    .version('0.1.0')
+    .version(packageVersion)
     .showSuggestionAfterError()
     .addHelpText(
       'after',
@@ -35,6 +37,7 @@ Environment:
   ONCEWARD_ENVIRONMENT              refuse to touch the database of another environment`,
     )
   for (const command of [
+    initCommand(),
     migrateCommand(),
     runCommand(),
     relayCommand(),
