@@ -12,6 +12,7 @@ export type {
   HandlerContext,
   InlineAnswer,
   Mode,
+  ReconcileSection,
   ReplaySection,
   Risk,
   SourceDeclaration,
@@ -65,6 +66,7 @@ export { ConsumerProcess, type ConsumerState } from './engine/consumer.ts'
 export type { Decision, Outcome } from './engine/outcome.ts'
 export { ignore, park, quarantine, reject, retryAfter, stale, Verdict } from './engine/verdicts.ts'
 export { type ErrorCode, OncewardError } from './errors.ts'
+export { type Cause, cause } from './evidence/cause.ts'
 export { bytesCodec, type Codec, jsonCodec } from './message/codec.ts'
 export type { Limits } from './message/limits.ts'
 export { stableId } from './message/stable-id.ts'
@@ -74,4 +76,5 @@ export { type ConsumerParts, consumerParts, withPolicy } from './policy/with-pol
 export { realSurroundings } from './runtime/real-surroundings.ts'
 export { openReplay, type Replay, type ReplayOptions } from './runtime/replay.ts'
 export { type Part, type Running, type RunOptions, runConsumer } from './runtime/run-consumer.ts'
+export type { Health } from './runtime/run-health.ts'
 export type { Clock, Log, Surroundings, Timers } from './surroundings.ts'

@@ -118,6 +118,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       modes: contract.dedup === 'checkpoint' ? ['forensic'] : ['replay', 'repair', 'forensic'],
       effects: 'with approval' as const,
       tables: [],
+      compare: {},
       ...given(contract.replay),
       windowMs: durationMs(contract.replay?.window),
     },
