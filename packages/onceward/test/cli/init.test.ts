@@ -22,9 +22,10 @@ const home = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const main = join(home, 'src/cli/main.ts')
 
 function run(program: string, args: string[], cwd: string, env: Record<string, string> = {}) {
+  const { NODE_TEST_CONTEXT: _, ...outside } = process.env
   const child = spawn(program, args, {
     cwd,
-    env: { ...process.env, NODE_OPTIONS: '--conditions=@onceward/source', ...env },
+    env: { ...outside, NODE_OPTIONS: '--conditions=@onceward/source', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
@@ -110,7 +111,7 @@ describe('onceward init', () => {
 
   describe('what it writes', withPostgres, () => {
     for (const source of initSources) {
-      test(`for ${source} loads, shows its contract, and passes its own test`, async () => {
+      test(`for ${source} shows its contract, and passes onceward check and its own test`, async () => {
         const target = join(folder, `with ${source}`)
         const made = await onceward(['init', target, ...answers, '--source', source, '--json'], folder)
         assert.equal(made.code, 0, made.output)
@@ -120,11 +121,13 @@ describe('onceward init', () => {
         assert.equal(page.code, 0, page.output)
         const { name, owner, risk } = JSON.parse(page.output)
         assert.deepEqual([name, owner, risk], ['parcel_labels', 'shipping: "night" shift', 'money'])
+        const review = await onceward(['check', 'parcel-labels.ts', '--json'], target)
+        assert.equal(review.code, 0, review.output)
         // The default source is also what the embedded server is for: without a database of its own, as a reader runs it.
         const database = source === 'postgres' ? null : await createDatabase()
         const env = database === null ? {} : { ONCEWARD_TEST_DATABASE_URL: database.url }
         try {
-          const tested = await run(process.execPath, ['--test'], target, { NODE_TEST_CONTEXT: '', ...env })
+          const tested = await run(process.execPath, ['--test'], target, env)
           assert.equal(tested.code, 0, tested.output)
           assert.match(tested.output, /pass 1\b/)
         } finally {
