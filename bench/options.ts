@@ -13,6 +13,7 @@ const parts = [
   'rebalance',
   'latency',
   'memory',
+  'metrics',
   'check',
 ] as const
 export type Part = (typeof parts)[number]

@@ -95,6 +95,7 @@ export function targetsOf({
   atLeast('rabbitmq', 'batch form', 'hand batch', 0.9)
   atLeast('rabbitmq', 'batch form', 'textbook', 8)
   atLeast('rabbitmq', 'message form', 'textbook', 4)
+  atLeast('rabbitmq', 'measured form', 'batch form', 0.97)
   atLeast('postgres', 'batch form', 'textbook', 8)
   atLeast('kafka', 'batch form', 'hand batch', 0.9)
   atLeast('kafka', 'checkpoint form', 'hand checkpoint', 0.9)

@@ -58,6 +58,7 @@ describe('import boundaries', () => {
       'retention/',
       'check/',
       'policy/',
+      'contract-page/',
       'cli/',
       'testing/',
       'runtime/',
@@ -119,6 +120,7 @@ describe('import boundaries', () => {
       'restore/',
       'retention/',
       'policy/',
+      'contract-page/',
       'contract/duration.ts',
       'demo/',
       'errors.ts',
@@ -129,6 +131,15 @@ describe('import boundaries', () => {
       ({ file, to, typeOnly }) => within(file, 'cli/') && !typeOnly && !within(to, ...allowed),
     )
     assert.deepEqual(listed(inside), [])
+  })
+
+  test('the SDK of OpenTelemetry is loaded by the server of metrics alone, and only when it starts', () => {
+    const loading = files.filter(file => /@opentelemetry\/(?!api')/.test(withoutComments(text.get(file)!)))
+    assert.deepEqual(loading, ['runtime/observe-server.ts'])
+    assert.doesNotMatch(
+      withoutComments(text.get('runtime/observe-server.ts')!),
+      /^import .*@opentelemetry\/(?!api')/m,
+    )
   })
 
   test('no public door re-exports wholesale', () => {
@@ -162,6 +173,7 @@ describe('the world is passed in', () => {
     'retention/',
     'check/',
     'policy/',
+    'contract-page/',
     'contract/',
     'contracts/',
     'alerts/',
@@ -279,7 +291,7 @@ describe('error codes', () => {
 /** Hand-picked: a name added to or taken from a door is a decision, made here as well. */
 const publicNames: Record<string, string> = {
   '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
-    Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget ClassPolicy FailureClass FailureSection HandlerContext ignore jsonCodec Limits
+    Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget ClassPolicy FailureClass FailureSection HandlerContext Health ignore jsonCodec Limits
     Log Mode OncewardError Outcome park Part PublishRequest PublishTarget quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
     SourceDeclaration SourceEvent SqlTransaction stableId stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict
     AggregateTable audit AuditDeclaration Command CommandOptions commandFrom contribution ContributionDeclaration ContributionEffect

@@ -66,7 +66,7 @@ function asHere(code: string, folder: string): string {
 function environment(home: string): NodeJS.ProcessEnv {
   const { ONCEWARD_DATABASE_URL: _, ...given } = process.env
   // Others may serve metrics on this machine.
-  const env = { ...given, ONCEWARD_METRICS_PORT: '0' }
+  const env: NodeJS.ProcessEnv = { ...given, ONCEWARD_METRICS_PORT: '0' }
   if (process.env.ONCEWARD_TARBALL !== undefined) return { ...env, NODE_OPTIONS: '' }
   const bin = join(home, 'bin')
   mkdirSync(bin)
