@@ -18,7 +18,7 @@ const usage = `Usage: npm test [-- patterns…] [--no-check] [--services=postgre
 A pattern selects the test files whose path contains it.`
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const concurrency = 2
+const concurrency = 3
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

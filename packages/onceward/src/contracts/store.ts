@@ -119,8 +119,9 @@ export interface StoreSession<Tx> {
   positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>>
 
   /**
-   * Logs: the last call. Proves that every partition is still this run's and moves those positions that move. Rejects with
-   * `ownership_lost` or `position_moved` (details: `partitions`), having written nothing that could commit.
+   * Logs: the last call, once. Proves that every partition is still this run's and moves those positions that move. Rejects with
+   * `ownership_lost` or `position_moved` (details: `partitions`), having written nothing that could commit. A store may do it
+   * with its commit: then the transaction rejects.
    */
   advance(progress: readonly Progress[]): Promise<void>
 

@@ -8,6 +8,7 @@ import { SqlLoan } from './loan.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
 import { SqlSession } from './session.ts'
+import type { LateFence } from './sql/advance-partitions.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
 
@@ -68,7 +69,9 @@ export function createPooledStore<Tx>(
     work: (session: StoreSession<Tx>) => Promise<T>,
   ): Promise<T> {
     const client = await pool.connect()
-    const session = new SqlSession(client, enrolment, shared => makeLoan(client, log, shared))
+    const session = new SqlSession(client, enrolment, shared => makeLoan(client, log, shared), {
+      fencesLate: inPipeline,
+    })
     let usable = false
     client.on('error', heardFromTheStatement)
     try {
@@ -81,7 +84,7 @@ export function createPooledStore<Tx>(
       const result = await work(session)
       await begun
       session.end()
-      await commit(client, inPipeline)
+      await commit(client, inPipeline, session.lateFence)
       usable = true
       return result
     } catch (error) {
@@ -107,12 +110,16 @@ export function createPooledStore<Tx>(
  * COMMIT, without an error. Both leave together. When the connection dies here nobody knows the result, and the error says so by being
  * a connection error: the redelivery finds the marker, or does not.
  */
-async function commit(client: PooledClient, inPipeline: boolean): Promise<void> {
+async function commit(client: PooledClient, inPipeline: boolean, fence: LateFence | null): Promise<void> {
   sendTogether(client)
-  const proving = client.query(proof)
+  const proving = fence === null ? client.query(proof) : client.query(fence.text, fence.values)
   if (!inPipeline) await proving.catch(() => {})
   const [proven, end] = await Promise.allSettled([proving, client.query('commit')])
   if (end.status === 'rejected') throw end.reason
+  if (fence !== null && proven.status === 'rejected') {
+    if (movedNothing(proven.reason)) await fence.explain(client)
+    throw proven.reason
+  }
   if (proven.status === 'rejected' || end.value.command !== 'COMMIT') {
     throw new OncewardError(
       'commit_not_confirmed',
@@ -120,6 +127,11 @@ async function commit(client: PooledClient, inPipeline: boolean): Promise<void> 
       { cause: proven.status === 'rejected' ? proven.reason : undefined },
     )
   }
+}
+
+/** Of the late fence: a division by the number of rows it has moved. */
+function movedNothing(error: unknown): boolean {
+  return (error as { code?: string }).code === '22012'
 }
 
 async function rollback(client: PooledClient): Promise<boolean> {
