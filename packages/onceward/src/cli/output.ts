@@ -17,6 +17,11 @@ export function reportFailure(error: unknown, json: boolean): number {
   else process.stderr.write(`${styleText('red', 'error')} ${text}\n`)
   if (!known && !json && error instanceof Error && process.env.ONCEWARD_DEBUG)
     process.stderr.write(`${error.stack}\n`)
+  return exitCodeOf(code)
+}
+
+/** 2 for what was refused before anything was tried: wrong use, a contract that cannot be. 1 for the rest. */
+export function exitCodeOf(code: string): 1 | 2 {
   return code === 'usage' || code === 'contract_invalid' ? 2 : 1
 }
 

@@ -6,6 +6,7 @@ import { inboxProblems } from './inbox-problems.ts'
 import { isolationProblems } from './isolation-problems.ts'
 import { properties, risks } from './known-names.ts'
 import { objectivesProblems } from './objectives-problems.ts'
+import { reconcileProblems } from './reconcile-problems.ts'
 import { replayProblems } from './replay-problems.ts'
 import { retentionProblems } from './retention-problems.ts'
 import { settleProblems } from './settle-problems.ts'
@@ -50,6 +51,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   inboxProblems(contract, wrong)
   replayProblems(contract, wrong)
   isolationProblems(contract, wrong)
+  reconcileProblems(contract, wrong)
   retentionProblems(contract, wrong)
   settleProblems(contract, wrong)
   objectivesProblems(contract, wrong)

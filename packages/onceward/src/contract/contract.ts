@@ -50,6 +50,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   retention?: RetentionSection
   /** What this consumer promises in numbers; alerts are made from them. See `docs/alerts.md`. */
   objectives?: ObjectivesSection
+  /** How `onceward audit reconcile` finds this consumer's effects. Declared effects know theirs. */
+  reconcile?: ReconcileSection
   /** Recorded with every run, so that a row can be traced to the code that wrote it. Default `unversioned`. */
   handlerVersion?: string
   /** Called once per message; calls of different lanes run concurrently on one transaction. */
@@ -323,6 +325,21 @@ export interface ObjectivesSection {
   idleMax?: Duration
 }
 
+/** Queries are one SELECT each, run read-only. See `docs/explain.md`. */
+export interface ReconcileSection {
+  /**
+   * Every row the handler wrote: `message_id` (text), and where there are such columns `at` (timestamptz), by which rows older than the markers that
+   * are left are told apart, and `digest` (bytea), compared with the marker's.
+   */
+  effects: string
+  /** Default `all`: every applied message has a row. `some`: it may have none, because later messages overwrite it or the handler needs none. */
+  covers?: 'all' | 'some'
+  /** Default `any`. `one`: a second row of a message is drift. */
+  perMessage?: 'one' | 'any'
+  /** `message_id` of rows that are not what was written, by whatever the table keeps to tell. */
+  edited?: string
+}
+
 /** What a handler may do to the database inside the batch's transaction. */
 export interface SqlTransaction {
   query<Row = Record<string, unknown>>(
@@ -344,8 +361,19 @@ export interface ReplaySection {
   modes?: readonly CampaignMode[]
   /** How far back history may be asked for, and so how long it is remembered at least. Default no limit of its own. */
   window?: Duration
+  /** Default `with approval`: people may approve that a backfill or a repair calls and publishes. `never`: nobody may. */
+  effects?: 'with approval' | 'never'
   /** `rebuild` of a handler: the tables it writes, named without a schema in its statements as well. Declared projections know theirs. */
   tables?: readonly string[]
+  /** `rebuild`: what is compared before a swap, by table. Default all columns, told apart by the primary key. */
+  compare?: Readonly<Record<string, ComparedTable>>
+}
+
+export interface ComparedTable {
+  /** Columns that tell rows apart. Default the primary key. */
+  key?: readonly string[]
+  /** Columns that must be the same. Default all but the key and those the database fills by itself. */
+  columns?: readonly string[]
 }
 
 export interface HandlerContext<M, Tx> {
@@ -355,6 +383,8 @@ export interface HandlerContext<M, Tx> {
   readonly effects: Effects
   /** Held work that waited for its turn: whether it came in time. Null for everything else. */
   readonly waited: 'released' | 'too late' | null
+  /** The run this is part of: which consumer, which version of its code, in which mode. See `cause`. */
+  readonly run: number
   readonly mode: Mode
   /** Aborted when the handler has run too long or the consumer stops at once. */
   readonly signal: AbortSignal
@@ -375,6 +405,8 @@ export interface BatchItem<M> {
   readonly effects: Effects
   /** It waited for its turn, which came or did not; null for what waited for nobody. */
   readonly waited: 'released' | 'too late' | null
+  /** The run this is part of. See `cause`. */
+  readonly run: number
 }
 
 export type Handler<M, Tx> = (context: HandlerContext<M, Tx>) => Promise<Verdict | void> | Verdict | void

@@ -58,6 +58,8 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly objectives: Objectives
   /** Null: nothing is ever removed. */
   readonly retention: Retention | null
+  /** The contract as it was given, without defaults: what a policy file is compared with. */
+  readonly declared: ConsumerContract<M, Tx>
 }
 
 /** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
@@ -114,7 +116,9 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 2, ...given(contract.inbox) },
     replay: {
       modes: contract.dedup === 'checkpoint' ? ['forensic'] : ['replay', 'repair', 'forensic'],
+      effects: 'with approval' as const,
       tables: [],
+      compare: {},
       ...given(contract.replay),
       windowMs: durationMs(contract.replay?.window),
     },
@@ -124,6 +128,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     }),
     retention:
       contract.retention === undefined ? null : resolveRetention(given(contract.retention), contract.risk),
+    declared: { ...contract },
   })
 }
 

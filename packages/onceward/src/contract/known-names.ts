@@ -35,6 +35,7 @@ export const sections = {
     'isolation',
     'replay',
     'retention',
+    'reconcile',
     'objectives',
     'handlerVersion',
     'handle',
@@ -90,7 +91,8 @@ export const sections = {
   settle: ['when', 'lossAcceptable'],
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],
-  replay: ['modes', 'window', 'tables'],
+  replay: ['modes', 'window', 'effects', 'tables', 'compare'],
+  'compared table': ['key', 'columns'],
   isolation: ['mode', 'deadlineMs', 'memoryMaxMb'],
   objectives: [
     'lagMax',
@@ -103,6 +105,7 @@ export const sections = {
     'parkingShareMax',
     'idleMax',
   ],
+  reconcile: ['effects', 'covers', 'perMessage', 'edited'],
   retention: [
     'markers',
     'businessKeys',
@@ -122,7 +125,7 @@ export const sections = {
     'headerBytesMax',
     'decompressedBytesMax',
   ],
-  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey'],
+  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey', 'evidence'],
   'http target': [
     ...traits,
     'kind',

@@ -37,6 +37,8 @@ export interface HeldFacts {
   readonly waited: 'released' | 'too late' | null
   /** Its last holder let the lease run out, as one does that died over it. */
   readonly abandoned: boolean
+  /** When it was first held, in the store's own words; absent where this process has just stored it. */
+  readonly firstAt?: string
   /** What this process read from the bytes when it stored them; absent where they came out of the store. */
   readonly read?: ReadBefore
 }
@@ -102,6 +104,14 @@ export interface QueueOpenOptions {
   readonly inFlightBytesMax: number
   /** Called on every change worth telling people, in order, never throwing. */
   readonly onEvent: (event: SourceEvent) => void
+  /** Called by those whose broker says which cluster it is, on each connection, before anything is taken. Where it rejects nothing is. */
+  readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
+}
+
+/** A cluster by its own word: the id of a Kafka cluster, the name of a RabbitMQ one. */
+export interface BrokerIdentity {
+  readonly kind: string
+  readonly cluster: string
 }
 
 export interface OpenOptions extends QueueOpenOptions {

@@ -26,7 +26,8 @@ export function outgoingMaker<M, Tx>(received: ReadableMessage<M>, { consumer, w
     const trace = world.traces.outgoing(received.delivery.headers, name)
     const headers = trace === null ? request.headers : { ...trace, ...request.headers }
     const made = { ...request, id, correlationId, ...(headers && { headers }) }
-    return outgoingOf(target, made, `effects.publish("${name}")`)
+    const outgoing = outgoingOf(target, made, `effects.publish("${name}")`)
+    return target.evidence === true ? { ...outgoing, cause: received.id } : outgoing
   }
 }
 

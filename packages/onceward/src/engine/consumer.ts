@@ -24,6 +24,7 @@ import { StoreWatch } from './store-watch.ts'
 import { SuspectLine, type SuspectTry } from './suspect-line.ts'
 import { Suspicion } from './suspicion.ts'
 import { Tally, type TallySnapshot } from './tally.ts'
+import { WaryReading } from './wary-reading.ts'
 import { createPair, type WorkerPair } from './worker-pair.ts'
 
 export interface ConsumerOptions<M, Tx> {
@@ -82,6 +83,7 @@ export class ConsumerProcess<M, Tx> {
   #line: BatchLine<M, Tx> | null = null
   #suspicion: Suspicion | null = null
   #suspects: SuspectLine<M, Tx> | null = null
+  #wary: WaryReading<M, Tx> | null = null
   #receiving = false
   #batchesInFlight = 0
 
@@ -198,7 +200,7 @@ export class ConsumerProcess<M, Tx> {
     void this.#close()
   }
 
-  /** Who fell silent, before anything is taken. Where no handler runs nobody dies of one. */
+  /** Who fell silent, before anything is taken. Where no handler runs, only reading kills. */
   async #look(enrolment: Enrolment): Promise<void> {
     const { store, world, consumer } = this.#options
     if (store.suspects === undefined) return
@@ -208,8 +210,11 @@ export class ConsumerProcess<M, Tx> {
       world,
       leaseMs: consumer.inbox.leaseMs,
       isLive: delivery => this.#subscription?.isLive(delivery) ?? true,
+      onRefused: error => this.#halt(error),
       onLifted: () => this.#pump(),
     })
+    const reading = { consumer, suspicion: this.#suspicion, store, enrolment, watch: this.#watch, world }
+    this.#wary = new WaryReading({ ...reading, readsOnly: this.#stage === 'store' })
     if (this.#stage !== 'store') {
       const { attemptsMax } = consumer.failure
       const [suspicion, lanes, watch] = [this.#suspicion, this.#lanes, this.#watch]
@@ -225,6 +230,9 @@ export class ConsumerProcess<M, Tx> {
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
       onEvent: event => this.#onSourceEvent(event),
+      ...(store.meetBroker && {
+        onBroker: broker => this.#watch.persist(() => store.meetBroker!(broker)),
+      }),
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
@@ -324,7 +332,7 @@ export class ConsumerProcess<M, Tx> {
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
     this.#countTaken(deliveries, redelivered)
     this.#tally.delivered(deliveries.length, redelivered)
-    if (this.#suspects !== null) this.#suspicion!.look(deliveries)
+    this.#suspicion?.look(deliveries)
     await this.#read(deliveries)
     world.reach('batch.received')
   }
@@ -342,7 +350,7 @@ export class ConsumerProcess<M, Tx> {
   }
 
   async #read(deliveries: readonly Delivery[]): Promise<void> {
-    for (const received of await this.#intake.take(deliveries)) this.#lanes.push(received)
+    for (const received of await this.#intake.take(deliveries, this.#wary)) this.#lanes.push(received)
   }
 
   async #runSuspect(received: Received<M>): Promise<void> {

@@ -96,6 +96,7 @@ export async function processBatch<M, Tx>(
       else spine.world.reach('batch.committed')
       spine.care.passed()
       spine.onCommitted(decided)
+      tellRepeats(decided, spine)
       return decided
     } catch (error) {
       if (spine.signal.aborted) throw error
@@ -151,6 +152,17 @@ function countMarkers<M, Tx>(
   for (const { received, decision } of decided)
     if ((decision.outcome === 'retry' || decision.outcome === 'rerouted') && markers.has(received)) count--
   if (count > 0) world.metrics.add('inserts', count, { consumer: consumer.name })
+}
+
+/** Deliveries that changed nothing because their message was known by its id. Their own markers tell of the others. */
+function tellRepeats<M, Tx>(decided: readonly Decided<M>[], { store, enrolment, mode }: Spine<M, Tx>): void {
+  if (store.noteRepeats === undefined || mode !== 'live') return
+  const ids: string[] = []
+  for (const { received, decision } of decided) {
+    const known = decision.outcome === 'duplicate' || decision.outcome === 'already held'
+    if (known && decision.status === null && received.id !== null) ids.push(received.id)
+  }
+  if (ids.length > 0) store.noteRepeats(enrolment, ids)
 }
 
 /** Workers of deferred messages get only what has failed before. */

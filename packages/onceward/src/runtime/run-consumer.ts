@@ -9,6 +9,7 @@ import { OncewardError } from '../errors.ts'
 import { WorkerOnDemand } from '../inbox/worker-on-demand.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
+import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
@@ -51,6 +52,8 @@ export interface RunOptions {
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly world?: Surroundings
+  /** For contracts with isolation: this process is the child, and whoever started it ends it when it hangs and starts it again. */
+  readonly isolated?: boolean
 }
 
 /** A running consumer with its dispatcher and relay. */
@@ -81,9 +84,12 @@ export async function runConsumer<M>(
 ): Promise<Running> {
   const mode = options.mode ?? 'live'
   assertRunMode(consumer.name, mode)
+  assertIsolated(consumer, options.isolated === true)
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
+  const life = new ServerLife()
   const pool = createPool(options.databaseUrl, {
+    verify: client => life.check(client),
     max: consumer.batch.inFlightMax + 8 + (consumer.retention === null ? 0 : 1) + consumer.inbox.workers,
   })
   const carriers: Carrier[] = []
@@ -104,6 +110,7 @@ export async function runConsumer<M>(
       options.store ??
       createPostgresStore({
         pool,
+        life,
         log: world.log,
         ...(options.environment && { environment: options.environment }),
       })
@@ -259,4 +266,13 @@ export function running(
       return { ready: false, reasons: [stops], oldestUnfinishedSeconds: null }
     },
   }
+}
+
+/** Nothing inside a process can end its own endless loop, so isolation that nobody keeps is refused rather than believed. */
+function assertIsolated({ name, isolation }: Pick<Consumer, 'name' | 'isolation'>, isolated: boolean): void {
+  if (isolation.mode !== 'child' || isolated) return
+  throw new OncewardError(
+    'configuration',
+    `The contract of ${name} asks for isolation in a child process, and runConsumer runs in this one. Nothing was started. Start it with "onceward run"; or, where something of yours ends this process when it hangs and starts it again, say so with isolated: true; or drop isolation from the contract.`,
+  )
 }

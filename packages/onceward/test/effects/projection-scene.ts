@@ -185,10 +185,11 @@ export class ProjectionScene {
     return rows.map(({ row }) => row)
   }
 
+  /** What the effect said; beside it the inbox notes what it set aside. */
   async notes(name: string): Promise<string[]> {
     const { rows } = await this.pool.query(
       `select message_id || ' ' || code as note from onceward.note where consumer_id in (select id from onceward.consumer where name = $1)
-       order by 1`,
+         and code not in ('parked', 'quarantined', 'dead', 'repeated') order by 1`,
       [name],
     )
     return rows.map(({ note }) => note)

@@ -7,7 +7,7 @@ import { type Part, type Running, runConsumer } from '../../runtime/run-consumer
 import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
 import type { Log, LogLevel } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
-import { loadConsumer, loadStore } from '../load-consumer.ts'
+import { loadConsumer, loadStore, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { onSignals } from '../signals.ts'
@@ -18,6 +18,7 @@ interface RunFlags extends MetricsFlags {
   mode: Mode
   part?: Part[]
   drain: string
+  policy?: string
 }
 
 export function runCommand(): Command {
@@ -39,6 +40,7 @@ export function runCommand(): Command {
       ]),
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
+    .option('--policy <file>', policyHelp)
     .option('--json', 'log lines and the final counts as JSON')
   command.addOption(
     new Option('--log-level <level>', 'the least that is logged')
@@ -49,7 +51,7 @@ export function runCommand(): Command {
     const json = flags.json === true
     const log = consoleLog(json, flags.logLevel)
     const drainMs = Number(flags.drain) * 1_000
-    const consumer = await loadConsumer(file)
+    const consumer = await loadConsumer(file, { policy: flags.policy })
     const isChild = process.env[supervised] !== undefined
     let running: Running | null = null
     const answer = isChild
@@ -77,6 +79,7 @@ export function runCommand(): Command {
         environment: process.env.ONCEWARD_ENVIRONMENT,
         archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
         mode: flags.mode,
+        isolated: isChild,
         ...(flags.part && { parts: flags.part }),
         world: realSurroundings({ log, meter: server?.meter }),
       })

@@ -49,6 +49,7 @@ const restMs = { broker: 100, first: 0, store: 1_000, only: 1_000 } as const
  */
 export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly origin: string
+  readonly tellsBroker = true
   readonly subscription: LogSubscription
   readonly #options: DriverOptions
   readonly #settings: TopicSettings

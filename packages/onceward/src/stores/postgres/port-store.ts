@@ -5,6 +5,7 @@ import { outsideTransactions } from './outside-transactions.ts'
 import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
 import { PortLoan } from './port-loan.ts'
+import { ServerLife } from './server-life.ts'
 import { SqlSession } from './session.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
@@ -65,7 +66,7 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
   }
 
   return {
-    ...outsideTransactions(port, options.environment),
+    ...outsideTransactions(port, options.environment, new ServerLife(), log),
     capabilities: { durable: true, shared: true, sql: true, concurrent: false },
     transaction,
     work: workQueue((settings, text, values) =>

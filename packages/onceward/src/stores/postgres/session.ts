@@ -26,6 +26,7 @@ import { countAttempts } from './sql/count-attempts.ts'
 import { finishWork } from './sql/finish-work.ts'
 import { keepMessages } from './sql/keep-messages.ts'
 import { keysAtWork } from './sql/keys-at-work.ts'
+import { notePublished } from './sql/note-published.ts'
 import { recordIntents } from './sql/record-intents.ts'
 import { withdraw } from './sql/silent-runs.ts'
 import { takeUpWork } from './sql/take-up-work.ts'
@@ -117,8 +118,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return recordIntents(this.#client, this.#enrolment, intents)
   }
 
-  publish(messages: readonly Outgoing[]): Promise<void> {
-    return writeOutbox(this.#client, messages)
+  async publish(messages: readonly Outgoing[]): Promise<void> {
+    await writeOutbox(this.#client, messages)
+    const noted = messages.filter(message => message.cause !== undefined)
+    if (noted.length > 0) await notePublished(this.#client, this.#enrolment, noted)
   }
 
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {

@@ -9,7 +9,7 @@ const giveBack = `
 const giveBackKeys = `
   delete from onceward.business_key where ctid = any (array(select ctid from ${oneByOne('business_key', 'key', asked)}))`
 const change = `
-  update onceward.inbox set status = $3::onceward.marker_status
+  update onceward.inbox set status = $3::onceward.marker_status, because = $4::jsonb ->> message_id
   where ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', asked)}))`
 
 /** Everything a batch leaves that is not simply applied: a statement for each kind, however many messages there are. */
@@ -27,7 +27,8 @@ export async function concludeMessages(
   if (retried.length > 0) await client.query(giveBack, [consumerId, retried.map(({ id }) => id)])
   if (freed.length > 0) await client.query(giveBackKeys, [consumerId, freed])
   for (const [status, some] of Map.groupBy(changed, ({ to }) => to)) {
-    await client.query(change, [consumerId, some.map(({ id }) => id), status])
+    const said = Object.fromEntries(some.map(({ id, because }) => [id, because ?? null]))
+    await client.query(change, [consumerId, some.map(({ id }) => id), status, JSON.stringify(said)])
   }
   await holdMessages(client, enrolment, conclusions)
 }

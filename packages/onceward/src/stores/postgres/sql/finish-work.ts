@@ -20,7 +20,8 @@ const remove = `
   gone as (
     delete from onceward.held h using mine where h.ctid = mine.ctid returning h.id, h.message_id, h.business_key),
   marked as (
-    update onceward.inbox set status = 'applied', run_id = current_setting('onceward.run')::integer, at = now()
+    update onceward.inbox set status = 'applied', run_id = current_setting('onceward.run')::integer, at = now(),
+      arrived_at = coalesce(arrived_at, at)
     where ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', '(select message_id as key from gone) asked')}))),
   renewed as (
     update onceward.business_key set at = clock_timestamp()
