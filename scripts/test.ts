@@ -58,7 +58,12 @@ function testEnvironment(services: Service[]): NodeJS.ProcessEnv {
     if (!service) reasons[name] = `${name} was not selected (--services)`
     else if ('unavailable' in service) reasons[name] = `${name} is unavailable: ${service.unavailable}`
   }
-  return { ...process.env, ...environmentOf(services), ONCEWARD_UNAVAILABLE: JSON.stringify(reasons) }
+  return {
+    ...process.env,
+    ...environmentOf(services),
+    ONCEWARD_UNAVAILABLE: JSON.stringify(reasons),
+    ONCEWARD_METRICS_PORT: '0',
+  }
 }
 
 /** Files named `*.alone.test.ts` kill servers that others use: they run one by one, after the rest. */

@@ -1,6 +1,7 @@
 import type { Campaign } from '../replay/campaign.ts'
 import type { CampaignProgress } from '../replay/campaign-progress.ts'
 import type { Preview } from '../replay/preview-campaign.ts'
+import type { TableComparison } from '../replay/rebuild/compare-tables.ts'
 import type { Finding } from '../replay/steer-campaign.ts'
 import { safe, table } from './output.ts'
 
@@ -74,6 +75,23 @@ export function previewText({ campaign, plan, extent, targets }: Preview): strin
   const oldest =
     plan.oldestMs === null ? 'of unknown age' : `from ${new Date(plan.oldestMs).toISOString()} on`
   return `${rangesTable(plan.ranges)}\n\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${next}`
+}
+
+export function comparisonText(tables: readonly TableComparison[]): string {
+  const counts = table(
+    ['table', 'only live', 'only rebuilt', 'different', 'ahead'],
+    tables.map(one => [
+      one.table,
+      String(one.onlyInLive),
+      String(one.onlyInShadow),
+      String(one.different),
+      String(one.ahead),
+    ]),
+  )
+  const first = tables.flatMap(one =>
+    one.examples.map(({ how, key }) => [one.table, how, JSON.stringify(key)]),
+  )
+  return first.length === 0 ? counts : `${counts}\n\n${table(['table', 'how', 'key'], first)}`
 }
 
 /** One line about how far it is. */

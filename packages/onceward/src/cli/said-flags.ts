@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 
 export interface SaidFlags {
   json?: boolean
@@ -13,10 +13,11 @@ export function said(command: Command): Command {
   return command
     .requiredOption('--consumer <name>', "the consumer's name, typed again")
     .requiredOption('--because <reason>', 'why; it is recorded')
-    .option(
-      '--by <person>',
-      'a name noted with it; the audit has the login of the database',
-      userInfo().username,
+    .addOption(
+      new Option('--by <person>', 'a name noted with it; the audit has the login of the database').default(
+        userInfo().username,
+        'your login on this machine',
+      ),
     )
     .option('--json', 'print one JSON object')
 }

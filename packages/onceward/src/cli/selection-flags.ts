@@ -8,11 +8,18 @@ export interface SelectionFlags {
   file?: string
   held?: string
   key?: string[]
+  cause?: string
 }
 
 /** What the flags of `replay create` select. */
-export function selectionOf({ from, to, file, held, key }: SelectionFlags): Selection {
+export function selectionOf({ from, to, file, held, key, cause }: SelectionFlags): Selection {
   const keys = key === undefined ? {} : { keys: key }
+  if (from === 'parked') {
+    if (file !== undefined || held !== undefined || to !== 'now')
+      throw wrong('--from parked selects by --cause and --key alone')
+    return { of: 'parked', ...keys, ...(cause !== undefined && { cause }) }
+  }
+  if (cause !== undefined) throw wrong('--cause goes with --from parked')
   if (file !== undefined && held !== undefined) throw wrong('give --file or --held, not both')
   if (file !== undefined) return { of: 'file', path: file, ...keys }
   if (held !== undefined) return { of: 'held', states: held.split(',') as HeldState[], ...keys }
@@ -33,7 +40,7 @@ function edge(text: string, flag: string): Edge {
   )
     return { timestampMs }
   throw wrong(
-    `${flag} is first, now, an ISO time with its zone (2026-11-15T08:00:00Z), or partition=offset,…`,
+    `${flag} is first, now, parked (--from), an ISO time with its zone (2026-11-15T08:00:00Z), or partition=offset,…`,
   )
 }
 

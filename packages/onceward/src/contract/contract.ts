@@ -11,7 +11,6 @@ import type { PublishRequest, PublishTarget } from './publish-target.ts'
 /**
  * One consumer, whole: what it reads, what makes two messages the same, in which order, to what effect,
  * and what happens when it fails. Plain data plus the functions that read a message and apply it.
- * Sections marked *later* are part of the contract but refused by name until this version acts on them.
  */
 export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   /** `^[a-z][a-z0-9_]{0,47}$`. With `generation` it names the dedup memory: renaming forgets it. */
@@ -20,6 +19,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   generation?: number
   /** The team that answers for this consumer and its dead letters. */
   owner: string
+  /** The team that sends these messages. Alerts on broken ones (bytes, schema, type, version, conflicting content) name it. Default the owner. */
+  producer?: string
   description?: string
   risk: Risk
   source: SourceDeclaration
@@ -47,10 +48,10 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   replay?: ReplaySection
   /** How long what is done is remembered. Without it nothing is ever removed. */
   retention?: RetentionSection
+  /** What this consumer promises in numbers; alerts are made from them. See `docs/alerts.md`. */
+  objectives?: ObjectivesSection
   /** How `onceward audit reconcile` finds this consumer's effects. Declared effects know theirs. */
   reconcile?: ReconcileSection
-  /** *Later.* Lag and latency objectives, from which alerts are made. */
-  objectives?: Record<string, unknown>
   /** Recorded with every run, so that a row can be traced to the code that wrote it. Default `unversioned`. */
   handlerVersion?: string
   /** Called once per message; calls of different lanes run concurrently on one transaction. */
@@ -302,6 +303,28 @@ export interface RetentionSection {
   behindHorizon?: 'park' | 'apply'
 }
 
+/** Every number has a default, most of them by `risk`: see `docs/alerts.md`. */
+export interface ObjectivesSection {
+  /** How old what is not applied yet may be. Default 1m for money, regulatory and notification, 5m projection, 15m telemetry, 1h low value. */
+  lagMax?: Duration
+  /** How many records may wait at the broker while their number still grows. Default 10,000. */
+  lagRecordsMax?: number
+  /** 99 of 100 batches are applied within it. Default half of `batch.handlerTimeoutMs`. */
+  applyP99Max?: Duration
+  /** Share of deliveries that may be repeats. Default 0.1. */
+  duplicateShareMax?: number
+  /** Dead letters, parked and quarantined messages in an hour. Default 0 for money, regulatory and notification, else 10. */
+  deadLettersPerHourMax?: number
+  /** Work taken from silent workers in an hour. Default 5. */
+  claimsExpiredPerHourMax?: number
+  /** Age of the oldest message in the outbox. Default as `lagMax`. */
+  outboxAgeMax?: Duration
+  /** Share of `failure.parking.totalMax` from which parking is nearly full. Default 0.8. */
+  parkingShareMax?: number
+  /** The source is never silent for longer. Default: not silent for an hour in which it was not the day before. */
+  idleMax?: Duration
+}
+
 /** Queries are one SELECT each, run read-only. See `docs/explain.md`. */
 export interface ReconcileSection {
   /**
@@ -338,8 +361,19 @@ export interface ReplaySection {
   modes?: readonly CampaignMode[]
   /** How far back history may be asked for, and so how long it is remembered at least. Default no limit of its own. */
   window?: Duration
+  /** Default `with approval`: people may approve that a backfill or a repair calls and publishes. `never`: nobody may. */
+  effects?: 'with approval' | 'never'
   /** `rebuild` of a handler: the tables it writes, named without a schema in its statements as well. Declared projections know theirs. */
   tables?: readonly string[]
+  /** `rebuild`: what is compared before a swap, by table. Default all columns, told apart by the primary key. */
+  compare?: Readonly<Record<string, ComparedTable>>
+}
+
+export interface ComparedTable {
+  /** Columns that tell rows apart. Default the primary key. */
+  key?: readonly string[]
+  /** Columns that must be the same. Default all but the key and those the database fills by itself. */
+  columns?: readonly string[]
 }
 
 export interface HandlerContext<M, Tx> {

@@ -37,6 +37,8 @@ export interface HeldFacts {
   readonly waited: 'released' | 'too late' | null
   /** Its last holder let the lease run out, as one does that died over it. */
   readonly abandoned: boolean
+  /** When it was first held, in the store's own words; absent where this process has just stored it. */
+  readonly firstAt?: string
   /** What this process read from the bytes when it stored them; absent where they came out of the store. */
   readonly read?: ReadBefore
 }
@@ -102,6 +104,14 @@ export interface QueueOpenOptions {
   readonly inFlightBytesMax: number
   /** Called on every change worth telling people, in order, never throwing. */
   readonly onEvent: (event: SourceEvent) => void
+  /** Called by those whose broker says which cluster it is, on each connection, before anything is taken. Where it rejects nothing is. */
+  readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
+}
+
+/** A cluster by its own word: the id of a Kafka cluster, the name of a RabbitMQ one. */
+export interface BrokerIdentity {
+  readonly kind: string
+  readonly cluster: string
 }
 
 export interface OpenOptions extends QueueOpenOptions {
@@ -127,6 +137,8 @@ export interface LogOptions {
    * settled. The source bounds the wait.
    */
   readonly onRevoke: (partitions: readonly string[]) => Promise<void>
+  /** Called whenever the broker was told positions, or refused them. Never throws. */
+  readonly onTold?: (told: boolean) => void
 }
 
 /** Ownership and positions of a log's partitions in the store; the engine's side of a log source. */
@@ -239,7 +251,7 @@ export interface Subscription {
   /** Held work only. The store says that these have another holder, or are done: nothing more is sent about them. */
   dropClaims?(deliveries: readonly Delivery[]): void
 
-  /** Logs only. Called for metrics, whenever somebody looks. */
+  /** Called for metrics, whenever somebody looks; a queue is one partition. Must not wait: what has to be asked is shown the next time. */
   lag?(): readonly PartitionLag[]
 
   /**

@@ -1,7 +1,7 @@
 import type { Dedup, SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
-import type { HeldSession, WorkClaim, WorkQueue } from './held-work.ts'
-import type { Delivery, Loss, Ownership, Position, Progress } from './source.ts'
+import type { HeldSession, WorkQueue } from './held-work.ts'
+import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
 import type { SuspectLedger } from './suspects.ts'
 
 /**
@@ -16,6 +16,12 @@ export interface Store<Tx> {
    * version understands, that the name is not another environment's, and opens a run.
    */
   enroll(consumer: ConsumerFacts): Promise<Enrolment>
+
+  /**
+   * SQL stores: called when the broker has said which cluster it is, before anything is taken. Rejects with `wrong_environment` where others of
+   * the kind feed this store and nobody has said that this one may, too.
+   */
+  meetBroker?(broker: BrokerIdentity): Promise<void>
 
   /** Called once when a consumer has drained. A run that never closes is one that died. */
   closeRun(enrolment: Enrolment): Promise<void>
@@ -196,6 +202,18 @@ export interface ConsumerFacts {
   readonly deliveriesMax: number
   /** Where the contract's dead letters go on the broker; null when they stay in the store only. */
   readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
+  /** What it reads. Absent where nobody else could read the same. */
+  readonly reading?: Reading
+}
+
+/** A queue, a log as one group reads it: whoever reads it under another name has another memory. */
+export interface Reading {
+  readonly kind: string
+  readonly place: string
+  /** The group, on logs; '' on queues. */
+  readonly reader: string
+  /** Who keeps the position. Queues forget instead. */
+  readonly keeper: 'broker' | 'store' | 'queue'
 }
 
 export interface Enrolment {
@@ -323,7 +341,7 @@ export interface HeldRecord {
    * The row it had until now: its place in the order of its key. And the claim that ends with this, whose epoch it keeps, so that no later
    * claim is taken for an earlier one. Null for what was not held.
    */
-  readonly was: WorkClaim | null
+  readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt'> | null
   readonly reason: string
   readonly failureClass: string
   readonly code: string

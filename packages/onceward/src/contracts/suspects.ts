@@ -16,9 +16,15 @@ export interface SuspectLedger {
 
   /**
    * Called before the handler of a suspect runs. Counts an attempt that is durable when this resolves, unless one of `attemptsMax` ended with
-   * its process already; answers with what was counted before. What stands of it when the process dies says why.
+   * its process already; answers with what was counted before. What stands of it when the process dies says why. `survived`: what this run
+   * began before and came through with; its attempt is taken back.
    */
-  beginAttempt(enrolment: Enrolment, id: string, attemptsMax: number): Promise<EarlierAttempts>
+  beginAttempt(
+    enrolment: Enrolment,
+    id: string,
+    attemptsMax: number,
+    survived?: string,
+  ): Promise<EarlierAttempts>
 }
 
 export interface SilentRun {

@@ -40,6 +40,7 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
     case 'kept':
       return storedDecision
     case 'unreadable':
+      if (fact.problem.earlier !== undefined) return killed(fact.problem.earlier, policy)
       return unreadable(fact.problem.kind, fact.problem.text, policy)
     case 'seen':
       if (!fact.sameDigest) return conflict('same id, other content')

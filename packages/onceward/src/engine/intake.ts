@@ -5,6 +5,7 @@ import { matchDeliveryKey } from '../message/match-delivery-key.ts'
 import { createMessageReader, type MessageReader } from '../message/read-message.ts'
 import type { Received } from '../message/received.ts'
 import type { Timers } from '../surroundings.ts'
+import type { WaryReading } from './wary-reading.ts'
 
 /** Those whose validation takes longer than this are not waited for where order allows. */
 const togetherMs = 100
@@ -47,9 +48,15 @@ export class Intake<M> {
     this.#read = consumer.order === 'key' && ordersByDeliveryKey ? delivery => matched(read(delivery)) : read
   }
 
-  /** Resolves with what may go on now, in order; the rest comes by `onSlow`, one by one. Never rejects. */
-  async take(deliveries: readonly Delivery[]): Promise<readonly Received<M>[]> {
-    const read = deliveries.map(delivery => this.#read(delivery))
+  /** Resolves with what may go on now, in order; the rest comes by `onSlow`, one by one. Rejects only when the store refuses to take suspects down. */
+  async take(
+    deliveries: readonly Delivery[],
+    wary: Pick<WaryReading<M, never>, 'suspects' | 'read' | 'end'> | null = null,
+  ): Promise<readonly Received<M>[]> {
+    const read: (Received<M> | Promise<Received<M>>)[] = []
+    for (const delivery of deliveries)
+      read.push(wary?.suspects(delivery) ? await wary.read(delivery, this.#read) : this.#read(delivery))
+    await wary?.end()
     if (!read.some(one => one instanceof Promise)) return read as Received<M>[]
     if (this.#ordered) return Promise.all(read.map((one, index) => this.#readOut(one, deliveries[index]!)))
     const ready = new Set<Received<M>>()

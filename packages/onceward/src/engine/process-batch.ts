@@ -113,9 +113,11 @@ async function commitRound<M, Tx>(
 ): Promise<readonly Decided<M>[]> {
   const { store, enrolment, world } = spine
   let endTurn = () => {}
+  let markers: ReadonlySet<Received<M>> = new Set()
   try {
-    return await store.transaction(enrolment, async session => {
+    const committed = await store.transaction(enrolment, async session => {
       const claims = await claimBatch(batch, session, spine)
+      markers = claims.claimed
       world.reach('batch.claimed')
       const turn = turnOf(batch, spine)
       if (turn !== null) endTurn = await spine.turns.take(turn === 'beside')
@@ -132,9 +134,24 @@ async function commitRound<M, Tx>(
       }
       return decided
     })
+    countMarkers(markers, committed, spine)
+    return committed
   } finally {
     endTurn()
   }
+}
+
+/** A claim that is given back for another try leaves none. */
+function countMarkers<M, Tx>(
+  markers: ReadonlySet<Received<M>>,
+  decided: readonly Decided<M>[],
+  { stage, consumer, world }: Spine<M, Tx>,
+): void {
+  if (stage === 'work' || markers.size === 0) return
+  let count = markers.size
+  for (const { received, decision } of decided)
+    if ((decision.outcome === 'retry' || decision.outcome === 'rerouted') && markers.has(received)) count--
+  if (count > 0) world.metrics.add('inserts', count, { consumer: consumer.name })
 }
 
 /** Deliveries that changed nothing because their message was known by its id. Their own markers tell of the others. */

@@ -68,7 +68,7 @@ export class HeldSource implements Source, Subscription, HandOver {
   async open({ enrolment, inFlightBytesMax }: OpenOptions): Promise<Subscription> {
     this.#enrolment = enrolment!
     this.#bytesMax = inFlightBytesMax
-    this.#stopKeeping = keepLeases(this.#work, enrolment!, this.#options)
+    this.#stopKeeping = keepLeases(this.#work, this.#options)
     return this
   }
 
@@ -178,7 +178,7 @@ export class HeldSource implements Source, Subscription, HandOver {
       if (rows.length > 0) world.reach('work.claimed')
       this.#work.add(rows)
       if (expired > 0) {
-        world.metrics.claimsExpired(consumerName, expired)
+        world.metrics.add('claimsExpired', expired, { consumer: consumerName })
         world.log.warn('took over work whose lease ran out', { consumer: consumerName, count: expired })
       }
       if (!this.#closed) return rows

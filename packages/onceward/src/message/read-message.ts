@@ -2,13 +2,14 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Envelope, From, IdentitySection } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Delivery } from '../contracts/source.ts'
+import type { EarlierAttempts } from '../contracts/suspects.ts'
 import { errorText } from '../errors.ts'
 import { decompress } from './decompress.ts'
 import { businessDigestOf, digestOf } from './digest.ts'
 import { positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
 import { overLimit } from './limits.ts'
 import { type Keys, type Later, ReadOut } from './read-out.ts'
-import type { Problem, ProblemKind, ReadableMessage, Received } from './received.ts'
+import type { Problem, ProblemKind, ReadableMessage, Received, UnreadableMessage } from './received.ts'
 
 /** Waits for `work`, which never rejects, as long as somebody allows; then takes what `late` makes of the reason. */
 export type Patience = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>
@@ -114,6 +115,32 @@ export function createMessageReader<M, Tx>(
       return invalid(errorText(error, 500))
     }
   }
+}
+
+/** Names what is read before anything of it is known. No id begins with a space. */
+export function bytesKey<M, Tx>(consumer: Consumer<M, Tx>, delivery: Delivery): string {
+  return ` bytes ${rawDigest(consumer, delivery).toString('hex')}`
+}
+
+/** A message that nobody reads any more. */
+export function unreadKiller<M, Tx>(
+  consumer: Consumer<M, Tx>,
+  delivery: Delivery,
+  earlier: EarlierAttempts,
+): UnreadableMessage {
+  return {
+    readable: false,
+    delivery,
+    digest: rawDigest(consumer, delivery),
+    id: delivery.held?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
+    lane: consumer.order === 'partition' ? delivery.partition : null,
+    problem: { kind: 'process died', text: 'whoever read it died', earlier },
+  }
+}
+
+function rawDigest<M, Tx>({ message }: Consumer<M, Tx>, delivery: Delivery): Buffer {
+  const listed = overLimit(delivery, message.limits) === null ? message.digestHeaders : []
+  return delivery.held?.digest ?? digestOf(delivery.body, delivery.headers, listed)
 }
 
 /** What the contract says it can read; null where it says nothing. */

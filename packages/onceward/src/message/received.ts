@@ -1,5 +1,6 @@
 import type { Envelope } from '../contract/contract.ts'
 import type { Delivery } from '../contracts/source.ts'
+import type { EarlierAttempts } from '../contracts/suspects.ts'
 
 /** A delivery after reading: a message with its identities, or the reason why it is none. */
 export type Received<M = unknown> = ReadableMessage<M> | UnreadableMessage
@@ -32,6 +33,8 @@ export interface UnreadableMessage {
 export interface Problem {
   readonly kind: ProblemKind
   readonly text: string
+  /** Of `process died`: how often. */
+  readonly earlier?: EarlierAttempts
 }
 
 export type ProblemKind =
@@ -49,3 +52,5 @@ export type ProblemKind =
   /** The contract lists the types or versions it can read, and this is none of them. */
   | 'unknown type'
   | 'unsupported version'
+  /** Whoever read it was never heard of again. */
+  | 'process died'

@@ -1,6 +1,7 @@
 import type { SqlTransaction } from '../contract/contract.ts'
 import type { Progress } from '../contracts/source.ts'
 import type { BatchBook, DecidedMessage, SuppressedEffect } from '../contracts/store.ts'
+import type { Reach } from '../crash-points.ts'
 import { OncewardError } from '../errors.ts'
 
 /** More are counted, not listed. */
@@ -33,15 +34,25 @@ export class CampaignBook implements BatchBook {
     this.#decided = decided
   }
 
-  /** Positions last, in one order: they are the fence, and locked for no longer than the commit. */
-  async write(tx: SqlTransaction, progress: readonly Progress[], runId: number): Promise<void> {
+  /** `move` is called late: it is the fence, and what it locks is locked for no longer than the commit. */
+  async write(tx: SqlTransaction, move: (tx: SqlTransaction) => Promise<void>): Promise<void> {
     const findings = this.#decided.filter(
       ({ decision }) => !this.#expected.has(decision.outcome) || decision.code === 'rebuild',
     )
     if (this.#suppressed.length > 0) await this.#writeSuppressed(tx)
     if (findings.length > 0) await this.#writeFindings(tx, findings)
-    await this.#move(tx, progress, runId)
+    await move(tx)
     await this.#count(tx)
+  }
+
+  /** In the transaction of the effects. */
+  async writeWithEffects(
+    tx: SqlTransaction,
+    move: (tx: SqlTransaction) => Promise<void>,
+    reach: Reach,
+  ): Promise<void> {
+    await this.write(tx, move)
+    reach('replay.booked')
   }
 
   async #writeSuppressed(tx: SqlTransaction): Promise<void> {
@@ -82,34 +93,6 @@ export class CampaignBook implements BatchBook {
     )
   }
 
-  async #move(tx: SqlTransaction, progress: readonly Progress[], runId: number): Promise<void> {
-    const { rows } = await tx.query<{ partition: string }>(
-      `with mine as materialized (
-         select m.* from onceward.campaign_partition p
-         join unnest($3::text[], $4::integer[], $5::text[], $6::text[]) as m (partition, epoch, incarnation, next) using (partition)
-         where p.campaign_id = $1 and p.epoch = m.epoch order by p.partition for no key update of p)
-       update onceward.campaign_partition p
-       set next = coalesce(mine.next, p.next), incarnation = mine.incarnation, run_id = $2, at = clock_timestamp()
-       from mine where p.campaign_id = $1 and p.partition = mine.partition and p.epoch = mine.epoch returning p.partition`,
-      [
-        this.#campaignId,
-        runId,
-        progress.map(one => one.partition),
-        progress.map(one => one.epoch),
-        progress.map(one => one.incarnation),
-        progress.map(one => one.next),
-      ],
-    )
-    const moved = new Set(rows.map(row => row.partition))
-    const partitions = progress.map(one => one.partition).filter(partition => !moved.has(partition))
-    if (partitions.length === 0) return
-    throw new OncewardError(
-      'ownership_lost',
-      `Another process runs campaign ${this.#campaignId} by now. Nothing was committed.`,
-      { details: { partitions } },
-    )
-  }
-
   async #count(tx: SqlTransaction): Promise<void> {
     const counts = new Map<string, number>()
     for (const { decision } of this.#decided)
@@ -122,4 +105,38 @@ export class CampaignBook implements BatchBook {
       [this.#campaignId, [...counts.keys()], [...counts.values()]],
     )
   }
+}
+
+/** Positions in one order. Rejects with `ownership_lost` when another process has them by now. */
+export async function movePartitions(
+  tx: SqlTransaction,
+  campaignId: string,
+  progress: readonly Progress[],
+  runId: number,
+): Promise<void> {
+  const { rows } = await tx.query<{ partition: string }>(
+    `with mine as materialized (
+       select m.* from onceward.campaign_partition p
+       join unnest($3::text[], $4::integer[], $5::text[], $6::text[]) as m (partition, epoch, incarnation, next) using (partition)
+       where p.campaign_id = $1 and p.epoch = m.epoch order by p.partition for no key update of p)
+     update onceward.campaign_partition p
+     set next = coalesce(mine.next, p.next), incarnation = mine.incarnation, run_id = $2, at = clock_timestamp()
+     from mine where p.campaign_id = $1 and p.partition = mine.partition and p.epoch = mine.epoch returning p.partition`,
+    [
+      campaignId,
+      runId,
+      progress.map(one => one.partition),
+      progress.map(one => one.epoch),
+      progress.map(one => one.incarnation),
+      progress.map(one => one.next),
+    ],
+  )
+  const moved = new Set(rows.map(row => row.partition))
+  const partitions = progress.map(one => one.partition).filter(partition => !moved.has(partition))
+  if (partitions.length === 0) return
+  throw new OncewardError(
+    'ownership_lost',
+    `Another process runs campaign ${campaignId} by now. Nothing was committed.`,
+    { details: { partitions } },
+  )
 }

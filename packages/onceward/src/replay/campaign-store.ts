@@ -1,9 +1,10 @@
+import type { SqlTransaction } from '../contract/contract.ts'
 import type { Progress } from '../contracts/source.ts'
 import type { Enrolment, Store, StoreSession } from '../contracts/store.ts'
 import type { Reach } from '../crash-points.ts'
 import { OncewardError } from '../errors.ts'
 import type { Campaign } from './campaign.ts'
-import { CampaignBook } from './campaign-book.ts'
+import { CampaignBook, movePartitions } from './campaign-book.ts'
 import { campaignSession, sqlOf } from './campaign-session.ts'
 
 export interface CampaignStoreOptions<Tx> {
@@ -81,8 +82,8 @@ function keepAll<Tx, T>(
     const book = new CampaignBook(campaign.id, false)
     const advance = async (progress: readonly Progress[]) => {
       await around?.after(session)
-      await book.write(sqlOf(session), progress, enrolment.runId)
-      reach('replay.booked')
+      const move = (tx: SqlTransaction) => movePartitions(tx, campaign.id, progress, enrolment.runId)
+      await book.writeWithEffects(sqlOf(session), move, reach)
     }
     await around?.before(session)
     return work(
@@ -133,7 +134,7 @@ async function leaveNothing<Tx, T>(
   await store.transaction(enrolment, async session => {
     const tx = sqlOf(session)
     await tx.query(assertOurs)
-    await book.write(tx, came, enrolment.runId)
+    await book.write(tx, () => movePartitions(tx, campaign.id, came, enrolment.runId))
   })
   return undone.result
 }

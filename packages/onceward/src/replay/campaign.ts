@@ -35,6 +35,8 @@ export interface Plan {
   readonly oldestMs: number | null
   /** Repair: only messages with one of these as id, order key, aggregate id or business key. */
   readonly keys: readonly string[] | null
+  /** Of what is parked: the digest of exactly these rows, and how many wait behind them without being selected. */
+  readonly parked?: { readonly digest: string; readonly behind: number }
   /** Rebuild: the tables it makes anew, as `schema.table`. */
   readonly tables?: readonly string[]
   /** Rebuild: how far it follows the live log by now. */

@@ -73,15 +73,19 @@ function assertSensible(
     )
   if (effects === 'requested' && mode !== 'backfill' && mode !== 'repair')
     throw refuse(`external effects can be asked for in backfill and repair only, not in ${mode}`)
+  if (effects === 'requested' && consumer.replay.effects === 'never')
+    throw refuse("its contract says replay.effects 'never': no campaign may call or publish")
   if (mode === 'repair' && selection.keys === undefined)
     throw refuse('a repair is of selected keys: name them')
-  if (mode !== 'repair' && selection.keys !== undefined)
+  if (mode !== 'repair' && selection.of !== 'parked' && selection.keys !== undefined)
     throw refuse('keys are for a repair; a selection of keys leaves holes in everything else')
   if (selection.of === 'held' && mode !== 'forensic' && mode !== 'rebuild')
     throw refuse(
-      'what is held is not history yet: it waits for its turn or for people, and is released with "onceward parked" or "onceward inbox"',
+      'what is held is not history yet: it waits for its turn or for people. Select what is parked, or release it with "onceward parked" or "onceward inbox"',
     )
-  if (selection.of !== 'log' && identity.id === 'position')
+  if (selection.of === 'parked' && (mode === 'forensic' || mode === 'rebuild'))
+    throw refuse(`a ${mode} only reads: select what is held instead, with its states`)
+  if (selection.of !== 'log' && selection.of !== 'parked' && identity.id === 'position')
     throw refuse(`${name} knows messages by their place in its own log, and these come from elsewhere`)
   if (mode === 'rebuild' && replay.tables.length === 0 && effect?.apply?.tables === undefined)
     throw refuse('a rebuild needs to know which tables are written: name them in replay.tables')

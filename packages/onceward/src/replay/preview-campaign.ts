@@ -7,6 +7,7 @@ import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, type Plan, readCampaign, refused } from './campaign.ts'
 import { assertRemembered } from './horizon.ts'
+import { selectParked } from './parked/select-parked.ts'
 import { shadowedTables } from './rebuild/shadowed-tables.ts'
 import type { Selection } from './selection.ts'
 
@@ -32,14 +33,20 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
   assertOfConsumer(campaign, consumer)
   if (campaign.state !== 'created' && campaign.state !== 'previewed')
     throw refused(`Campaign ${id} is ${campaign.state}: its plan is fixed.`)
-  const plan = await makePlan(pool, campaign, options)
-  await assertWindow(pool, consumer, plan)
-  await assertRemembered(pool, campaign, plan)
-  if (!dryRun)
-    await pool.query(
-      `update onceward.campaign set state = 'previewed', plan = $2 where id = $1 and state in ('created', 'previewed')`,
-      [id, JSON.stringify(plan)],
-    )
+  const { selection } = campaign
+  const keep = async (client: SqlClient, plan: Plan) => {
+    if (!dryRun) await client.query(keepPlan, [id, JSON.stringify(plan)])
+    return !dryRun
+  }
+  const plan =
+    selection.of === 'parked'
+      ? await selectParked(pool, campaign, selection, keep)
+      : await makePlan(pool, campaign, options)
+  if (selection.of !== 'parked') {
+    await assertWindow(pool, consumer, plan)
+    await assertRemembered(pool, campaign, plan)
+    await keep(pool, plan)
+  }
   const effect = consumer.effect ?? {}
   return {
     campaign: await readCampaign(pool, id),
@@ -48,6 +55,9 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
     targets: { external: Object.keys(effect.external ?? {}), publish: Object.keys(effect.publish ?? {}) },
   }
 }
+
+const keepPlan = `
+  update onceward.campaign set state = 'previewed', plan = $2 where id = $1 and state in ('created', 'previewed')`
 
 async function makePlan(
   pool: SqlPool,

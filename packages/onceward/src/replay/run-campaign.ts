@@ -16,6 +16,7 @@ import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
 import { CampaignReader } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
 import { assertRemembered } from './horizon.ts'
+import { createParkedProcess } from './parked/parked-process.ts'
 import { aroundRebuild, rebuildStore } from './rebuild/rebuild-store.ts'
 import { createShadow, dropShadow } from './rebuild/shadow-tables.ts'
 import { selectKeys } from './select-keys.ts'
@@ -51,8 +52,7 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   let failure: unknown = null
   try {
     if (campaign.mode === 'rebuild') await createShadow(pool, campaign)
-    const reader = await options.openReader(campaign.selection)
-    await runToTheEnd(createProcess(campaign, reader, options), lease, options)
+    await runToTheEnd(await createProcess(campaign, options), lease, options)
   } catch (error) {
     failure = error
   }
@@ -66,10 +66,15 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
 
 type Process = ConsumerProcess<unknown, SqlTransaction>
 
-function createProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
+async function createProcess(campaign: Campaign, options: RunCampaignOptions): Promise<Process> {
+  if (campaign.selection.of === 'parked') return createParkedProcess(campaign, options)
+  return createReadingProcess(campaign, await options.openReader(campaign.selection), options)
+}
+
+function createReadingProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
   const { consumer, store, instance, pool } = options
   const { metrics } = options.world
-  const world = { ...options.world, metrics: metrics.inMode?.(campaign.mode) ?? metrics }
+  const world = { ...options.world, metrics: metrics.inMode(campaign.mode) }
   const { id, mode, generation, effects, rateMax, plan } = campaign
   const throttle = rateMax === null ? null : new Throttle(rateMax, world)
   const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
@@ -101,7 +106,7 @@ function createProcess(campaign: Campaign, reader: RangeReader, options: RunCamp
     store: isRebuild ? rebuildStore(kept, pool, campaign) : kept,
     world,
     mode,
-    suppresses: effects === 'suppressed',
+    suppresses: effects === 'suppressed' || consumer.replay.effects === 'never',
     stage: 'whole',
     instance: `${instance} campaign ${id}`,
   })

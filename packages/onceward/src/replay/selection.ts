@@ -4,14 +4,22 @@ import type { Edge } from '../sources/log/range-reader.ts'
 
 /**
  * What a person wants to be read again; kept as it was asked. `log`: the topic, stream or files the contract reads. `file`: JSON lines that
- * somebody put there. `held`: messages this store still has, in these states.
+ * somebody put there. `held`: messages this store still has, in these states, read and not touched. `parked`: what waits for people, taken up.
  */
 export type Selection = (
   | { readonly of: 'log'; readonly start: Edge; readonly end: Edge }
   | { readonly of: 'file'; readonly path: string }
   | { readonly of: 'held'; readonly states: readonly HeldState[] }
+  | ParkedSelection
 ) & {
   /** Only messages with one of these as id, order key, aggregate id or business key. */
+  readonly keys?: readonly string[]
+}
+
+export interface ParkedSelection {
+  readonly of: 'parked'
+  /** Only those that failed like this; a fingerprint, from `onceward parked group`. */
+  readonly cause?: string
   readonly keys?: readonly string[]
 }
 
@@ -26,6 +34,9 @@ export function assertSelection(selection: Selection): void {
     for (const edge of [selection.start, selection.end]) assertEdge(edge)
   } else if (selection.of === 'file') {
     if (selection.path.trim() === '') throw wrong('name a file')
+  } else if (selection.of === 'parked') {
+    if (selection.cause !== undefined && !/^[0-9a-f]{12}$/.test(selection.cause))
+      throw wrong('a cause has 12 hexadecimal digits; see "onceward parked group"')
   } else if (selection.states.length === 0 || !selection.states.every(state => heldStates.includes(state)))
     throw wrong(`held messages are ${heldStates.join(', ')}`)
 }

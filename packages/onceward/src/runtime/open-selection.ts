@@ -17,6 +17,11 @@ export async function openSelection(
   access: Access,
 ): Promise<RangeReader> {
   if (selection.of === 'held') return new HeldRangeReader(access.pool, consumer, selection.states)
+  if (selection.of === 'parked')
+    throw new OncewardError(
+      'usage',
+      'What is parked is taken up where it is, and not read. Nothing was read.',
+    )
   if (selection.of === 'file') return openFiles(selection.path)
   const { source } = consumer
   switch (source.kind) {

@@ -5,10 +5,12 @@ import type { Campaign } from '../replay/campaign.ts'
 import type { CampaignProgress } from '../replay/campaign-progress.ts'
 import { type CampaignRequest, createCampaign } from '../replay/create-campaign.ts'
 import { type Preview, previewCampaign } from '../replay/preview-campaign.ts'
+import { type Accepted, lookAtTables, type TableComparison } from '../replay/rebuild/compare-tables.ts'
 import { type RebuildOptions, rollBackTables, type Swap, swapTables } from '../replay/rebuild/swap-tables.ts'
 import { runCampaign } from '../replay/run-campaign.ts'
 import type { Selection } from '../replay/selection.ts'
 import { createPool } from '../stores/postgres/pool.ts'
+import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { openSelection } from './open-selection.ts'
@@ -35,7 +37,17 @@ export interface Replay {
     options?: { readonly onProgress?: (progress: CampaignProgress) => void; readonly signal?: AbortSignal },
   ): Promise<Campaign>
   /** Rebuild: the new tables take the place of the live ones. */
-  swap(id: string, options?: { readonly acceptMissing?: boolean }): Promise<Swap>
+  swap(
+    id: string,
+    options?: {
+      /** Although messages that are applied live are not in them. */
+      readonly acceptMissing?: boolean
+      /** Although rows differ: a reason by the name of the table. */
+      readonly accept?: Accepted
+    },
+  ): Promise<Swap>
+  /** Rebuild: the rows of the live tables beside the new ones. Changes nothing. */
+  compare(id: string): Promise<readonly TableComparison[]>
   rollBack(id: string): Promise<Swap>
   close(): Promise<void>
 }
@@ -46,7 +58,11 @@ export async function openReplay<M>(
   options: ReplayOptions,
 ): Promise<Replay> {
   const consumer = contract as Consumer<unknown, SqlTransaction>
-  const pool = createPool(options.databaseUrl, { max: consumer.batch.inFlightMax + 4 })
+  const life = new ServerLife()
+  const pool = createPool(options.databaseUrl, {
+    max: consumer.batch.inFlightMax + 4,
+    verify: client => life.check(client),
+  })
   const world = options.world ?? realSurroundings()
   const { environment, kafkaBootstrap, rabbitmqStreamUrl } = options
   if (options.store !== undefined)
@@ -55,7 +71,7 @@ export async function openReplay<M>(
       throw error
     })
   const store =
-    options.store ?? createPostgresStore({ pool, log: world.log, ...(environment && { environment }) })
+    options.store ?? createPostgresStore({ pool, life, log: world.log, ...(environment && { environment }) })
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   const openReader = (selection: Selection) =>
     openSelection(selection, consumer, { pool, kafkaBootstrap, rabbitmqStreamUrl })
@@ -65,7 +81,9 @@ export async function openReplay<M>(
     create: request => createCampaign(pool, consumer, request),
     preview: (id, { dryRun = false } = {}) => previewCampaign(pool, id, { consumer, openReader, dryRun }),
     run: (id, more = {}) => runCampaign(id, { ...around, ...more }),
-    swap: (id, { acceptMissing = false } = {}) => swapTables(id, { ...rebuild, acceptMissing }),
+    swap: (id, { acceptMissing = false, accept = {} } = {}) =>
+      swapTables(id, { ...rebuild, acceptMissing, accept }),
+    compare: id => lookAtTables(pool, id, consumer),
     rollBack: id => rollBackTables(id, rebuild),
     close: () => pool.end(),
   }

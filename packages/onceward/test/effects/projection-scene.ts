@@ -136,11 +136,11 @@ export class ProjectionScene {
     const { outcomes } = one.tally
     const { state } = one
     await one.drain()
-    const results = [...watched.counted].filter(([counted]) => counted.startsWith('result '))
+    const results = [...watched.counted].filter(([counted]) => counted.startsWith('results '))
     return {
       outcomes,
       state,
-      results: Object.fromEntries(results.map(([counted, n]) => [counted.slice('result '.length), n])),
+      results: Object.fromEntries(results.map(([counted, n]) => [counted.slice('results '.length), n])),
     }
   }
 

@@ -51,7 +51,6 @@ async function openSource(
       extend: () => extended.promise,
       giveBack: async (claims: readonly WorkClaim[]) =>
         void givenBack.push(...claims.map(claim => claim.row)),
-      oldestSeconds: async () => null,
     },
   } as unknown as Store<never>
   const source = new HeldSource({

@@ -24,7 +24,7 @@ export function failing(
 
 /** Everything that waits for people and matches, replayed at once. */
 export async function replayAll(
-  scene: Scene,
+  scene: Pick<Scene, 'pool'>,
   consumer: string,
   requestId: string,
   filter = {},

@@ -9,6 +9,8 @@ export interface VictimOrders {
   readonly declaration: SourceDeclaration
   readonly killer: { readonly id: string; readonly how: Death }
   readonly stored: boolean
+  /** It dies as soon as it reads the killer, and not in the handler. */
+  readonly reading?: boolean
 }
 
 export interface Payment {
@@ -21,14 +23,20 @@ export const consumerName = 'payments'
 export const tables = 'create table effect (id text primary key, times integer not null)'
 
 export function poisonContract(
-  orders: Pick<VictimOrders, 'declaration' | 'killer' | 'stored'>,
+  orders: Pick<VictimOrders, 'declaration' | 'killer' | 'stored' | 'reading'>,
 ): ConsumerContract<Payment, SqlTransaction> {
+  const { killer } = orders
   return {
     name: consumerName,
     owner: 'tests',
     risk: 'money',
     source: orders.declaration,
-    identity: { id: m => m.id },
+    identity: {
+      id(m) {
+        if (orders.reading && m.id === killer.id) die(killer.how)
+        return m.id
+      },
+    },
     failure: { attemptsMax },
     ...(orders.stored && { inbox: { mode: 'stored', leaseMs: 1_000 } }),
     async handle({ message, tx }) {
@@ -36,7 +44,7 @@ export function poisonContract(
         'insert into effect (id, times) values ($1, 1) on conflict (id) do update set times = effect.times + 1',
         [message.id],
       )
-      if (message.id === orders.killer.id) die(orders.killer.how)
+      if (message.id === killer.id) die(killer.how)
     },
   }
 }

@@ -14,10 +14,11 @@ export interface SceneOptions {
   readonly killer: string
   readonly how: Death
   readonly stored?: boolean
+  readonly reading?: boolean
 }
 
 /** A broker, a database, and processes of one consumer that die when they meet the killer. */
-export async function openScene({ kind, killer, how, stored = false }: SceneOptions) {
+export async function openScene({ kind, killer, how, stored = false, reading = false }: SceneOptions) {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 2 })
   await migrate(pool)
@@ -31,6 +32,7 @@ export async function openScene({ kind, killer, how, stored = false }: SceneOpti
     declaration,
     killer: { id: killer, how },
     stored,
+    reading,
   }
   const children: ChildProcess[] = []
   const one = async (sql: string) => (await pool.query(sql)).rows[0]

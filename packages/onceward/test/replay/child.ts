@@ -17,5 +17,7 @@ const replay = await openReplay(defineConsumer(factContract(orders.path)), {
   databaseUrl: orders.databaseUrl,
   world: realSurroundings(reach && { reach }),
 })
-await replay[orders.step](orders.id)
+if (orders.step === 'swap')
+  await replay.swap(orders.id, { accept: { effect: 'somebody spoilt the live rows' } })
+else await replay[orders.step](orders.id)
 await replay.close()

@@ -34,6 +34,8 @@ describe('onceward replay', await skipWithout('postgres'), () => {
     const ask = ['--mode', 'replay', '--because', 'a drill']
     const dry = await run('create', module, ...ask, '--dry-run')
     assert.deepEqual([dry.code, await scene.rows('select from onceward.campaign')], [0, []])
+    const parked = await run('create', module, ...ask, '--from', 'parked', '--key', 'k', '--dry-run')
+    assert.deepEqual(parked.out.request.selection, { of: 'parked', keys: ['k'] })
     const wrong = await run('create', module, ...ask, '--from', 'yesterday')
     assert.deepEqual([wrong.code, wrong.out.code], [2, 'usage'])
     const { out } = await run('create', module, ...ask)

@@ -2,15 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { park, retryAfter, runConsumer } from 'onceward'
 import { until } from 'onceward/testing'
-import { previewParked } from '../../src/parking/preview-parked.ts'
-import { runReplay, startReplay } from '../../src/parking/replay-parked.ts'
 import { cancelCampaign, verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { type FactContract, factContract, Scene } from './scene.ts'
 
 type Handle = NonNullable<FactContract['handle']>
-
-const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
 /** The handler of all scenes, except for what `before` answers. */
 const unless = (before: (id: string) => ReturnType<typeof park> | undefined): Handle =>
@@ -22,21 +19,6 @@ const unless = (before: (id: string) => ReturnType<typeof park> | undefined): Ha
 const inOrder = {
   order: 'key' as const,
   identity: { id: (fact: { id: string }) => fact.id, orderKey: (fact: { key?: string }) => fact.key },
-}
-
-/** Everything that waits for people goes back to work. */
-async function bringBack(scene: Scene): Promise<void> {
-  const { rows, digest } = await previewParked(scene.pool, { consumer: 'facts', countMax: 100 })
-  const ids = rows.map(row => row.id)
-  await startReplay(scene.pool, {
-    requestId: 'r',
-    consumer: 'facts',
-    ids,
-    digest,
-    perSecond: null,
-    because: 'mended',
-  })
-  await runReplay(scene.pool, 'r', { pause })
 }
 
 /** The worker of the live consumer; drained before its database goes. */
@@ -57,7 +39,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     const id = await scene.planned(replay)
     await replay.run(id)
     assert.deepEqual(await scene.outcomes(id), { duplicate: 1, parked: 1 })
-    await bringBack(scene)
+    await replayAll(scene, 'facts', 'r')
     await using _worker = await startWorker(scene)
     await until('it is applied', async () => (await scene.rows('select from effect')).length === 2)
     assert.deepEqual(await scene.rows('select from onceward.held'), [])
@@ -132,7 +114,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select id, times from effect order by id'), once)
     await replay.rollBack(id)
     assert.deepEqual(await scene.rows(everything), before)
-    await bringBack(scene)
+    await replayAll(scene, 'facts', 'r')
     await using _worker = await startWorker(scene, inOrder)
     await until('they are applied', async () => (await scene.rows('select from effect')).length === 3)
     assert.deepEqual(await scene.rows('select id, times from effect order by id'), once.slice(0, 3))

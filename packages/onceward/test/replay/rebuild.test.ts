@@ -21,6 +21,7 @@ async function rebuilt(t: Parameters<typeof Scene.open>[0]) {
   return { scene, consumer, replay, id }
 }
 
+const accept = { effect: 'somebody spoilt the live rows' }
 const sums = `select count(*)::int as rows, sum(times)::int as times from effect`
 
 describe('a rebuild', await skipWithout('postgres'), () => {
@@ -30,7 +31,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     await scene.write(...facts(5, 'live'))
     await scene.live(consumer)
     await scene.write(...facts(3, 'unread'))
-    const swap = await replay.swap(id)
+    const swap = await replay.swap(id, { accept })
     assert.deepEqual([swap.campaign.state, swap.messages], ['swapped', 3])
     assert.deepEqual(await scene.rows(sums), [{ rows: 68, times: 68 }])
     await scene.live(consumer)
@@ -51,7 +52,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
 
   test('is rolled back to the old table, and a replay brings what was applied since', async t => {
     const { scene, consumer, replay, id } = await rebuilt(t)
-    await replay.swap(id)
+    await replay.swap(id, { accept })
     await scene.write(...facts(4, 'after'))
     await scene.live(consumer)
     const back = await replay.rollBack(id)
@@ -68,9 +69,12 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     await scene.pool.query(
       `insert into onceward.inbox (consumer_id, run_id, status, message_id, digest) select 1, 1, 'applied', 'from elsewhere', '\\x00'`,
     )
-    await assert.rejects(replay.swap(id), /1 messages that are applied live are not in the rebuilt tables/)
+    await assert.rejects(
+      replay.swap(id, { accept }),
+      /1 messages that are applied live are not in the rebuilt tables/,
+    )
     assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: 120 }])
-    await replay.swap(id, { acceptMissing: true })
+    await replay.swap(id, { acceptMissing: true, accept })
     assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: 60 }])
   })
 
@@ -119,7 +123,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     const id = await scene.planned(replay, { mode: 'rebuild' })
     await replay.run(id)
     await verifyCampaign(scene.pool, id)
-    await replay.swap(id)
+    await replay.swap(id, { accept: { latest: 'a version that never was' } })
     assert.deepEqual(await scene.rows('select id, version::int from latest'), [{ id: 'k', version: 3 }])
   })
 
@@ -130,7 +134,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
   ] as const) {
     test(`killed at ${point} is whole, on one side or the other`, async t => {
       const { scene, replay, id } = await rebuilt(t)
-      if (step === 'rollBack') await replay.swap(id)
+      if (step === 'rollBack') await replay.swap(id, { accept })
       const witness = `${scene.path}.witness`
       const orders = { databaseUrl: scene.url, path: scene.path, id, step }
       assert.equal(await runChild({ ...orders, dieAt: { point, hit: 1, witness } }), 'SIGKILL')

@@ -35,7 +35,11 @@ export function factContract(path: string, changes: Partial<FactContract> = {}):
       publish: { out: { broker: 'postgres', queue: 'out' } },
     },
     batch: { sizeMax: 10, deliveriesMax: 40 },
-    replay: { modes: ['replay', 'backfill', 'rebuild', 'repair', 'forensic'], tables: ['effect'] },
+    replay: {
+      modes: ['replay', 'backfill', 'rebuild', 'repair', 'forensic'],
+      tables: ['effect'],
+      compare: { effect: { columns: ['times'] } },
+    },
     async handle({ message, tx, effects, mode }) {
       await tx.query(
         `insert into effect (id, mode) values ($1, $2) on conflict (id) do update set times = effect.times + 1`,

@@ -20,3 +20,16 @@ describe('modes that only a campaign keeps its word about', () => {
         message: new RegExp(`orders cannot run in mode '${mode}'.*Nothing was started.*onceward replay`),
       }))
 })
+
+test('isolation that nobody keeps is refused, and believed where somebody says so', async () => {
+  const isolated = {
+    ...consumer,
+    isolation: { mode: 'child' as const, deadlineMs: 1_000, memoryMaxMb: null },
+  }
+  const databaseUrl = 'postgres://localhost:1/x'
+  await assert.rejects(runConsumer(isolated, { databaseUrl }), {
+    code: 'configuration',
+    message: /orders asks for isolation.*Nothing was started.*onceward run.*isolated: true/,
+  })
+  await assert.rejects(runConsumer(isolated, { databaseUrl, isolated: true }), /ECONNREFUSED/)
+})

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { createCommand, previewCommand } from './replay/ask.ts'
 import { listCommand, showCommand } from './replay/look.ts'
-import { runCommand, swapCommand } from './replay/run.ts'
+import { compareCommand, runCommand, swapCommand } from './replay/run.ts'
 import { approveCommand, cancelCommand, finishCommand, pauseCommand, verifyCommand } from './replay/steer.ts'
 
 /** Campaigns: history read again, on purpose, by people who can say why. */
@@ -16,6 +16,7 @@ export function replayCommand(): Command {
     .addCommand(pauseCommand())
     .addCommand(cancelCommand())
     .addCommand(verifyCommand())
+    .addCommand(compareCommand())
     .addCommand(
       swapCommand('swap', 'rebuild: put the new tables in the place of the live ones, in one transaction'),
     )

@@ -2,6 +2,7 @@ import type { SqlTransaction } from '../../contract/contract.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlClient } from '../../stores/postgres/pool.ts'
 import { refused } from '../campaign.ts'
+import { comparedColumns } from './compared-columns.ts'
 
 /** The tables a rebuild makes anew, with their schemas. Refuses what could not be swapped in later, before anything is read. */
 export async function shadowedTables(
@@ -26,6 +27,7 @@ export async function shadowedTables(
       throw refused(
         `Table ${table} cannot be swapped as it is: ${hindrances.join(', ')}, and would stay with the old one.`,
       )
+    await comparedColumns(client, table, replay.compare[name])
     found.push(table)
   }
   return found

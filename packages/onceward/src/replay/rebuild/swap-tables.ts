@@ -5,6 +5,13 @@ import { edgesOf } from '../preview-campaign.ts'
 import { type RunCampaignOptions, runCampaign } from '../run-campaign.ts'
 import { verifyCampaign } from '../steer-campaign.ts'
 import { carryMarkers, forgetSince, missingFromShadow } from './carry-markers.ts'
+import {
+  type Accepted,
+  assertAccepted,
+  compareTables,
+  lookAtTables,
+  type TableComparison,
+} from './compare-tables.ts'
 import { closeRebuilt, reopenRebuilt } from './held-by-rebuild.ts'
 import { oldSchema, shadowSchema } from './rebuild-store.ts'
 
@@ -15,6 +22,8 @@ export interface Swap {
   readonly tables: readonly string[]
   /** Swap: messages the new tables have and the live consumer had not come to yet; it skips them. Rollback: messages to be replayed. */
   readonly messages: number
+  /** Swap: how the tables compared. */
+  readonly compared?: readonly TableComparison[]
 }
 
 /** Rounds of following the live log before it is held up for the last one. */
@@ -27,12 +36,14 @@ const nearlyThere = 500
  */
 export async function swapTables(
   id: string,
-  options: RebuildOptions & { readonly acceptMissing: boolean },
+  options: RebuildOptions & { readonly acceptMissing: boolean; readonly accept: Accepted },
 ): Promise<Swap> {
-  const { pool, world, acceptMissing } = options
+  const { pool, world, consumer, acceptMissing, accept } = options
   const campaign = await assertRebuild(pool, id, 'verified')
   for (let round = 0; round < roundsMax && (await catchUp(id, options)) > nearlyThere; round++);
   const { tables } = campaign.plan!
+  // Before anybody waits for the lock, and again under it, where nothing moves.
+  assertAccepted(await lookAtTables(pool, id, consumer), accept)
   const swap = await lockedTransaction(pool, tables!, async client => {
     await catchUp(id, options)
     const missing = await missingFromShadow(client, campaign)
@@ -40,15 +51,17 @@ export async function swapTables(
       throw refused(
         `${missing} messages that are applied live are not in the rebuilt tables: they are no longer in the log, or came from elsewhere. Rebuild from more, or accept that they are missing.`,
       )
+    const compared = await compareTables(client, campaign, consumer, acceptMissing)
+    assertAccepted(compared, accept)
     const messages = await carryMarkers(client, campaign)
     await closeRebuilt(client, campaign)
     await moveTables(client, tables!, shadowSchema(id), oldSchema(id))
     await client.query(
-      `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp() where id = $1`,
-      [id],
+      `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp(), compared = $2 where id = $1`,
+      [id, JSON.stringify({ tables: compared, accepted: accept })],
     )
     world.reach('swap.moved')
-    return { tables: tables!, messages }
+    return { tables: tables!, messages, compared }
   })
   world.reach('swap.done')
   return { campaign: await readCampaign(pool, id), ...swap }

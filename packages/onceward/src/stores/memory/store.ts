@@ -53,8 +53,11 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly suspects: SuspectLedger = {
     beat: async ({ runId }) => this.#runs.beat(runId),
     clear: async (_enrolment, runIds) => this.#runs.end(runIds),
-    beginAttempt: (enrolment, id, attemptsMax) =>
-      this.transaction(enrolment, async session => (session as MemorySession).beginAttempt(id, attemptsMax)),
+    beginAttempt: (enrolment, id, attemptsMax, survived) =>
+      this.transaction(enrolment, async session => {
+        if (survived !== undefined) await session.withdrawAttempts!([survived])
+        return (session as MemorySession).beginAttempt(id, attemptsMax)
+      }),
   }
   readonly #dedup = new Map<string, Dedup>()
   #tail: Promise<unknown> = Promise.resolve()
@@ -213,7 +216,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
       id,
       failureClass: 'poison',
       code: processDied,
-      error: 'its process died while its handler ran',
+      error: 'its process died over it',
       place: '',
     }
     if (earlier.length < attemptsMax || deaths === 0)

@@ -7,6 +7,8 @@ import { opening, pipelined } from './in-transaction.ts'
 import { SqlLoan } from './loan.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
+import { assertReplicated, watchReplication } from './replication.ts'
+import { ServerLife } from './server-life.ts'
 import { SqlSession } from './session.ts'
 import type { LateFence } from './sql/advance-partitions.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
@@ -36,9 +38,14 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       'createPostgresStore needs a url or a pool. Nothing was started.',
     )
   }
-  const pool = options.pool ?? createPool(options.url!)
+  const life = options.life ?? new ServerLife()
+  const pool = options.pool ?? createPool(options.url!, { verify: client => life.check(client) })
   return {
-    ...createPooledStore(pool, options, (client, log, shared) => new SqlLoan(client, log, shared)),
+    ...createPooledStore(
+      pool,
+      { ...options, life },
+      (client, log, shared) => new SqlLoan(client, log, shared),
+    ),
     pool,
     async close() {
       if (options.pool === undefined) await pool.end()
@@ -52,7 +59,12 @@ export function createPooledStore<Tx>(
   options: TransactionOptions,
   makeLoan: (client: PooledClient, log: Log, shared: boolean) => Loan<Tx>,
 ): Store<Tx> {
-  const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
+  const {
+    lockTimeoutMs = 3_000,
+    isolation = 'read committed',
+    log = silent,
+    life = new ServerLife(),
+  } = options
   const inPipeline = pipelines(pool)
 
   const begin = ({ facts, runId }: Enrolment) => {
@@ -74,6 +86,7 @@ export function createPooledStore<Tx>(
     })
     let usable = false
     client.on('error', heardFromTheStatement)
+    watchReplication(client)
     try {
       // Not awaited where a claim leaves with it: should BEGIN fail alone, the claim finds no onceward.run and fails too. Without markers
       // the handler's own statements come first, and would each commit by itself.
@@ -98,10 +111,10 @@ export function createPooledStore<Tx>(
   }
 
   return {
-    ...outsideTransactions(pool, options.environment),
+    ...outsideTransactions(pool, options.environment, life, log),
     capabilities: { durable: true, shared: true, sql: true, concurrent: inPipeline },
     transaction,
-    work: workQueue(pool, (settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
+    work: workQueue((settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
   }
 }
 
@@ -127,6 +140,7 @@ async function commit(client: PooledClient, inPipeline: boolean, fence: LateFenc
       { cause: proven.status === 'rejected' ? proven.reason : undefined },
     )
   }
+  assertReplicated(client)
 }
 
 /** Of the late fence: a division by the number of rows it has moved. */

@@ -1,9 +1,10 @@
 import { Command } from 'commander'
 import { readCampaign } from '../../../replay/campaign.ts'
+import { differs } from '../../../replay/rebuild/compare-tables.ts'
 import { assertTyped } from '../../../replay/steer-campaign.ts'
 import { withPool } from '../../database.ts'
 import { print } from '../../output.ts'
-import { campaignText, progressLine } from '../../replay-text.ts'
+import { campaignText, comparisonText, progressLine } from '../../replay-text.ts'
 import { rowNumber } from '../../whole-number.ts'
 import { withReplay } from '../../with-replay.ts'
 import { type Flags, lister, type Typed } from './flags.ts'
@@ -25,6 +26,8 @@ export function runCommand(name: string, description: string): Command {
     )
 }
 
+type SwapFlags = Typed & { acceptMissing?: boolean; accept?: string[]; because?: string }
+
 export function swapCommand(name: 'swap' | 'rollback', description: string): Command {
   const command = new Command(name)
     .description(description)
@@ -33,15 +36,35 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
     .requiredOption('--consumer <name>', "the consumer's name, typed again")
     .option('--json', 'print one JSON object')
   if (name === 'swap')
-    command.option('--accept-missing', 'swap although live messages are not in the rebuilt tables')
-  return command.action((file: string, id: string, flags: Typed & { acceptMissing?: boolean }) =>
+    command
+      .option('--accept-missing', 'swap although live messages are not in the rebuilt tables')
+      .option('--accept <table...>', 'swap although rows of these tables differ; with --because')
+      .option('--because <reason>', 'why the rebuilt rows are right')
+  return command.action((file: string, id: string, flags: SwapFlags) =>
     withReplay(file, flags.json === true, async replay => {
       await withPool(flags.json === true, async pool =>
         assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer),
       )
       const acceptMissing = flags.acceptMissing === true
-      const swap = name === 'swap' ? await replay.swap(id, { acceptMissing }) : await replay.rollBack(id)
+      const accept = Object.fromEntries((flags.accept ?? []).map(table => [table, flags.because ?? '']))
+      const swap =
+        name === 'swap' ? await replay.swap(id, { acceptMissing, accept }) : await replay.rollBack(id)
       print(flags.json === true, { ok: true, ...swap }, () => JSON.stringify(swap, null, 2))
     }),
   )
+}
+
+export function compareCommand(): Command {
+  return new Command('compare')
+    .description('rebuild: the rows of the live tables beside the new ones; changes nothing')
+    .argument('<file>', 'module whose default export is the consumer')
+    .argument('<id>', 'number of the campaign')
+    .option('--json', 'print one JSON object')
+    .action((file: string, id: string, flags: Flags) =>
+      withReplay(file, flags.json === true, async replay => {
+        const tables = await replay.compare(rowNumber(id, 'the campaign', lister))
+        print(flags.json === true, { ok: true, tables }, () => comparisonText(tables))
+        if (tables.some(differs)) process.exitCode = 1
+      }),
+    )
 }

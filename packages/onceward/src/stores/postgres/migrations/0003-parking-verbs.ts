@@ -97,6 +97,33 @@ begin
   return jsonb_build_object('ok', true, 'known', false);
 end $$;
 
+-- Why a parked row may not be tried again, for each of those picked; null for what may. Asked by whoever holds the locks.
+create function onceward.judge_parked(picked bigint[]) returns table (id bigint, order_key text, why text) language sql stable as $$
+  select p.id, h.order_key, case
+    when h.id is null then 'done, or decided by somebody else'
+    when h.state not in ('parked', 'dead', 'quarantined') then 'at work already'
+    when h.message_id is null then 'has no message id: fix it with one first'
+    when m.status not in ('parked', 'dead', 'quarantined') then 'its message id is ' || m.status || ' already'
+    when m.digest <> h.digest then 'its message id belongs to other content'
+    when m.message_id is null and h.code = 'conflict' then 'its message id belonged to other content, of which the marker is removed'
+    when k.message_id <> h.message_id then 'its business key was used by message ' || k.message_id
+    when before.id is not null then 'waits behind number ' || before.id
+  end as why
+  from unnest(picked) as p (id)
+  left join onceward.held h on h.id = p.id
+  left join onceward.inbox m on m.consumer_id = h.consumer_id and m.message_id = h.message_id
+  left join onceward.business_key k on k.consumer_id = h.consumer_id and k.key = h.business_key
+  left join lateral (
+    select e.id from onceward.held e
+    where e.consumer_id = h.consumer_id and e.order_key = h.order_key and e.order_key is not null and e.id < h.id
+      and e.id <> all (picked) and e.state in ('stored', 'parked') and e.state = 'parked'
+    union all
+    select e.id from onceward.held e
+    where e.consumer_id = h.consumer_id and e.order_key = h.order_key and e.order_key is not null and e.id < h.id
+      and e.id <> all (picked) and e.state = 'quarantined'
+    limit 1) before on true;
+$$;
+
 -- One stage. The redrive's row is locked: two who run the same one take turns, and both keep to its rate. A row is judged in the transaction
 -- that moves it; what may not be moved is left with the reason.
 create function onceward.redrive_stage(request text, count_max integer)
@@ -115,30 +142,7 @@ begin
   perform from onceward.blocked_key b where b.consumer_id = drive.consumer_id and b.key = any (keys) order by b.key for update;
   perform from onceward.held h where h.id = any (picked) order by h.id for update;
 
-  with judged as materialized (
-    select p.id, h.order_key, case
-      when h.id is null then 'done, or decided by somebody else'
-      when h.state not in ('parked', 'dead', 'quarantined') then 'at work already'
-      when h.message_id is null then 'has no message id: fix it with one first'
-      when m.status not in ('parked', 'dead', 'quarantined') then 'its message id is ' || m.status || ' already'
-      when m.digest <> h.digest then 'its message id belongs to other content'
-      when m.message_id is null and h.code = 'conflict' then 'its message id belonged to other content, of which the marker is removed'
-      when k.message_id <> h.message_id then 'its business key was used by message ' || k.message_id
-      when before.id is not null then 'waits behind number ' || before.id
-    end as why
-    from unnest(picked) as p (id)
-    left join onceward.held h on h.id = p.id
-    left join onceward.inbox m on m.consumer_id = h.consumer_id and m.message_id = h.message_id
-    left join onceward.business_key k on k.consumer_id = h.consumer_id and k.key = h.business_key
-    left join lateral (
-      select e.id from onceward.held e
-      where e.consumer_id = h.consumer_id and e.order_key = h.order_key and e.order_key is not null and e.id < h.id
-        and e.id <> all (picked) and e.state in ('stored', 'parked') and e.state = 'parked'
-      union all
-      select e.id from onceward.held e
-      where e.consumer_id = h.consumer_id and e.order_key = h.order_key and e.order_key is not null and e.id < h.id
-        and e.id <> all (picked) and e.state = 'quarantined'
-      limit 1) before on true),
+  with judged as materialized (select * from onceward.judge_parked(picked)),
   stops as materialized (
     select order_key, min(id) as id from judged where why is not null and order_key is not null group by order_key),
   ruled as materialized (
@@ -421,6 +425,7 @@ begin
   revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval, onceward.lineage,
     onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage, onceward.migration, onceward.environment from onceward_run;
   revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event from onceward_run;
+  revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading from onceward_run;
   revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
   grant insert on onceward.campaign_approval to onceward_approver, onceward_console;
   grant select on all tables in schema onceward to onceward_operator, onceward_approver, onceward_console;
@@ -430,12 +435,16 @@ begin
   grant execute on all functions in schema onceward to onceward_run;
   revoke execute on function onceward.audit_entry, onceward.refuse, onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop,
     onceward.close_rows, onceward.free_keys, onceward.skip_parked, onceward.fix_parked, onceward.triage_parked, onceward.request_deletion,
-    onceward.approve, onceward.delete_parked, onceward.release_held, onceward.create_roles from onceward_run;
+    onceward.approve, onceward.delete_parked, onceward.release_held, onceward.accept_server, onceward.separate_reader, onceward.rename_consumer,
+    onceward.accept_broker, onceward.create_roles from onceward_run;
   grant execute on function onceward.actor, onceward.is_console, onceward.is_person, onceward.place_of, onceward.cause_of,
     onceward.selection_digest, onceward.selected_consumer, onceward.audit_field, onceward.audit_content, onceward.fold_parked_counts
     to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop, onceward.skip_parked, onceward.fix_parked,
     onceward.triage_parked, onceward.request_deletion, onceward.delete_parked, onceward.release_held to onceward_operator, onceward_console;
+  grant execute on function onceward.server_now, onceward.server_check, onceward.same_life, onceward.notice_server to onceward_operator, onceward_approver, onceward_console;
+  grant execute on function onceward.accept_server, onceward.separate_reader, onceward.rename_consumer, onceward.accept_broker
+    to onceward_operator, onceward_console;
   grant execute on function onceward.approve to onceward_approver, onceward_console;
 end $$;
 revoke execute on function onceward.audit_entry, onceward.refuse, onceward.close_rows, onceward.free_keys, onceward.create_roles from public;

@@ -36,6 +36,7 @@ create table onceward.campaign (
   ended_at       timestamptz,
   swapped_at     timestamptz,
   swap_snapshot  pg_snapshot,
+  compared       jsonb,
   failure        text
 );
 create index campaign_open on onceward.campaign (consumer_name) where state not in ('finished', 'cancelled');

@@ -6,6 +6,8 @@ import { replay } from './0004-replay.ts'
 import { retention } from './0005-retention.ts'
 import { suspects } from './0006-suspects.ts'
 import { evidence } from './0007-evidence.ts'
+import { restore } from './0008-restore.ts'
+import { campaigns } from './0009-campaigns.ts'
 
 export interface Migration {
   readonly version: number
@@ -24,4 +26,6 @@ export const migrations: readonly Migration[] = [
   { version: 5, name: 'retention', sql: retention, compatibleFrom: 3 },
   { version: 6, name: 'suspects', sql: suspects, compatibleFrom: 3 },
   { version: 7, name: 'evidence', sql: evidence, compatibleFrom: 3 },
+  { version: 8, name: 'restore', sql: restore, compatibleFrom: 3 },
+  { version: 9, name: 'campaigns', sql: campaigns, compatibleFrom: 3 },
 ]

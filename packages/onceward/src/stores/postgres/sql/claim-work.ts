@@ -29,7 +29,7 @@ update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from c
 from free where h.ctid = free.ctid
 returning h.id::text as row, h.epoch, h.state::text, h.released, free.lease_until is not null as expired, h.message_id, h.digest,
   nullif(h.headers::text, '{}') as headers, nullif(h.properties::text, '{}') as properties, h.origin, h.position, h.broker_key,
-  h.delivery_count, h.due_at::text as due, h.body`
+  h.delivery_count, h.first_at::text as first_at, h.due_at::text as due, h.body`
 
 const claim = `
 with ${clock},
@@ -129,6 +129,7 @@ function workRow(row: any): WorkRow {
     digest: row.digest,
     waited: row.state !== 'waiting' ? null : row.released ? 'released' : 'too late',
     abandoned: row.expired,
+    firstAt: row.first_at,
     body: row.body,
     headers: row.headers,
     properties: row.properties,

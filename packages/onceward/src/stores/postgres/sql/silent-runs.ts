@@ -1,5 +1,6 @@
 import { processDied, type SuspectLedger } from '../../../contracts/suspects.ts'
 import type { SqlClient } from '../pool.ts'
+import type { ServerLife } from '../server-life.ts'
 
 const beat = `
   with me as (update onceward.run set heard_at = clock_timestamp() where id = $2 returning started_at)
@@ -23,9 +24,11 @@ const begin = `
       (select coalesce(max(number), 0) from onceward.attempt where consumer_id = $1 and message_id = $3) as number
     from onceward.attempt a where consumer_id = $1 and message_id = $3
       and not (code = '${processDied}' and exists (select from onceward.run where id = a.run_id and ended_at is not null))),
+  through as (
+    delete from onceward.attempt where consumer_id = $1 and run_id = $2 and message_id = $5 and code = '${processDied}'),
   begun as (
     insert into onceward.attempt (consumer_id, run_id, message_id, number, failure_class, code, error)
-    select $1, $2, $3, number + 1, 'poison', '${processDied}', 'its process died while its handler ran'
+    select $1, $2, $3, number + 1, 'poison', '${processDied}', 'its process died over it'
     from earlier, unhurried where attempts < $4 or deaths = 0
     on conflict do nothing)
   select attempts, deaths from earlier`
@@ -35,17 +38,18 @@ export const withdraw = `
   delete from onceward.attempt
   where consumer_id = $1 and run_id = $2 and message_id = any($3::text[]) and code = '${processDied}'`
 
-export function suspectLedger(client: SqlClient): SuspectLedger {
+export function suspectLedger(client: SqlClient, life: ServerLife): SuspectLedger {
   return {
     async beat({ consumerId, runId }, silentMs) {
+      await life.check(client)
       const { rows } = await client.query(beat, [consumerId, runId, silentMs])
       return rows.map(row => ({ runId: row.id as number, deliveriesMax: row.deliveries_max as number }))
     },
     async clear({ consumerId }, runIds) {
       await client.query(clear, [consumerId, runIds])
     },
-    async beginAttempt({ consumerId, runId }, id, attemptsMax) {
-      const { rows } = await client.query(begin, [consumerId, runId, id, attemptsMax])
+    async beginAttempt({ consumerId, runId }, id, attemptsMax, survived) {
+      const { rows } = await client.query(begin, [consumerId, runId, id, attemptsMax, survived ?? null])
       return { attempts: rows[0].attempts as number, deaths: rows[0].deaths as number }
     },
   }

@@ -1,0 +1,113 @@
+import type { HeldSession, PutOffWork, TakenWork, WorkClaim } from '../../contracts/held-work.ts'
+import type { Enrolment, StoreSession } from '../../contracts/store.ts'
+import type { Reach } from '../../crash-points.ts'
+import { OncewardError } from '../../errors.ts'
+import { claimLost } from '../../stores/postgres/sql/claim-lost.ts'
+import type { CampaignBook } from '../campaign-book.ts'
+import { sqlOf } from '../campaign-session.ts'
+
+const takeUp = 'select onceward.take_up_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
+
+/** What is tried again stays parked and stays the campaign's. */
+const putOff = `
+  update onceward.held h set lease_until = clock_timestamp() + mine.delay_ms * interval '1 millisecond', last_at = clock_timestamp()
+  from unnest($1::bigint[], $2::integer[], $3::float8[]) as mine (id, epoch, delay_ms)
+  where h.id = mine.id and h.epoch = mine.epoch`
+
+const done = `
+  update onceward.campaign_row set state = 'done' where campaign_id = $1 and held_id = any ($2::bigint[]) and state = 'open'`
+
+const moveOn = `
+  update onceward.campaign_partition set next = (next::bigint + $3)::text, run_id = $4, at = clock_timestamp()
+  where campaign_id = $1 and partition = 'parked' and epoch = $2`
+
+const free = 'select onceward.free_after_campaign($1, $2, $3::text[])'
+
+export interface ParkedSessionOptions {
+  readonly campaignId: string
+  readonly epoch: number
+  readonly enrolment: Enrolment
+  readonly book: CampaignBook
+  readonly reach: Reach
+  /** Ends the claims of rows that were not to be had now. */
+  readonly giveBack: (claims: readonly WorkClaim[]) => void
+}
+
+/** One batch of a campaign on parked rows: a worker's session, but the rows are parked until the moment they are done. */
+export class ParkedSession<Tx> {
+  readonly session: StoreSession<Tx>
+  readonly #inner: StoreSession<Tx>
+  readonly #options: ParkedSessionOptions
+  #taken: readonly TakenWork[] = []
+  #doneCount = 0
+
+  constructor(inner: StoreSession<Tx>, options: ParkedSessionOptions) {
+    this.#inner = inner
+    this.#options = options
+    const held: HeldSession = {
+      keep: (messages, holder) => inner.held!.keep(messages, holder),
+      keysAtWork: keys => inner.held!.keysAtWork(keys),
+      takeUp: work => this.#takeUp(work),
+      finish: (finished, again) => this.#finish(finished, again),
+    }
+    const own = { held, book: options.book, parkedTotal: () => this.#othersParked() }
+    this.session = new Proxy(inner, {
+      get(session, name) {
+        if (Object.hasOwn(own, name)) return own[name as keyof typeof own]
+        const value: unknown = Reflect.get(session, name, session)
+        return typeof value === 'function' ? value.bind(session) : value
+      },
+    })
+  }
+
+  /** Called last: counts, the campaign's place, and keys that nothing holds any more. */
+  async close(): Promise<void> {
+    const { book, campaignId, epoch, enrolment, reach } = this.#options
+    const tx = sqlOf(this.#inner)
+    const keys = this.#taken.flatMap(({ headOf }) => headOf ?? [])
+    if (keys.length > 0) await tx.query(free, [campaignId, enrolment.consumerId, keys])
+    const move = async () => {
+      const { rowCount } = await tx.query(moveOn, [campaignId, epoch, this.#doneCount, enrolment.runId])
+      if (rowCount === 0)
+        throw new OncewardError(
+          'ownership_lost',
+          `Another process runs campaign ${campaignId} by now. Nothing was committed.`,
+          { details: { partitions: ['parked'] } },
+        )
+    }
+    await book.writeWithEffects(tx, move, reach)
+  }
+
+  async #takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>> {
+    const { campaignId, enrolment, giveBack } = this.#options
+    this.#taken = work
+    const { rows } = await sqlOf(this.#inner).query<{ lost: string[] }>(takeUp, [
+      campaignId,
+      enrolment.consumerId,
+      work.map(one => one.row),
+      work.map(one => one.epoch),
+    ])
+    const lost = new Set(rows[0]!.lost)
+    if (lost.size === 0) return new Map()
+    giveBack(work.filter(({ row }) => lost.has(row)))
+    throw claimLost([...lost])
+  }
+
+  async #finish(finished: readonly WorkClaim[], again: readonly PutOffWork[]): Promise<void> {
+    const tx = sqlOf(this.#inner)
+    await this.#inner.held!.finish(finished, [])
+    const { rowCount } = await tx.query(done, [this.#options.campaignId, finished.map(one => one.row)])
+    this.#doneCount = rowCount
+    if (again.length > 0)
+      await tx.query(putOff, [
+        again.map(one => one.row),
+        again.map(one => one.epoch),
+        again.map(one => one.delayMs),
+      ])
+  }
+
+  /** Those of this batch are counted among the parked still, and parked again they are no more than before. */
+  async #othersParked(): Promise<number> {
+    return (await this.#inner.parkedTotal()) - this.#taken.length
+  }
+}

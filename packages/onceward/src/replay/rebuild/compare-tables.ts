@@ -1,0 +1,129 @@
+import type { SqlTransaction } from '../../contract/contract.ts'
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
+import { type Campaign, readCampaign, refused } from '../campaign.ts'
+import { live, shadow } from './carry-markers.ts'
+import { type ComparedColumns, comparedColumns, quote } from './compared-columns.ts'
+import { shadowSchema } from './rebuild-store.ts'
+
+/** The rows of a live table beside the rebuilt ones. */
+export interface TableComparison {
+  readonly table: string
+  readonly onlyInLive: number
+  readonly onlyInShadow: number
+  readonly different: number
+  /** Rows that differ because one side has come to messages that the other has not: no finding. */
+  readonly ahead: number
+  /** The first keys that differ. */
+  readonly examples: readonly { readonly how: string; readonly key: Readonly<Record<string, unknown>> }[]
+}
+
+const examplesMax = 10
+
+/** What is held has no effect yet. */
+const isDecided = `o.status not in ('stored', 'waiting', 'parked', 'dead', 'quarantined')`
+
+/**
+ * One statement for a table, however large. Of each row the transaction that wrote it last is known, and so is the one that wrote each marker: a
+ * row whose transaction left a marker that the other side lacks is ahead, not wrong.
+ */
+function statement(table: string, id: string, { key, columns, asText }: ComparedColumns): string {
+  const [schema, name] = table.split(/\.(.*)/s) as [string, string]
+  const value = (row: string, column: string) =>
+    `${row}.${quote(column)}${asText.has(column) ? '::text' : ''}`
+  const both = key.map(column => `l.${quote(column)} = s.${quote(column)}`).join(' and ')
+  const differ = columns.map(column => `${value('l', column)} is distinct from ${value('s', column)}`)
+  const shown = key.map(
+    column => `'${column.replaceAll("'", "''")}', coalesce(l.${quote(column)}, s.${quote(column)})`,
+  )
+  return `
+    with lacking as materialized (
+      select m.xmin::text as x from onceward.inbox m where m.consumer_id = ${shadow} and not exists (
+        select from onceward.inbox o where o.consumer_id = ${live} and o.message_id = m.message_id and ${isDecided}) group by 1),
+    missing as materialized (
+      select m.xmin::text as x from onceward.inbox m where $2 and m.consumer_id = ${live} and not exists (
+        select from onceward.inbox o where o.consumer_id = ${shadow} and o.message_id = m.message_id and ${isDecided}) group by 1),
+    found as materialized (
+      select jsonb_build_object(${shown.join(', ')}) as key,
+        case when s.there is null then 'only in live' when l.there is null then 'only in shadow' else 'different' end as how,
+        coalesce(s.x in (select x from lacking), false) or coalesce(l.x in (select x from missing), false) as ahead
+      from (select *, xmin::text as x, true as there from ${quote(schema)}.${quote(name)}) l
+      full join (select *, xmin::text as x, true as there from ${shadowSchema(id)}.${quote(name)}) s on ${both}
+      where ${['l.there is null', 's.there is null', ...differ].join(' or ')})
+    select count(*) filter (where how = 'only in live' and not ahead)::integer as "onlyInLive",
+      count(*) filter (where how = 'only in shadow' and not ahead)::integer as "onlyInShadow",
+      count(*) filter (where how = 'different' and not ahead)::integer as different,
+      count(*) filter (where ahead)::integer as ahead,
+      (select coalesce(jsonb_agg(jsonb_build_object('how', how, 'key', key)), '[]') from (
+        select how, key from found where not ahead order by key limit ${examplesMax}) first) as examples
+    from found`
+}
+
+/** `liveGoesOn`: the live consumer may have come to messages the rebuild has not. */
+export async function compareTables(
+  client: SqlClient,
+  { id, plan }: Campaign,
+  { replay }: Consumer<unknown, SqlTransaction>,
+  liveGoesOn: boolean,
+): Promise<readonly TableComparison[]> {
+  const compared: TableComparison[] = []
+  for (const table of plan!.tables!) {
+    const columns = await comparedColumns(client, table, replay.compare[table.split(/\.(.*)/s)[1]!])
+    const { rows } = await client.query(statement(table, id, columns), [id, liveGoesOn])
+    compared.push({ table, ...rows[0] })
+  }
+  return compared
+}
+
+/** In one snapshot, while the live consumer and perhaps the rebuild go on. Nothing is locked. */
+export async function lookAtTables(
+  pool: SqlPool,
+  id: string,
+  consumer: Consumer<unknown, SqlTransaction>,
+): Promise<readonly TableComparison[]> {
+  const campaign = await readCampaign(pool, id)
+  if (campaign.mode !== 'rebuild') throw refused(`Campaign ${id} is no rebuild.`)
+  if (!['paused', 'failed', 'ran', 'verified'].includes(campaign.state))
+    throw refused(`Campaign ${id} is ${campaign.state}: there are tables to compare once it has run.`)
+  const client = await pool.connect()
+  try {
+    await client.query('begin isolation level repeatable read read only')
+    const compared = await compareTables(client, campaign, consumer, true)
+    await client.query('commit')
+    return compared
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  } finally {
+    client.release()
+  }
+}
+
+/** Differences that a person has accepted, by the table's name and with a reason. */
+export type Accepted = Readonly<Record<string, string>>
+
+export function differs({ onlyInLive, onlyInShadow, different }: TableComparison): boolean {
+  return onlyInLive + onlyInShadow + different > 0
+}
+
+/** Refuses tables that differ and are not accepted. */
+export function assertAccepted(compared: readonly TableComparison[], accepted: Accepted): void {
+  const open = compared.filter(
+    one => differs(one) && (accepted[nameOf(one)] ?? accepted[one.table] ?? '').trim() === '',
+  )
+  if (open.length === 0) return
+  const said = open.map(
+    one =>
+      `${one.table}: ${one.onlyInLive} rows only live, ${one.onlyInShadow} only rebuilt, ${one.different} different, such as ${one.examples
+        .slice(0, 3)
+        .map(({ key }) => JSON.stringify(key))
+        .join(', ')}`,
+  )
+  throw refused(
+    `The rebuilt tables are not like the live ones. ${said.join('. ')}. See "onceward replay compare"; if the rebuilt rows are right, accept the table by name with a reason (--accept ${nameOf(open[0]!)} --because …).`,
+  )
+}
+
+function nameOf({ table }: TableComparison): string {
+  return table.slice(table.indexOf('.') + 1)
+}

@@ -1,0 +1,49 @@
+import type { ComparedTable } from '../../contract/contract.ts'
+import type { SqlClient } from '../../stores/postgres/pool.ts'
+import { refused } from '../campaign.ts'
+
+/** What is compared of a table, as expressions over a row called by a letter. */
+export interface ComparedColumns {
+  readonly key: readonly string[]
+  readonly columns: readonly string[]
+  /** Types without an order of their own, compared as texts. */
+  readonly asText: ReadonlySet<string>
+}
+
+const describe = `
+  select a.attname as name, a.attgenerated <> '' or a.attidentity <> '' as own,
+    t.typname in ('json', 'xml', 'point', 'line', 'lseg', 'box', 'path', 'polygon', 'circle') as "asText",
+    exists (select from pg_index i where i.indrelid = a.attrelid and i.indisprimary and a.attnum = any (i.indkey)) as key
+  from pg_attribute a join pg_type t on t.oid = a.atttypid
+  where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`
+
+/** Checked against the table as it is; refused when rows cannot be told apart. `table`: with its schema. */
+export async function comparedColumns(
+  client: SqlClient,
+  table: string,
+  declared: ComparedTable = {},
+): Promise<ComparedColumns> {
+  const [schema, name] = table.split(/\.(.*)/s) as [string, string]
+  const quoted = `${quote(schema)}.${quote(name)}`
+  const { rows } = await client.query(describe, [quoted])
+  const found = rows as { name: string; own: boolean; asText: boolean; key: boolean }[]
+  const key = declared.key ?? found.filter(column => column.key).map(column => column.name)
+  if (key.length === 0)
+    throw refused(
+      `Table ${table} has no primary key, so its rows cannot be compared: name columns that tell them apart in replay.compare.${name}.key.`,
+    )
+  const columns =
+    declared.columns ??
+    found.filter(column => !column.own && !key.includes(column.name)).map(column => column.name)
+  const missing = [...key, ...columns].filter(column => !found.some(one => one.name === column))
+  if (missing.length > 0)
+    throw refused(
+      `replay.compare.${name} names ${missing.join(', ')}, and table ${table} has no such column.`,
+    )
+  const asText = new Set(found.filter(column => column.asText).map(column => column.name))
+  return { key, columns, asText }
+}
+
+export function quote(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
