@@ -8,7 +8,8 @@ const hundredths = (value: number | null) => (value === null ? '–' : value.toF
 
 /** The report for people: rates, ratios of the Onceward rows, targets. */
 export function reportLines(results: Results): string[] {
-  const { measured, effects, failure, parked, history, purge, explain, latency, memory, rebalance } = results
+  const { measured, effects, failure, parked, history, purge, explain, latency, memory, rebalance, check } =
+    results
   const lines: string[] = []
   for (const ids of ['ordered', 'random'] as const) {
     const rows = measured.filter(one => one.ids === ids)
@@ -64,6 +65,14 @@ export function reportLines(results: Results): string[] {
       `  its partitions move again ${hundredths(rebalance.movingS)}  the survivor is at its full rate on all of them ${hundredths(rebalance.fullS)}`,
       `  messages per second: both ${whole(rebalance.rateBefore)}, survivor until then ${whole(rebalance.rateBetween)}, survivor with all ${whole(rebalance.rateAfter)}`,
     )
+  }
+  if (check !== null) {
+    lines.push(
+      '',
+      `onceward check, ${check.contracts} contracts and one, milliseconds with the start of the process`,
+    )
+    for (const { kind, one, all } of check.kinds)
+      lines.push(`  ${kind.padEnd(18)}  one ${whole(one)}  all ${whole(all)}`)
   }
   const targets = targetsOf(results)
   if (targets.length > 0) lines.push('', 'targets (the lower ratio of ordered and random ids)')

@@ -1,3 +1,4 @@
+import type { CheckTimes } from './check.ts'
 import type { Broker, Role } from './contenders/contenders.ts'
 import type { ContestRates, Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
@@ -21,6 +22,7 @@ export interface Results {
   readonly latency: Latency | null
   readonly memory: Memory | null
   readonly rebalance: Rebalance | null
+  readonly check: CheckTimes | null
 }
 
 export interface Target {
@@ -80,6 +82,7 @@ export function targetsOf({
   explain,
   latency,
   memory,
+  check,
 }: Results): readonly Target[] {
   const targets: Target[] = []
   const atLeast = (broker: Broker, role: Role, to: Role, bound: number) => {
@@ -92,6 +95,7 @@ export function targetsOf({
   atLeast('rabbitmq', 'batch form', 'hand batch', 0.9)
   atLeast('rabbitmq', 'batch form', 'textbook', 8)
   atLeast('rabbitmq', 'message form', 'textbook', 4)
+  atLeast('rabbitmq', 'measured form', 'batch form', 0.97)
   atLeast('postgres', 'batch form', 'textbook', 8)
   atLeast('kafka', 'batch form', 'hand batch', 0.9)
   atLeast('kafka', 'checkpoint form', 'hand checkpoint', 0.9)
@@ -125,6 +129,8 @@ export function targetsOf({
   if (latency !== null) atMost('latency p50 at 50/s, in commits', latency.p50 / latency.commitP50, 2)
   if (memory !== null)
     atMost('memory, last third / first third', memory.lastThirdMib / memory.firstThirdMib, 1.1)
+  for (const { kind, one, all } of check?.kinds ?? [])
+    atMost(`check ${kind}, ${check!.contracts} contracts / one`, all / one, 3)
   return targets
 }
 
@@ -134,7 +140,7 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, failure, parked, history, purge, explain, latency, memory, rebalance } = results
+  const { effects, failure, parked, history, purge, explain, latency, memory, rebalance, check } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
@@ -149,6 +155,7 @@ export function jsonLine(results: Results): string {
     latency,
     memory,
     rebalance,
+    check,
   })
 }
 

@@ -76,4 +76,5 @@ export { type ConsumerParts, consumerParts, withPolicy } from './policy/with-pol
 export { realSurroundings } from './runtime/real-surroundings.ts'
 export { openReplay, type Replay, type ReplayOptions } from './runtime/replay.ts'
 export { type Part, type Running, type RunOptions, runConsumer } from './runtime/run-consumer.ts'
+export type { Health } from './runtime/run-health.ts'
 export type { Clock, Log, Surroundings, Timers } from './surroundings.ts'

@@ -32,8 +32,12 @@ export interface Log {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
+  /** Whether lines of this level go anywhere: those that do not are not made. Absent: all do. */
+  isOn?(level: LogLevel): boolean
 }
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-export const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
+export const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, isOn: () => false }

@@ -8,7 +8,13 @@ import { applyWaivers, type WaivedFinding, type Waiver } from './waiver.ts'
 /** A file, and the contract in it or what is wrong with it. */
 export type LoadedContract =
   | Checked
-  | { readonly file: string; readonly consumer?: undefined; readonly problems: readonly string[] }
+  | { readonly file: string; readonly consumer?: undefined; readonly problems: readonly LoadProblem[] }
+
+export interface LoadProblem {
+  readonly text: string
+  /** Where, if it is not the contract's file: a line of the policy file, which several contracts may share. */
+  readonly place?: string | undefined
+}
 
 export interface CheckOptions {
   readonly waivers: readonly Waiver[]
@@ -34,11 +40,11 @@ const knownIds: ReadonlySet<string> = new Set(catalogue.map(rule => rule.id))
 /** All rules over all contracts; nothing is started, declared or changed. */
 export async function check(loaded: readonly LoadedContract[], options: CheckOptions): Promise<CheckReport> {
   const contracts = loaded.filter(one => one.consumer !== undefined) as Checked[]
-  const findings = [
+  const findings = unique([
     ...loaded.flatMap(refused),
     ...contracts.flatMap(judgeContract),
     ...judgeTogether(contracts),
-  ]
+  ])
   if (options.live !== undefined) {
     const { checkLive } = await import('./live/check-live.ts')
     findings.push(...(await checkLive(contracts, options.live)))
@@ -60,9 +66,20 @@ export async function check(loaded: readonly LoadedContract[], options: CheckOpt
   }
 }
 
+/** A problem of a policy file is met by every contract beside it. */
+function unique(findings: readonly Finding[]): Finding[] {
+  const seen = new Set<string>()
+  return findings.filter(({ id, consumer, place, found }) => {
+    const key = JSON.stringify([id, consumer, place, found])
+    return !seen.has(key) && seen.add(key)
+  })
+}
+
 function refused(one: LoadedContract): Finding[] {
   if (one.consumer !== undefined) return []
-  return findingsOf(refusedContract, one.problems, { consumer: null, place: one.file })
+  return one.problems.flatMap(({ text, place = one.file }) =>
+    findingsOf(refusedContract, text, { consumer: null, place }),
+  )
 }
 
 function judgeContract({ consumer, file }: Checked): Finding[] {

@@ -49,12 +49,10 @@ export function limitSetting({ arguments: own, policy }: QueueState, name: strin
   return typeof mine === 'number' && typeof theirs === 'number' ? Math.min(mine, theirs) : (mine ?? theirs)
 }
 
-/** What messages of this queue may have as their key: what it is bound with, or its name. Patterns stand for keys nobody can list. */
+/** What messages of this queue may have as their key: what it is bound with, or its name where it is bound to nothing but the default exchange. */
 function keysOf(queue: string, bindings: Topology['bindings']): string[] {
-  const bound = bindings
-    .filter(one => !one.toExchange && one.destination === queue)
-    .map(one => one.routingKey)
-  return [...new Set([...bound, queue])]
+  const bound = bindings.filter(one => one.source !== '' && !one.toExchange && one.destination === queue)
+  return bound.length === 0 ? [queue] : [...new Set(bound.map(one => one.routingKey))]
 }
 
 function reach(

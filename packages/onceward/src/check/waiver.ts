@@ -1,5 +1,5 @@
 import { type Finding, findingsOf } from './rule.ts'
-import { waiverRules } from './rules/itself.ts'
+import { neverWaived, waiverRules } from './rules/itself.ts'
 
 /** A finding that people have decided to live with, and until when. */
 export interface Waiver {
@@ -37,6 +37,8 @@ export function applyWaivers(
     const named = `${waiver.rule}${waiver.consumer === undefined ? '' : ` of ${waiver.consumer}`}`
     if (!knownIds.has(waiver.rule))
       return findingsOf(waiverRules.unknown, `There is no rule ${waiver.rule}.`, place)
+    if (neverWaived.has(waiver.rule))
+      return findingsOf(waiverRules.unknown, `Rule ${waiver.rule} cannot be waived.`, place)
     if (!isDay(waiver.until))
       return findingsOf(
         waiverRules.over,
@@ -64,7 +66,11 @@ export interface WaiverSurroundings {
 }
 
 function meets(waiver: Waiver, finding: Finding): boolean {
-  return waiver.rule === finding.id && (waiver.consumer === undefined || waiver.consumer === finding.consumer)
+  return (
+    !neverWaived.has(finding.id) &&
+    waiver.rule === finding.id &&
+    (waiver.consumer === undefined || waiver.consumer === finding.consumer)
+  )
 }
 
 function isDay(text: string): boolean {

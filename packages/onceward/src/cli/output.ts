@@ -1,6 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { errorText, OncewardError } from '../errors.ts'
-import type { Log, LogFields } from '../surroundings.ts'
+import { escaped, jsonLine, textOf } from '../observe/log-line.ts'
+import type { Log, LogFields, LogLevel } from '../surroundings.ts'
 
 /** One line of JSON, or text for people. Only one of the two is ever printed. */
 export function print(json: boolean, value: unknown, text: () => string): void {
@@ -38,23 +39,22 @@ export function table(head: readonly string[], rows: readonly (readonly unknown[
     .join('\n')
 }
 
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
+const colours = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as const
+
 /** Log lines on stderr: JSON for machines, short text for people. Values come from messages and are never trusted. */
-export function consoleLog(json: boolean): Log {
+export function consoleLog(json: boolean, least: LogLevel = 'info'): Log {
+  const isOn = (level: LogLevel) => levels.indexOf(level) >= levels.indexOf(least)
   const write =
-    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (level: LogLevel) =>
     (message: string, fields: LogFields = {}) => {
-      if (json)
-        return void process.stderr.write(
-          `${JSON.stringify({ level, message, at: new Date().toISOString(), ...fields })}\n`,
-        )
-      if (level === 'debug') return
-      const colour = level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'cyan'
-      const details = Object.entries(fields).map(([name, value]) => `${name}=${safe(String(value))}`)
-      process.stderr.write(
-        `${styleText(colour, level.padEnd(5))} ${message} ${styleText('gray', details.join(' '))}\n`,
-      )
+      if (!isOn(level)) return
+      const text = json
+        ? jsonLine(level, message, fields, new Date())
+        : `${styleText(colours[level], level.padEnd(5))} ${escaped(message)} ${styleText('gray', textOf(fields))}`
+      process.stderr.write(`${text}\n`)
     }
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), isOn }
 }
 
 /** Text from outside without terminal escapes or control characters. */

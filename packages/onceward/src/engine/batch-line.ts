@@ -11,6 +11,7 @@ import { decisionCounter } from './count-decided.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
 import type { HandOver } from './hand-over.ts'
 import { HorizonGuard } from './horizon-guard.ts'
+import { logDecided } from './log-decided.ts'
 import type { Decided, Stage } from './process-batch.ts'
 import { Care } from './run-parts.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
@@ -60,9 +61,13 @@ export class BatchLine<M, Tx> {
       options.mode === 'live' && consumer.dedup === 'marker'
         ? new HorizonGuard(consumer as never, world)
         : null
+    const count = decisionCounter(consumer, world.metrics, options.mode !== 'live')
     this.#settling = new Settling(consumer.name, world, tally, {
       retriesDurable: stage === 'work',
-      count: decisionCounter(consumer, world.metrics, options.mode !== 'live') as never,
+      count: decided => {
+        logDecided(consumer.name, decided, world.log)
+        return count(decided as readonly Decided<M>[])
+      },
       system: messagingSystem(consumer.source.kind),
     })
   }

@@ -24,7 +24,7 @@ export function consumerFacts<M, Tx>(consumer: Consumer<M, Tx>, mode: Mode, inst
 }
 
 /** Queues have one reader each, logs one per group; what has no name nobody else can read. */
-function readingOf<M, Tx>(consumer: Consumer<M, Tx>): { readonly reading?: Reading } {
+export function readingOf<M, Tx>(consumer: Consumer<M, Tx>): { readonly reading?: Reading } {
   const { source, name, generation } = consumer
   const { kind, queue, topic, stream, pattern, group } = source as SourceDeclaration &
     Readonly<Record<'queue' | 'topic' | 'stream' | 'pattern' | 'group', string | undefined>>

@@ -238,6 +238,11 @@ export class ConsumerProcess<M, Tx> {
         progress: progressOf(consumer),
         checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, world.reach),
         onRevoke: partitions => this.#revoke(partitions),
+        onTold: told =>
+          world.metrics.add('positionCommits', 1, {
+            consumer: consumer.name,
+            status: told ? 'success' : 'failure',
+          }),
       },
       enrolment,
     })

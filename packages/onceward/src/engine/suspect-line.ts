@@ -91,7 +91,7 @@ export class SuspectLine<M, Tx> {
     world.metrics.add('killers', 1, { consumer })
     world.log.error('the message that killed its process is parked', {
       consumer,
-      message: received.id,
+      messageId: received.id,
       deaths: killed.deaths,
     })
   }

@@ -24,7 +24,7 @@ ${rows.map(row => `| ${[row.asks, links(row.rules), codes(row.fields), shown(row
   return `# Checklists
 
 Reviews of consumers ask the same questions again and again. Each of them is answered here by a rule of \`onceward check\`, by a field of the contract, or by the
-design, and then by the test that shows it. The rules are on [checks.md](checks.md). This page is written by \`node scripts/write-check-pages.ts\` and tested against the code.
+design, and then by the test that shows it. The rules are on [checks.md](checks.md). This page is written by \`npm run reference\` and tested against the code.
 
 ${tables.join('\n')}`
 }

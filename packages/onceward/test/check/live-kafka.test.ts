@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { topic } from 'onceward/kafka'
+import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import type { Finding } from '../../src/check/rule.ts'
 import { kafkaRules } from '../../src/check/rules/kafka.ts'
 import { openKafka, type TestKafka } from '../kafka/fixture.ts'
-import { skipWithout } from '../services/services.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
 import { consumerWith } from './contract-pairs.ts'
 import { liveFindings, Seen } from './live-scene.ts'
 
@@ -23,7 +24,7 @@ async function settled(look: () => Promise<readonly Finding[]>, id: string, spea
   return found
 }
 
-describe('check --live on Kafka', await skipWithout('kafka'), () => {
+describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => {
   const looking =
     (kafka: TestKafka, name: string, changes = {}) =>
     () =>
@@ -117,6 +118,29 @@ describe('check --live on Kafka', await skipWithout('kafka'), () => {
     assert.match(first.find(one => one.id === 'OW501')!.found, /markers is 14d, retention\.ms .* 21d/)
     await kafka.alterTopic(name, { 'retention.ms': String(10 * day) })
     await settled(looking(kafka, name, changes), 'OW501', false)
+  })
+
+  test('the cluster is another than the one that feeds the database, then that one', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic({ partitions: 2 })
+    const database = await createDatabase()
+    const pool = createPool(database.url)
+    t.after(async () => {
+      await pool.end()
+      await database.drop()
+    })
+    await migrate(pool, { environment: 'test' })
+    const look = () =>
+      liveFindings([consumerWith({ source: topic(name, { start: 'earliest' }) })], {
+        kafkaBootstrap: kafka.bootstrap,
+        databaseUrl: database.url,
+        environment: 'test',
+      })
+    await pool.query(`insert into onceward.broker (kind, cluster) values ('kafka', 'of production')`)
+    const found = (await look()).find(one => one.id === 'OW510')!.found
+    const cluster = /the kafka cluster is "([^"]+)"/.exec(found)![1]
+    await pool.query('update onceward.broker set cluster = $1', [cluster])
+    assert.ok((await look()).every(one => one.id !== 'OW510'))
   })
 
   test('a cluster that is not there is a finding', async () => {

@@ -62,7 +62,15 @@ function rabbit({
     consumer: consumerWith({ source: declaration, ...contract }),
     declaration,
     queue: found,
-    broker: { version: '4.0.5', alarms: [], queues, topology: bound, unasked: [], ...broker },
+    broker: {
+      version: '4.0.5',
+      cluster: 'east',
+      alarms: [],
+      queues,
+      topology: bound,
+      unasked: [],
+      ...broker,
+    },
   }
 }
 
@@ -124,6 +132,7 @@ function streamOf(
   const declaration = stream('s', { start: 'first' })
   const broker: BrokerState = {
     version: '4.0.5',
+    cluster: 'east',
     alarms: [],
     queues: new Map(),
     topology: bound,
@@ -183,7 +192,7 @@ function kafka(
   return {
     consumer: consumerWith({ source: declaration, replay: { window: '3d' }, ...contract }),
     declaration,
-    cluster: { brokers: 3, offsetsKeptMs: 30 * day, topics: new Map(), ...cluster },
+    cluster: { brokers: 3, cluster: 'east', offsetsKeptMs: 30 * day, topics: new Map(), ...cluster },
     topic: topicState === null ? null : { ...plainTopic, ...topicState },
   }
 }
@@ -243,6 +252,9 @@ function database(changes: Partial<DatabaseSubject>): DatabaseSubject {
     consumers: [{ name: 'clean', generation: 1, dedup: 'marker', markers: true }],
     tables: [{ table: 'inbox', live: 5_000, dead: 100, autovacuum: true }],
     missingRights: [],
+    readings: [],
+    brokers: [{ kind: 'kafka', cluster: 'east' }],
+    lifeAccepted: true,
     oldestTransactionSeconds: 2,
     ...changes,
   }
@@ -271,6 +283,7 @@ export const postgresPairs: Record<string, Pair<DatabaseSubject>> = {
   OW413: { bad: database({ missingRights: ['insert on onceward.inbox'] }), good: database({}) },
   OW414: { bad: database({ superuser: true }), good: database({}) },
   OW415: { bad: database({ schema: { version: 5, compatibleFrom: 3 } }), good: database({}) },
+  OW417: { bad: database({ lifeAccepted: false }), good: database({ lifeAccepted: null }) },
   OW416: { bad: database({ oldestTransactionSeconds: 9_000 }), good: database({}) },
 }
 
@@ -280,6 +293,7 @@ function memory(changes: Partial<MemorySubject>, contract: Partial<ConsumerContr
     database: database({}),
     window: { ms: day, by: 'the message TTL of queue q' },
     unfit: null,
+    cluster: null,
     environment: 'production',
     checkedNames: new Set(['clean']),
     ...changes,
@@ -288,6 +302,8 @@ function memory(changes: Partial<MemorySubject>, contract: Partial<ConsumerContr
 
 const forgets = { retention: { markers: '3d' }, replay: { window: '1d' } } as const
 const other = { name: 'payments_old', generation: 1, dedup: 'marker', markers: true }
+
+const read = { kind: 'rabbitmq', place: 'payments.q', reader: '' }
 
 export const memoryPairs: Record<string, Pair<MemorySubject>> = {
   OW501: {
@@ -317,6 +333,21 @@ export const memoryPairs: Record<string, Pair<MemorySubject>> = {
   OW507: {
     bad: memory({ database: database({ consumers: [{ ...other, name: 'clean', dedup: 'version' }] }) }),
     good: memory({}),
+  },
+  OW509: {
+    bad: memory({ database: database({ readings: [{ ...read, name: 'payments_old' }] }) }),
+    good: memory({
+      database: database({
+        readings: [
+          { ...read, name: 'payments_old' },
+          { ...read, name: 'clean' },
+        ],
+      }),
+    }),
+  },
+  OW510: {
+    bad: memory({ cluster: { kind: 'kafka', cluster: 'west' } }),
+    good: memory({ cluster: { kind: 'kafka', cluster: 'east' } }),
   },
   OW508: { bad: memory({ unfit: 'there is no table payment' }), good: memory({}) },
 }

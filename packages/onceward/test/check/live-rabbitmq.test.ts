@@ -261,7 +261,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
       queue('c', { url: `amqp://guest:secret@127.0.0.1:${port}` }),
     ]
     const consumers = sources.map((source, index) => consumerWith({ name: `silent_${index}`, source }))
-    const found = (await liveFindings(consumers, {})).filter(one => one.id === 'OW901')
+    const found = (await liveFindings(consumers, { timeoutMs: 2_000 })).filter(one => one.id === 'OW901')
     assert.equal(found.length, 3)
     assert.doesNotMatch(JSON.stringify(found), /secret|hunter2/)
   })

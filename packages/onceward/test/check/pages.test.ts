@@ -11,7 +11,7 @@ const page = (name: string) => readFileSync(new URL(`../../../../docs/${name}`, 
 const ids = new Set(catalogue.map(rule => rule.id))
 
 describe('the page of rules', () => {
-  test('is what the rules say; "node scripts/write-check-pages.ts" writes it anew', () => {
+  test('is what the rules say; "npm run reference" writes it anew', () => {
     assert.equal(page('checks.md'), checksPage())
   })
 

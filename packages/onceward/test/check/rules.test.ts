@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { catalogue, contractRules } from '../../src/check/catalogue.ts'
 import { check } from '../../src/check/check.ts'
-import { topicMatches } from '../../src/check/dead-letter-route.ts'
+import { deadLetterRoute, topicMatches } from '../../src/check/dead-letter-route.ts'
 import type { Rule } from '../../src/check/rule.ts'
 import { rulesOfTheCheck } from '../../src/check/rules/itself.ts'
 import { kafkaRules } from '../../src/check/rules/kafka.ts'
@@ -12,6 +12,7 @@ import { rabbitRules } from '../../src/check/rules/rabbitmq.ts'
 import { severalRules } from '../../src/check/rules/several.ts'
 import { streamRules } from '../../src/check/rules/stream.ts'
 import type { Waiver } from '../../src/check/waiver.ts'
+import type { BindingState, ExchangeState, QueueState } from '../../src/sources/rabbitmq/describe-broker.ts'
 import { consumerWith, contractPairs, severalPairs } from './contract-pairs.ts'
 import { kafkaPairs, memoryPairs, postgresPairs, rabbitPairs, streamPairs } from './live-pairs.ts'
 
@@ -99,7 +100,7 @@ describe('the check itself', () => {
 
   const pairs: Record<string, () => Promise<void>> = {
     OW100: async () => {
-      assert.deepEqual(await idsOf([{ file: 'x.ts', problems: ['name: is wrong'] }]), ['OW100'])
+      assert.deepEqual(await idsOf([{ file: 'x.ts', problems: [{ text: 'name: is wrong' }] }]), ['OW100'])
       assert.deepEqual(await idsOf([good]), [])
     },
     OW911: async () => {
@@ -115,6 +116,8 @@ describe('the check itself', () => {
     },
     OW913: async () => {
       assert.deepEqual(await idsOf([good], [waiver({ rule: 'OW999' })]), ['OW913'])
+      const refused = { file: 'x.ts', problems: [{ text: 'name: is wrong' }] }
+      assert.deepEqual(await idsOf([refused], [waiver({ rule: 'OW100' })]), ['OW100', 'OW913'])
       assert.deepEqual(await idsOf([bad], [waiver({})]), ['OW103 waived'])
     },
   }
@@ -127,6 +130,45 @@ describe('the check itself', () => {
     )
   })
   for (const [id, pair] of Object.entries(pairs)) test(id, pair)
+})
+
+describe('where dead letters go', () => {
+  const queue: QueueState = {
+    name: 'q',
+    type: 'quorum',
+    durable: true,
+    transient: false,
+    arguments: { 'x-dead-letter-exchange': 'dlx' },
+    policy: {},
+  }
+  const to = (source: string, destination: string, routingKey: string, toExchange = false) => ({
+    source,
+    destination,
+    routingKey,
+    toExchange,
+  })
+  const exchange = (type: string, alternate: string | null = null) => ({ type, alternate })
+  const names = new Set(['q', 'dead', 'rest'])
+  const own = [to('', 'q', 'q'), to('orders', 'q', 'paid')]
+  const route = (exchanges: [string, ExchangeState][], bindings: BindingState[]) =>
+    deadLetterRoute(queue, { exchanges: new Map(exchanges), bindings: [...own, ...bindings] }, names)
+
+  test('without a key of their own they keep the one they came with', () => {
+    const bound = route([['dlx', exchange('direct')]], [to('dlx', 'dead', 'paid')])
+    assert.deepEqual(bound?.queues, ['dead'])
+    assert.equal(route([['dlx', exchange('direct')]], [to('dlx', 'dead', 'q')])?.lostWith, 'paid')
+  })
+
+  test('by way of other exchanges, an alternate one, and not in circles', () => {
+    const exchanges: [string, ExchangeState][] = [
+      ['dlx', exchange('fanout')],
+      ['next', exchange('topic', 'last')],
+      ['last', exchange('fanout')],
+    ]
+    const circle = [to('dlx', 'next', '', true), to('next', 'dlx', '#', true)]
+    assert.equal(route(exchanges, circle)?.queues.length, 0)
+    assert.deepEqual(route(exchanges, [...circle, to('last', 'rest', '')])?.queues, ['rest'])
+  })
 })
 
 test('keys match topic patterns as RabbitMQ matches them', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { trace } from '@opentelemetry/api'
+import type { ConfirmChannel } from 'amqplib'
 import { topic } from 'onceward/kafka'
 import { publishInTransaction } from 'onceward/outbox'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
@@ -186,7 +187,7 @@ describe('traces', await skipWithout('postgres', 'rabbitmq', 'kafka'), () => {
     streamed.channel.sendToQueue(streamed.name, Buffer.from(JSON.stringify({ id: 's' })), {
       headers: { traceparent: onStream.traceparent },
     })
-    await streamed.channel.waitForConfirms()
+    await (streamed.channel as ConfirmChannel).waitForConfirms()
     await run(t, {
       name: 'traced_stream',
       source: stream(streamed.name, { start: 'first' }),

@@ -4,8 +4,10 @@ import { runConsumer } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { acceptBroker, listBrokers } from '../../src/restore/brokers.ts'
+import { acceptServer, readRestore } from '../../src/restore/lives.ts'
 import { listReadings, renameConsumer, separateConsumer } from '../../src/restore/names.ts'
 import { createPostgresStore } from '../../src/stores/postgres/store.ts'
+import { People, refusal } from '../parking/people.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 import { applying, effects, refusalOf } from './scene.ts'
 
@@ -84,5 +86,36 @@ describe('a broker of another environment', await skipWithout('postgres'), () =>
     await beside.meetBroker!({ kind: 'kafka', cluster: 'one' })
     await beside.meetBroker!({ kind: 'kafka', cluster: 'two' })
     assert.equal(warnings.length, 1)
+  })
+})
+
+describe('who may say so', await skipWithout('postgres'), () => {
+  test('a consumer notices and may accept nothing; an operator does, without a right on the tables', async () => {
+    await using scene = await open()
+    await scene.pool.query('select onceward.create_roles()')
+    const people = new People(scene.pool, scene.url)
+    try {
+      const runner = await people.login(['onceward_run'], { person: false })
+      const operator = await people.login(['onceward_operator'], { person: true })
+      await scene.pool.query('update onceward.server_life set timeline = timeline + 1')
+      const store = createPostgresStore({ pool: runner.pool })
+      await assert.rejects(store.ping(), { code: 'server_changed' })
+      for (const act of [
+        `accept_server(2, 'mine')`,
+        `rename_consumer('a', 'b', 'mine')`,
+        `separate_reader('a', 'b', 'mine')`,
+        `accept_broker('kafka', 'x', 'mine')`,
+      ])
+        assert.match(await refusal(runner.pool, `select onceward.${act}`), /^42501/)
+      assert.match(await refusal(runner.pool, 'delete from onceward.server_life'), /^42501/)
+      assert.match(await refusal(operator.pool, 'delete from onceward.server_life'), /^42501/)
+      const { open: waits } = await readRestore(operator.pool)
+      await acceptServer(operator.pool, Number(waits!.id), 'looked at')
+      const { lives } = await readRestore(operator.pool)
+      assert.equal(lives[0]?.acceptedBy, operator.name)
+      await store.ping()
+    } finally {
+      await people.close()
+    }
   })
 })

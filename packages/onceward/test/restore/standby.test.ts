@@ -28,7 +28,8 @@ describe('a server that is not the primary', () => {
       address.port = to.port
       front.cut()
     }
-    await using counting = await startCounting(front.through(primary.url))
+    const url = front.through(primary.url)
+    let counting = await startCounting(url)
     const settled = () => until('all is settled', () => counting.queue.unsettled === 0, { deadlineMs })
     counting.publish({ id: 'a', key: 'k' })
     await settled()
@@ -45,6 +46,9 @@ describe('a server that is not the primary', () => {
     const { open } = await readRestore(pool)
     await acceptServer(pool, Number(open!.id), 'promoted on purpose')
     lead(standby)
+    await assert.rejects(counting.process.finished, /a person has accepted it meanwhile/)
+    await counting[Symbol.asyncDispose]()
+    counting = await startCounting(url)
     counting.publish({ id: 'c', key: 'k' })
     await settled()
     lead(primary)
@@ -55,6 +59,7 @@ describe('a server that is not the primary', () => {
     lead(standby)
     await settled()
     assert.equal(await ask(standby, 'select times from count'), 4)
+    await counting[Symbol.asyncDispose]()
     await pool.end()
     await front.close()
   })

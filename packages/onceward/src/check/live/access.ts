@@ -13,6 +13,8 @@ export interface LiveAccess {
   readonly world: Surroundings
   /** This machine's idea of the date. */
   readonly wallMs: () => number
+  /** Longest wait for one server, whatever its client thinks. Default 15 s. */
+  readonly timeoutMs?: number
 }
 
 /** A contract and the file it came from. */

@@ -23,6 +23,7 @@ export async function checkLive(all: readonly Checked[], access: LiveAccess): Pr
     checkDatabase(all, access),
   ])
   const windows = new Map([...rabbit.windows, ...kafka.windows])
+  const clusters = new Map([...rabbit.clusters, ...kafka.clusters])
   const checkedNames = new Set(all.map(({ consumer }) => consumer.name))
   const memory = all.flatMap(({ consumer, file }) =>
     judgeAll(
@@ -32,6 +33,7 @@ export async function checkLive(all: readonly Checked[], access: LiveAccess): Pr
         database: stored.facts,
         window: windows.get(file) ?? null,
         unfit: stored.unfit.get(file) ?? null,
+        cluster: clusters.get(file) ?? null,
         environment: access.environment,
         checkedNames,
       },
@@ -58,15 +60,16 @@ async function checkDatabase(all: readonly Checked[], access: LiveAccess): Promi
   const place = placeOf(databaseUrl)
   const pool = createPool(databaseUrl, { max: 2 })
   try {
-    const facts = await within(world.timers, readDatabase(pool), () => pool.cut())
+    const facts = await within(access, readDatabase(pool), () => pool.cut())
     const findings = judgeAll(postgresRules, { ...facts, wallMs: wallMs() }, { consumer: null, place })
     if (facts.pooling !== 'statement' && facts.schema !== null)
-      await within(world.timers, verifyEffects(pool, all, world, unfit), () => pool.cut())
+      await within(access, verifyEffects(pool, all, world, unfit), () => pool.cut())
     return { findings, facts, unfit }
   } catch (error) {
     return { findings: aboutServer(silentServer, errorText(error, 500), place), facts: null, unfit }
   } finally {
-    await pool.end().catch(() => {})
+    // A connection that was never answered would be waited for as long as the client tries.
+    await within({ world, timeoutMs: 1_000 }, pool.end()).catch(() => {})
   }
 }
 

@@ -1,3 +1,4 @@
+import type { BrokerIdentity } from '../../contracts/source.ts'
 import { errorText } from '../../errors.ts'
 import type { SourceWindow } from '../../retention/needed-retention.ts'
 import { topicWindow } from '../../retention/source-windows.ts'
@@ -21,6 +22,7 @@ interface Declared {
 export async function checkKafka(all: readonly Checked[], access: LiveAccess): Promise<LiveAnswer> {
   const findings: Finding[] = []
   const windows = new Map<string, SourceWindow>()
+  const clusters = new Map<string, BrokerIdentity>()
   const declared: Declared[] = []
   for (const checked of all.filter(({ consumer }) => consumer.source.kind === 'kafka')) {
     const declaration = checked.consumer.source as TopicDeclaration
@@ -33,22 +35,25 @@ export async function checkKafka(all: readonly Checked[], access: LiveAccess): P
     const login = { ...(tls !== undefined && { tls }), ...(sasl !== undefined && { sasl }) }
     declared.push({ checked, declaration, options: { bootstrap, clientId: 'onceward check', ...login } })
   }
-  const clusters = Map.groupBy(declared, ({ options }) => JSON.stringify(options))
-  const answers = [...clusters.values()].map(async group => {
+  const groups = Map.groupBy(declared, ({ options }) => JSON.stringify(options))
+  const answers = [...groups.values()].map(async group => {
     const { options } = group[0]!
     try {
       const { describeCluster } = await import('../../sources/kafka/describe-cluster.ts')
       const names = [...new Set(group.map(one => one.declaration.topic))]
-      const state = await within(access.world.timers, describeCluster(options, names))
+      const state = await within(access, describeCluster(options, names))
       const unasked = [...state.topics.values()].flatMap(topic => topic.unasked ?? [])
       findings.push(...aboutServer(unaskedServer, unasked, options.bootstrap))
-      for (const one of group) judge(one, state, findings, windows)
+      for (const one of group) {
+        judge(one, state, findings, windows)
+        if (state.cluster !== null) clusters.set(one.checked.file, { kind: 'kafka', cluster: state.cluster })
+      }
     } catch (error) {
       findings.push(...aboutServer(silentServer, errorText(error, 500), options.bootstrap))
     }
   })
   await Promise.all(answers)
-  return { findings, windows }
+  return { findings, windows, clusters }
 }
 
 function judge(

@@ -1,3 +1,4 @@
+import type { BrokerIdentity } from '../../contracts/source.ts'
 import { migrations } from '../../stores/postgres/migrations/index.ts'
 import type { OwnPool, PooledClient, SqlClient } from '../../stores/postgres/pool.ts'
 
@@ -19,6 +20,12 @@ export interface DatabaseFacts {
   readonly tables: readonly TableFacts[]
   /** `insert on onceward.inbox`, as far as a running consumer needs it. */
   readonly missingRights: readonly string[]
+  /** Who has read what under which name; null where the schema does not know. */
+  readonly readings: readonly NotedReading[] | null
+  /** The clusters that feed this database. */
+  readonly brokers: readonly BrokerIdentity[]
+  /** Whether a person has accepted the life this server is in; null where the schema does not know. */
+  readonly lifeAccepted: boolean | null
   /** The oldest transaction of this database. */
   readonly oldestTransactionSeconds: number
 }
@@ -36,6 +43,13 @@ export interface EnrolledConsumer {
   readonly generation: number
   readonly dedup: string
   readonly markers: boolean
+}
+
+export interface NotedReading {
+  readonly name: string
+  readonly kind: string
+  readonly place: string
+  readonly reader: string
 }
 
 export interface TableFacts {
@@ -140,25 +154,29 @@ async function readFacts(client: SqlClient, pooling: Pooling): Promise<DatabaseF
     pooling,
     schemaWanted: migrations.at(-1)!.version,
     oldestTransactionSeconds: about.oldest,
-    ...(own ?? { schema: null, environment: null, consumers: [], tables: [], missingRights: [] }),
+    ...(own ?? { ...unknown, tables: [], missingRights: [] }),
   }
 }
 
-type OwnFacts = Pick<DatabaseFacts, 'schema' | 'environment' | 'consumers' | 'tables' | 'missingRights'>
+const unknown = {
+  schema: null,
+  environment: null,
+  consumers: [],
+  readings: null,
+  brokers: [],
+  lifeAccepted: null,
+} as const
+
+type OwnFacts = Pick<DatabaseFacts, keyof typeof unknown | 'tables' | 'missingRights'>
 
 async function readOwn(client: SqlClient): Promise<OwnFacts> {
   const missingRights = await readMissingRights(client)
-  const nothing = {
-    schema: null,
-    environment: null,
-    consumers: [],
-    tables: await readTables(client),
-    missingRights,
-  }
+  const nothing = { ...unknown, tables: await readTables(client), missingRights }
   if (missingRights.includes('usage on schema onceward')) return nothing
   const { rows: readable } = await client.query(
     `select bool_and(has_table_privilege('onceward.' || name, 'select')) as all
-     from unnest(array['migration', 'environment', 'consumer', 'inbox']) name`,
+     from unnest(array['migration', 'environment', 'consumer', 'inbox', 'reading', 'broker', 'server_life']) name
+     where exists (select from pg_tables where schemaname = 'onceward' and tablename = name)`,
   )
   if (readable[0].all !== true) return nothing
   const { rows: schema } = await client.query(
@@ -175,7 +193,25 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
       schema[0] === undefined ? null : { version: schema[0].version, compatibleFrom: schema[0].compatible },
     environment: environment[0]?.name ?? null,
     consumers,
+    ...(await readGuards(client, schema[0]?.version ?? 0)),
   }
+}
+
+/** What version 8 of the schema writes down to tell another name, another cluster and another copy. */
+async function readGuards(client: SqlClient, version: number) {
+  if (version < 8) return {}
+  const { rows: readings } = await client.query(
+    'select consumer_name as name, kind, place, reader from onceward.reading',
+  )
+  const { rows: brokers } = await client.query('select kind, cluster from onceward.broker')
+  const { rows: may } = await client.query(
+    `select has_function_privilege('onceward.server_check()', 'execute') as may`,
+  )
+  if (!may[0].may) return { readings, brokers }
+  const { rows: life } = await client.query(
+    'select open is null and known is not false as accepted from onceward.server_check()',
+  )
+  return { readings, brokers, lifeAccepted: life[0].accepted as boolean }
 }
 
 async function readTables(client: SqlClient): Promise<TableFacts[]> {

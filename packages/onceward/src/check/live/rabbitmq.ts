@@ -1,3 +1,4 @@
+import type { BrokerIdentity } from '../../contracts/source.ts'
 import { errorText } from '../../errors.ts'
 import type { SourceWindow } from '../../retention/needed-retention.ts'
 import { queueWindow, streamWindow } from '../../retention/source-windows.ts'
@@ -16,6 +17,7 @@ export interface LiveAnswer {
   readonly findings: readonly Finding[]
   /** By the contract's file; absent where the source was not asked. */
   readonly windows: ReadonlyMap<string, SourceWindow>
+  readonly clusters: ReadonlyMap<string, BrokerIdentity>
 }
 
 interface Declared {
@@ -28,6 +30,7 @@ interface Declared {
 export async function checkRabbit(all: readonly Checked[], access: LiveAccess): Promise<LiveAnswer> {
   const findings: Finding[] = []
   const windows = new Map<string, SourceWindow>()
+  const clusters = new Map<string, BrokerIdentity>()
   const declared: Declared[] = []
   for (const checked of all) {
     const found = addressOf(checked, access)
@@ -43,15 +46,19 @@ export async function checkRabbit(all: readonly Checked[], access: LiveAccess): 
     try {
       const { describeBroker } = await import('../../sources/rabbitmq/describe-broker.ts')
       const names = [...new Set(group.map(one => one.queue))]
-      const state = await within(access.world.timers, describeBroker(address, names))
+      const state = await within(access, describeBroker(address, names))
       findings.push(...aboutServer(unaskedServer, state.unasked, place))
-      for (const one of group) judge(one, state, findings, windows)
+      for (const one of group) {
+        judge(one, state, findings, windows)
+        const { kind } = one.checked.consumer.source
+        if (state.cluster !== null) clusters.set(one.checked.file, { kind, cluster: state.cluster })
+      }
     } catch (error) {
       findings.push(...aboutServer(silentServer, errorText(error, 500), place))
     }
   })
   await Promise.all(answers)
-  return { findings, windows }
+  return { findings, windows, clusters }
 }
 
 function addressOf({ consumer }: Checked, access: LiveAccess): Omit<Declared, 'checked'> | string | null {

@@ -1,17 +1,20 @@
 import { OncewardError } from '../../errors.ts'
-import type { Timers } from '../../surroundings.ts'
+import type { LiveAccess } from './access.ts'
 
-/** Longest wait for one server, whatever its client thinks. */
-export const serverTimeoutMs = 15_000
+const serverTimeoutMs = 15_000
 
 /** A server that accepts connections and then says nothing is a finding, not a reason to hang. `giveUp` is called when it is too late. */
-export async function within<T>(timers: Timers, work: Promise<T>, giveUp: () => void = () => {}): Promise<T> {
+export async function within<T>(
+  { world, timeoutMs = serverTimeoutMs }: Pick<LiveAccess, 'world' | 'timeoutMs'>,
+  work: Promise<T>,
+  giveUp: () => void = () => {},
+): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const cancel = timers.after(serverTimeoutMs, () => {
+  const cancel = world.timers.after(timeoutMs, () => {
     late.reject(
       new OncewardError(
         'broker_unreachable',
-        `It did not answer within ${serverTimeoutMs / 1_000} s. Nothing was changed.`,
+        `It did not answer within ${timeoutMs / 1_000} s. Nothing was changed.`,
       ),
     )
     giveUp()

@@ -44,11 +44,16 @@ export const waiverRules = {
   unknown: {
     id: 'OW913',
     severity: 'error',
-    title: 'A waiver names a rule',
+    title: 'A waiver names a rule that can be waived',
     reason: 'A waiver with a slip of the pen waives nothing, and its author believes it does.',
-    fix: 'Correct the id; docs/checks.md lists all of them.',
+    fix: 'Correct the id; docs/checks.md lists all of them. A contract that is refused and a server that does not answer cannot be waived.',
   },
 } as const satisfies Record<string, RuleText>
+
+/** A contract that will not start, a server that nobody could ask, and waivers themselves: not to be lived with. */
+export const neverWaived: ReadonlySet<string> = new Set(
+  [refusedContract, silentServer, ...Object.values(waiverRules)].map(rule => rule.id),
+)
 
 export const rulesOfTheCheck: readonly RuleText[] = [
   refusedContract,

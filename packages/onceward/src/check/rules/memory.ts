@@ -1,5 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
+import type { BrokerIdentity } from '../../contracts/source.ts'
+import { readingOf } from '../../engine/consumer-facts.ts'
 import { neededRetention, type SourceWindow } from '../../retention/needed-retention.ts'
 import type { DatabaseFacts } from '../live/postgres.ts'
 import type { Rule } from '../rule.ts'
@@ -13,6 +15,8 @@ export interface MemorySubject {
   readonly window: SourceWindow | null
   /** What the declared effect says of its tables; null where it fits or there is none. */
   readonly unfit: string | null
+  /** The cluster its source is on, by its own word; null where it does not say. */
+  readonly cluster: BrokerIdentity | null
   readonly environment: string | undefined
   /** The names of all contracts of this check. */
   readonly checkedNames: ReadonlySet<string>
@@ -132,5 +136,38 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
     reason: 'The consumer compares them at start, and does not start where they differ.',
     fix: 'Create or change the table, correct the declaration, or give this login the right to it.',
     judge: ({ unfit }) => unfit,
+  },
+  {
+    id: 'OW509',
+    severity: 'error',
+    title: 'What a consumer reads was not read under another name',
+    reason:
+      'Under the new name nothing is remembered of what was applied under the old one. The consumer refuses to start.',
+    fix: 'Use the old name, or run "onceward consumers rename"; for a consumer of its own "onceward consumers separate".',
+    judge: ({ consumer, database }) => {
+      const { reading } = readingOf(consumer)
+      if (reading === undefined) return null
+      const same = (database?.readings ?? []).filter(
+        one => one.kind === reading.kind && one.place === reading.place && one.reader === reading.reader,
+      )
+      const other = same.find(one => one.name !== consumer.name)
+      return other !== undefined && same.every(one => one.name !== consumer.name)
+        ? `${reading.kind} ${reading.place} was read by ${other.name}`
+        : null
+    },
+  },
+  {
+    id: 'OW510',
+    severity: 'error',
+    title: 'The broker is one that feeds this database',
+    reason: 'Messages of another environment would be applied to this one. The consumer refuses to start.',
+    fix: 'Check the addresses; if the cluster belongs here too, run "onceward brokers accept".',
+    judge: ({ database, cluster }) => {
+      if (database === null || database.environment === null || cluster === null) return null
+      const known = database.brokers.filter(one => one.kind === cluster.kind)
+      return known.length === 0 || known.some(one => one.cluster === cluster.cluster)
+        ? null
+        : `the ${cluster.kind} cluster is "${cluster.cluster}", the database of "${database.environment}" is fed by ${known.map(one => `"${one.cluster}"`).join(', ')}`
+    },
   },
 ]

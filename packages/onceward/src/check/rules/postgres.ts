@@ -186,4 +186,14 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
         ? `the oldest transaction is open for ${durationText(Math.round(oldestTransactionSeconds) * 1_000)}`
         : null,
   },
+  {
+    id: 'OW417',
+    severity: 'error',
+    title: 'The database is the copy that people accepted',
+    reason:
+      'A promoted standby or a restored backup may lack what was committed and settled before. Consumers halt until somebody has looked.',
+    fix: 'See docs/operations.md, then run "onceward restore accept".',
+    judge: ({ lifeAccepted }) =>
+      lifeAccepted === false ? 'the server or the database is another copy than the one last accepted' : null,
+  },
 ]

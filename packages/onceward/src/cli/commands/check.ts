@@ -1,16 +1,27 @@
+import { dirname, resolve } from 'node:path'
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { Command } from 'commander'
-import { type CheckReport, check, exitCodeOf, type LoadedContract } from '../../check/check.ts'
+import {
+  type CheckReport,
+  check,
+  exitCodeOf,
+  type LoadedContract,
+  type LoadProblem,
+} from '../../check/check.ts'
 import type { LiveAccess } from '../../check/live/access.ts'
-import type { WaivedFinding } from '../../check/waiver.ts'
+import type { WaivedFinding, Waiver } from '../../check/waiver.ts'
+import type { ContractProblem } from '../../contract/contract-problems.ts'
 import { OncewardError } from '../../errors.ts'
+import type { PolicyProblem } from '../../policy/problem.ts'
+import type { Policy } from '../../policy/read-policy.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { databaseAddress } from '../database.ts'
-import { loadConsumer } from '../load-consumer.ts'
+import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'
 import { print, safe } from '../output.ts'
 
 interface CheckFlags {
   live?: boolean
+  policy?: string
   strict?: boolean
   json?: boolean
 }
@@ -20,6 +31,7 @@ export function checkCommand(): Command {
     .description('reviews contracts, and with --live compares them with broker and database; changes nothing')
     .argument('<files...>', 'modules whose default export is a consumer')
     .option('--live', 'ask the broker and the database that the environment names')
+    .option('--policy <file>', policyHelp)
     .option('--strict', 'warnings count as errors')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -30,9 +42,10 @@ Rules: docs/checks.md`,
     )
     .action(async (files: readonly string[], flags: CheckFlags) => {
       const loaded: LoadedContract[] = []
-      for (const file of files) loaded.push(await load(file))
+      const policies = await policiesOf(files, flags.policy)
+      for (const file of files) loaded.push(await load(file, policies.get(folderOf(file)) ?? null, flags))
       const report = await check(loaded, {
-        waivers: [],
+        waivers: waiversOf(policies),
         today: new Date().toISOString().slice(0, 10),
         ...(flags.live && { live: liveAccess() }),
       })
@@ -43,15 +56,41 @@ Rules: docs/checks.md`,
 }
 
 /** A file that is not there is wrong use; one that cannot be used is a finding, so that the others are checked all the same. */
-async function load(file: string): Promise<LoadedContract> {
+async function load(file: string, loaded: Policy | null, { live }: CheckFlags): Promise<LoadedContract> {
   try {
-    return { file, consumer: (await loadConsumer(file)) as never }
+    return { file, consumer: (await loadConsumer(file, { loaded, looking: live !== true })) as never }
   } catch (error) {
     if (!(error instanceof OncewardError)) throw error
-    if (error.code === 'usage' && error.message.startsWith('There is no file')) throw error
-    const problems = error.details.problems as readonly { place: string; text: string }[] | undefined
-    return { file, problems: problems?.map(({ place, text }) => `${place}: ${text}`) ?? [error.message] }
+    if (error.code === 'usage' && /^(There is no file|The policy file)/.test(error.message)) throw error
+    const problems = error.details.problems as readonly (ContractProblem | PolicyProblem)[] | undefined
+    return { file, problems: problems?.map(problemText) ?? [{ text: error.message }] }
   }
+}
+
+function problemText(problem: ContractProblem | PolicyProblem): LoadProblem {
+  if (!('line' in problem)) return { text: `${problem.place}: ${problem.text}` }
+  const { file, line, column, key, text } = problem
+  return { text: `${key} ${text}`.trim(), place: `${file}:${line}:${column}` }
+}
+
+const folderOf = (file: string) => dirname(resolve(file))
+
+/** By folder: the policy file that holds for the contracts in it, read once however many they are. */
+async function policiesOf(
+  files: readonly string[],
+  named: string | undefined,
+): Promise<ReadonlyMap<string, Policy | null>> {
+  const policies = new Map<string, Policy | null>()
+  for (const file of files) {
+    const folder = folderOf(file)
+    if (!policies.has(folder)) policies.set(folder, await findPolicy(file, named))
+  }
+  return policies
+}
+
+function waiversOf(policies: ReadonlyMap<string, Policy | null>): Waiver[] {
+  const all = [...policies.values()].flatMap(policy => policy?.waivers ?? [])
+  return [...new Map(all.map(waiver => [waiver.place, waiver])).values()]
 }
 
 function liveAccess(): LiveAccess {
@@ -71,19 +110,21 @@ const colours = { error: 'red', warning: 'yellow', note: 'cyan' } as const
 
 function reportText(report: CheckReport): string {
   const groups = Map.groupBy(report.findings, one => one.consumer ?? one.place)
-  const sections = [...groups].map(([name, findings]) =>
-    [styleText('bold', line(name)), ...findings.map(findingText)].join('\n'),
-  )
+  const sections = [...groups].map(([name, findings]) => {
+    const rules = Map.groupBy(findings, one => `${one.id} ${one.waived === null}`)
+    return [styleText('bold', line(name)), ...[...rules.values()].map(ruleText)].join('\n')
+  })
   return [...sections, summary(report)].join('\n\n')
 }
 
-function findingText(finding: WaivedFinding): string {
-  const { id, severity, found, reason, fix, link, waived } = finding
+/** Everything one rule found of one consumer, with its reason once. */
+function ruleText(findings: readonly WaivedFinding[]): string {
+  const { id, severity, reason, fix, link, waived } = findings[0]!
   const mark = waived === null ? styleText(colours[severity], severity) : styleText('gray', 'waived')
-  const head = `  ${mark} ${id} ${line(found)}`
+  const heads = findings.map(one => `  ${mark} ${id} ${line(one.found)}`).join('\n')
   if (waived !== null)
-    return `${head}\n    until ${line(waived.until)}, ${line(waived.owner)}: ${line(waived.reason)}`
-  return `${head}\n    ${reason}\n    ${styleText('gray', 'fix')} ${fix}\n    ${styleText('gray', link)}`
+    return `${heads}\n    until ${line(waived.until)}, ${line(waived.owner)}: ${line(waived.reason)}`
+  return `${heads}\n    ${reason}\n    ${styleText('gray', 'fix')} ${fix}\n    ${styleText('gray', link)}`
 }
 
 function summary({ contracts, live, counts, waived }: CheckReport): string {

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander'
 import { type RelayedBroker, runRelay } from '../../outbox.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import type { LogLevel } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
 import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
@@ -8,6 +9,7 @@ import { onSignals } from '../signals.ts'
 
 interface RelayFlags extends MetricsFlags {
   json?: boolean
+  logLevel: LogLevel
   broker: RelayedBroker[]
   cdcKeep: string
   drain: string
@@ -24,9 +26,14 @@ export function relayCommand(): Command {
     .option('--cdc-keep <seconds>', 'how long rows for change data capture stay', '3600')
     .option('--drain <seconds>', 'how long SIGTERM may wait for confirms', '30')
     .option('--json', 'log lines as JSON')
+  command.addOption(
+    new Option('--log-level <level>', 'the least that is logged')
+      .choices(['debug', 'info', 'warn', 'error'])
+      .default('info'),
+  )
   return addMetricsOptions(command).action(async (flags: RelayFlags) => {
     const json = flags.json === true
-    const log = consoleLog(json)
+    const log = consoleLog(json, flags.logLevel)
     const server = await serveMetrics(flags, log)
     const database = await openDatabase(log)
     try {

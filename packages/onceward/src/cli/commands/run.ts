@@ -5,7 +5,7 @@ import { createPool, migrate } from '../../postgres.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { type Part, type Running, runConsumer } from '../../runtime/run-consumer.ts'
 import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
-import type { Log } from '../../surroundings.ts'
+import type { Log, LogLevel } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
 import { loadConsumer, loadStore, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
@@ -14,6 +14,7 @@ import { onSignals } from '../signals.ts'
 
 interface RunFlags extends MetricsFlags {
   json?: boolean
+  logLevel: LogLevel
   mode: Mode
   part?: Part[]
   drain: string
@@ -41,9 +42,14 @@ export function runCommand(): Command {
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
     .option('--policy <file>', policyHelp)
     .option('--json', 'log lines and the final counts as JSON')
+  command.addOption(
+    new Option('--log-level <level>', 'the least that is logged')
+      .choices(['debug', 'info', 'warn', 'error'])
+      .default('info'),
+  )
   return addMetricsOptions(command).action(async (file: string, flags: RunFlags) => {
     const json = flags.json === true
-    const log = consoleLog(json)
+    const log = consoleLog(json, flags.logLevel)
     const drainMs = Number(flags.drain) * 1_000
     const consumer = await loadConsumer(file, { policy: flags.policy })
     const isChild = process.env[supervised] !== undefined

@@ -8,6 +8,7 @@ import { type KeySample, sampleKeys } from './sample-keys.ts'
 /** What a check needs to know of a cluster. */
 export interface ClusterState {
   readonly brokers: number
+  readonly cluster: string | null
   /** How long the offsets of a group without members are kept; null where the broker does not say. */
   readonly offsetsKeptMs: number | null
   /** Topics that do not exist have no entry. */
@@ -48,7 +49,7 @@ export async function describeCluster(
   try {
     const brokers = await connections.brokers()
     const connection = await connections.connect('meta', brokers[0]!)
-    const { topics } = await answerOf(metadataV12.api.async(connection, [...names], false))
+    const { topics, clusterId } = await answerOf(metadataV12.api.async(connection, [...names], false))
     const present = topics.filter(({ errorCode }) => errorCode === 0)
     const configs = await readConfigs(
       connection,
@@ -63,14 +64,14 @@ export async function describeCluster(
       })
       await Promise.all(some)
     }
-    const refused = topics.find(
-      ({ errorCode }) => errorCode !== 0 && troubleOfCode(errorCode).name !== 'UNKNOWN_TOPIC_OR_PARTITION',
-    )
-    if (refused !== undefined)
-      states.set(refused.name!, unreadable(`topic ${refused.name}: ${troubleOfCode(refused.errorCode).text}`))
+    for (const { name, errorCode } of topics) {
+      if (errorCode === 0 || troubleOfCode(errorCode).name === 'UNKNOWN_TOPIC_OR_PARTITION') continue
+      states.set(name!, unreadable(`topic ${name}: ${troubleOfCode(errorCode).text}`))
+    }
     const minutes = Number(configs.of(String(brokers[0]!.id)).get('offsets.retention.minutes') || Number.NaN)
     return {
       brokers: brokers.length,
+      cluster: clusterId ?? null,
       offsetsKeptMs: minutes > 0 ? minutes * 60_000 : null,
       topics: states,
     }

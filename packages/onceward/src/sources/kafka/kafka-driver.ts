@@ -77,7 +77,11 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.subscription = new LogSubscription(open, this)
     this.#fetcher = client.fetcher(this)
     this.#committer = new Committer({
-      send: (offsets, member) => client.commit(offsets, member),
+      send: async (offsets, member) => {
+        const answer = await client.commit(offsets, member)
+        open.log.onTold?.(answer.kind === 'told')
+        return answer
+      },
       leaderEpochAt: (partition, offset) => this.#fetcher.leaderEpochAt(partition, offset),
       restMs: restMs[open.log.progress],
       onTrouble: reason => this.onWarning(`committing offsets of ${settings.group}: ${reason}`),

@@ -6,6 +6,8 @@ import { exists } from './topology.ts'
 /** What a check needs to know of a virtual host. */
 export interface BrokerState {
   readonly version: string
+  /** What it calls its cluster; null where it was not asked by AMQP or does not say. */
+  readonly cluster: string | null
   /** In words, as `memory alarm on rabbit@one`. */
   readonly alarms: readonly string[]
   /** By name. Without the management plugin those that were asked for and exist, with nothing but their names. */
@@ -57,36 +59,41 @@ export async function describeBroker(
   { amqpUrl, loginUrl, managementUrl }: BrokerAddress,
   queues: readonly string[],
 ): Promise<BrokerState> {
-  const [managed, spoken] = await Promise.all([
-    askForAll(managementUrl, loginUrl),
-    amqpUrl === null ? null : askByAmqp(amqpUrl, queues),
-  ])
-  if (spoken === null && 'unknown' in managed) {
+  const asked = askForAll(managementUrl, loginUrl)
+  // The consumer comes this way, so it is tried even where the plugin knows everything.
+  const spoken = amqpUrl === null ? null : await askByAmqp(amqpUrl, queues, asked)
+  const managed = await asked
+  if ('known' in managed)
+    return {
+      ...managed.known,
+      version: spoken?.version ?? managed.known.version,
+      cluster: spoken?.cluster ?? managed.known.cluster,
+    }
+  if (spoken === null) {
     throw new OncewardError(
       'broker_unreachable',
       `RabbitMQ could not be asked: ${managed.unknown}. Nothing was changed.`,
     )
   }
-  if ('unknown' in managed) {
-    const known = [...spoken!.existing].map(name => [name, nameOnly(name)] as const)
-    return {
-      version: spoken!.version,
-      alarms: [],
-      queues: new Map(known),
-      topology: null,
-      unasked: [`arguments, policies, bindings and alarms: ${managed.unknown}`],
-    }
+  return {
+    version: spoken.version,
+    cluster: spoken.cluster,
+    alarms: [],
+    queues: new Map([...spoken.existing].map(name => [name, nameOnly(name)])),
+    topology: null,
+    unasked: [`arguments, policies, bindings and alarms: ${managed.unknown}`],
   }
-  return { ...managed.known, version: spoken?.version ?? managed.known.version }
 }
 
-async function askByAmqp(url: string, queues: readonly string[]) {
+/** Which queues exist is asked only where the plugin does not say. */
+async function askByAmqp(url: string, queues: readonly string[], managed: ReturnType<typeof askForAll>) {
   let connection: Connection | null = null
   try {
     connection = await openConnection(assertUrl(url, 'A check of RabbitMQ'), 'check')
     const existing = new Set<string>()
-    for (const queue of queues) if (await exists(connection, queue)) existing.add(queue)
-    return { version: connection.brokerVersion, existing }
+    if ('unknown' in (await managed))
+      for (const queue of queues) if (await exists(connection, queue)) existing.add(queue)
+    return { version: connection.brokerVersion, cluster: connection.cluster, existing }
   } catch (error) {
     throw (
       refusal(error, 'A check of RabbitMQ') ??
@@ -127,6 +134,7 @@ async function askForAll(managementUrl: string | undefined, url: string) {
   const states = listOf(queues, 'queues').map(reply => toQueue(reply, definitions))
   const known: BrokerState = {
     version: String((overview.known as Reply).rabbitmq_version ?? ''),
+    cluster: (overview.known as Reply).cluster_name ?? null,
     alarms: listOf(nodes, 'alarms').flatMap(alarmsOf),
     queues: new Map(states.map(state => [state.name, state])),
     topology: {

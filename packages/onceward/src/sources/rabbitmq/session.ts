@@ -90,6 +90,20 @@ export class Session {
     }
   }
 
+  /** Messages of the queue that nobody has taken; null when the broker does not say. On a channel of its own: a refusal would close ours. */
+  async ready(): Promise<number | null> {
+    if (!this.live) return null
+    try {
+      const channel = await this.#connection!.model.createChannel()
+      channel.on('error', () => {})
+      const { messageCount } = await channel.checkQueue(this.#options.declaration.queue)
+      await channel.close()
+      return messageCount
+    } catch {
+      return null
+    }
+  }
+
   /** Sends the acknowledgements for these tags. Says how many could not be sent. */
   ack(tags: readonly number[]): number {
     if (!this.live) return tags.length

@@ -20,7 +20,7 @@ const flushedMargin = 16n * 1024n * 1024n
  * The life of the server as this process has seen it. Asked on every new connection, at start, with each sign of life and after every outage;
  * never by a batch.
  *
- *   the life a person accepted ──▶ goes on
+ *   the life a person accepted, and the one this process began on ──▶ goes on
  *   a standby, or a timeline before the one this process has seen ──▶ `wrong_server`: not used, tried again
  *   anything else ──▶ written down, `server_changed`: halts until a person has accepted it
  */
@@ -34,6 +34,7 @@ export class ServerLife {
     this.#assertUsable(found)
     const why = this.#change(found)
     if (why !== null) throw serverChanged(await notice(client, why), why)
+    if (this.#seen !== null && !this.#isSeen(found)) throw acceptedMeanwhile()
     this.#seen = found
     if (found.flushed !== null) this.#flushed = BigInt(found.flushed)
   }
@@ -53,11 +54,16 @@ export class ServerLife {
       )
   }
 
-  #change({ open, known, flushed }: Found): string | null {
+  #isSeen({ system_identifier, timeline }: Found): boolean {
+    return this.#seen?.system_identifier === system_identifier && this.#seen.timeline === timeline
+  }
+
+  #change(found: Found): string | null {
+    const { open, known, flushed } = found
     if (open !== null) return 'it was noticed before and nobody has accepted it'
     if (known === false)
       return 'the server, its timeline or the database is another than the one last accepted'
-    if (flushed !== null && BigInt(flushed) + flushedMargin < this.#flushed)
+    if (this.#isSeen(found) && flushed !== null && BigInt(flushed) + flushedMargin < this.#flushed)
       return `the log of the server ends at ${flushed}, and this process has seen it at ${this.#flushed}`
     return null
   }
@@ -89,6 +95,14 @@ function wrongServer(what: string, why: string): OncewardError {
   return new OncewardError(
     'wrong_server',
     `The connection leads to a server that ${what}: ${why}. Nothing is decided there; nothing was settled and nothing is lost. Let the address lead to the primary (target_session_attrs=read-write, or the name your failover moves).`,
+  )
+}
+
+/** What it has in hand belongs to the life before: only a new start reads from where this one stands. */
+function acceptedMeanwhile(): OncewardError {
+  return new OncewardError(
+    'server_changed',
+    'This database is another copy than the one this process began on, and a person has accepted it meanwhile. Nothing more was settled. Start again: reading begins where this copy stands.',
   )
 }
 

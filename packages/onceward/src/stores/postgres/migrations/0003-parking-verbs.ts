@@ -442,7 +442,7 @@ begin
     to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop, onceward.skip_parked, onceward.fix_parked,
     onceward.triage_parked, onceward.request_deletion, onceward.delete_parked, onceward.release_held to onceward_operator, onceward_console;
-  grant execute on function onceward.server_now, onceward.server_check, onceward.same_life to onceward_operator, onceward_approver, onceward_console;
+  grant execute on function onceward.server_now, onceward.server_check, onceward.same_life, onceward.notice_server to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.accept_server, onceward.separate_reader, onceward.rename_consumer, onceward.accept_broker
     to onceward_operator, onceward_console;
   grant execute on function onceward.approve to onceward_approver, onceward_console;
