@@ -36,7 +36,10 @@ describe('readiness', await skipWithout('postgres'), () => {
     const server = await startObserveServer({ host: '127.0.0.1', port: 0 })
     t.after(() => server.close())
     const starting = await fetch(`${server.url}/readyz`)
-    assert.deepEqual([starting.status, ((await starting.json()) as { reasons: string[] }).reasons], [503, ['starting']])
+    assert.deepEqual(
+      [starting.status, ((await starting.json()) as { reasons: string[] }).reasons],
+      [503, ['starting']],
+    )
     const running = await runConsumer(
       defineConsumer<Message>({
         owner: 'tests',
