@@ -3,6 +3,7 @@ export type {
   BatchItem,
   CampaignMode,
   ClassPolicy,
+  ComparedTable,
   ConsumerContract,
   Effects,
   Envelope,
@@ -13,6 +14,7 @@ export type {
   InlineAnswer,
   Mode,
   ReplaySection,
+  RetentionSection,
   Risk,
   SourceDeclaration,
   SqlTransaction,
@@ -68,6 +70,13 @@ export { type ErrorCode, OncewardError } from './errors.ts'
 export { bytesCodec, type Codec, jsonCodec } from './message/codec.ts'
 export type { Limits } from './message/limits.ts'
 export { stableId } from './message/stable-id.ts'
+export type { Campaign, CampaignState, Plan } from './replay/campaign.ts'
+export type { CampaignProgress } from './replay/campaign-progress.ts'
+export type { CampaignRequest } from './replay/create-campaign.ts'
+export type { Preview } from './replay/preview-campaign.ts'
+export type { Accepted, TableComparison } from './replay/rebuild/compare-tables.ts'
+export type { Swap } from './replay/rebuild/swap-tables.ts'
+export type { ParkedSelection, Selection } from './replay/selection.ts'
 export { realSurroundings } from './runtime/real-surroundings.ts'
 export { openReplay, type Replay, type ReplayOptions } from './runtime/replay.ts'
 export { type Part, type Running, type RunOptions, runConsumer } from './runtime/run-consumer.ts'

@@ -271,7 +271,8 @@ const publicNames: Record<string, string> = {
     ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration
     CallOutcome CustomTarget EmailTarget HttpTarget InlineAnswer Mail notification NotificationIdentity QueryAnswer RepeatPolicy Secret TargetContext
     TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify
-    CampaignMode openReplay Replay ReplayOptions ReplaySection
+    CampaignMode openReplay Replay ReplayOptions ReplaySection RetentionSection
+    Accepted Campaign CampaignProgress CampaignRequest CampaignState ComparedTable ParkedSelection Plan Preview Selection Swap TableComparison
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,

@@ -99,6 +99,8 @@ export const sections = {
     'notes',
     'attempts',
     'deadLetters',
+    'wouldHave',
+    'heldActions',
     'sourceKeeps',
     'action',
     'behindHorizon',

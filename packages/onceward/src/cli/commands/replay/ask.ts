@@ -2,11 +2,11 @@ import { Command, Option } from 'commander'
 import type { CampaignMode } from '../../../contract/contract.ts'
 import { campaignModes } from '../../../replay/campaign.ts'
 import { print } from '../../output.ts'
-import { campaignText, previewText } from '../../replay-text.ts'
-import { type SelectionFlags, selectionOf } from '../../selection-flags.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
-import { withReplay } from '../../with-replay.ts'
 import { type Flags, lister } from './flags.ts'
+import { type SelectionFlags, selectionOf } from './selection-flags.ts'
+import { campaignText, previewText } from './text.ts'
+import { withReplay } from './with-replay.ts'
 
 type CreateFlags = Flags &
   SelectionFlags & {
