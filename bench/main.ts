@@ -1,10 +1,12 @@
 import { type ServiceName, serviceNames } from '../scripts/services/services.ts'
-import { contenders } from './contenders/contenders.ts'
+import { measureCheck } from './check.ts'
+import { contenders, measuresMetrics } from './contenders/contenders.ts'
 import { measureEffects } from './effects/effects.ts'
 import { measureHistory } from './effects/history.ts'
 import { measureFailure } from './failure/failure.ts'
 import { measureParked } from './failure/parked.ts'
 import { measurePurge } from './failure/purge.ts'
+import { measureExplain } from './observed/explain.ts'
 import { measureLatency } from './observed/latency.ts'
 import { measureMemory } from './observed/memory.ts'
 import { type Options, type Part, readOptions } from './options.ts'
@@ -18,17 +20,23 @@ import { measureRounds } from './rounds.ts'
 const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
   postgres: () => true,
   rabbitmq: parts =>
-    parts.some(part => ['rabbitmq', 'stream', 'effects', 'latency', 'memory'].includes(part)),
-  kafka: parts => parts.some(part => ['kafka', 'effects', 'rebalance'].includes(part)),
+    parts.some(part =>
+      ['rabbitmq', 'stream', 'effects', 'latency', 'memory', 'metrics', 'check'].includes(part),
+    ),
+  kafka: parts => parts.some(part => ['kafka', 'effects', 'rebalance', 'check'].includes(part)),
 }
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 
 async function measure(place: PreparedPlace, options: Options): Promise<Results> {
   const { parts, roles } = options
-  const taking = contenders.filter(
-    ({ broker, role }) => parts.includes(broker) && (roles === null || roles.includes(role)),
-  )
+  const metrics = parts.includes('metrics')
+  const taking = contenders.filter(contender => {
+    const { broker, role } = contender
+    if (metrics && measuresMetrics(contender)) return true
+    const named = roles === null ? role !== 'measured form' : roles.includes(role)
+    return parts.includes(broker) && named
+  })
   return {
     measured: taking.length === 0 ? [] : await measureRounds(place, taking, options, say),
     effects: parts.includes('effects') ? await measureEffects(place, options, say) : null,
@@ -36,8 +44,10 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
     parked: parts.includes('failure') && roles === null ? await measureParked(options.effectCount) : null,
     history: parts.includes('history') ? await measureHistory(place, options, say) : null,
     purge: parts.includes('purge') ? await measurePurge(place, options, say) : null,
+    explain: parts.includes('explain') ? await measureExplain(place, options, say) : null,
     latency: parts.includes('latency') ? await measureLatency(place, options.latencySeconds) : null,
     memory: parts.includes('memory') ? await measureMemory(place, options.memoryCount) : null,
+    check: parts.includes('check') ? await measureCheck(place, options.rounds) : null,
     rebalance: parts.includes('rebalance')
       ? await measureRebalance(place, options.rebalanceCount, say)
       : null,

@@ -9,9 +9,12 @@ const parts = [
   'failure',
   'history',
   'purge',
+  'explain',
   'rebalance',
   'latency',
   'memory',
+  'metrics',
+  'check',
 ] as const
 export type Part = (typeof parts)[number]
 
@@ -29,13 +32,14 @@ export interface Options {
   readonly failureCount: number
   readonly historyRows: number
   readonly purgeRows: number
+  readonly explainRows: number
   readonly latencySeconds: number
   readonly memoryCount: number
   readonly rebalanceCount: number
 }
 
 export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder]
-  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History and purge only when named
+  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History, purge, explain and check only when named
   --roles    only these contenders, such as 'hand batch,batch form'
   --json     ends with one line {"rows": [...], "ratios": {...}}
   --quick    two rounds with fewer messages: for a look, not for a claim
@@ -55,7 +59,7 @@ export function readOptions(args: readonly string[]): Options {
     },
   })
   const chosen = (values.only?.split(',') ??
-    parts.filter(part => part !== 'history' && part !== 'purge')) as readonly Part[]
+    parts.filter(part => !['history', 'purge', 'explain', 'check'].includes(part))) as readonly Part[]
   const unknown = chosen.filter(part => !parts.includes(part))
   if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.\n${usage}`)
   const rounds = Number(values.rounds ?? (values.quick ? 2 : 5))
@@ -75,6 +79,7 @@ export function readOptions(args: readonly string[]): Options {
     failureCount: values.quick ? 20_000 : 60_000,
     historyRows: values.quick ? 500_000 : 10_000_000,
     purgeRows: values.quick ? 2_000_000 : 10_000_000,
+    explainRows: values.quick ? 1_000_000 : 10_000_000,
     latencySeconds: values.quick ? 4 : 10,
     memoryCount: values.quick ? 100_000 : alone ? 1_000_000 : 300_000,
     rebalanceCount: values.quick ? 400_000 : 800_000,

@@ -8,7 +8,8 @@ const hundredths = (value: number | null) => (value === null ? '–' : value.toF
 
 /** The report for people: rates, ratios of the Onceward rows, targets. */
 export function reportLines(results: Results): string[] {
-  const { measured, effects, failure, parked, history, purge, latency, memory, rebalance } = results
+  const { measured, effects, failure, parked, history, purge, explain, latency, memory, rebalance, check } =
+    results
   const lines: string[] = []
   for (const ids of ['ordered', 'random'] as const) {
     const rows = measured.filter(one => one.ids === ids)
@@ -37,6 +38,14 @@ export function reportLines(results: Results): string[] {
       `  alone ${whole(median(purge.alone))}  beside the removal ${whole(median(purge.beside))}  ${(median(purge.beside) / median(purge.alone)).toFixed(2)}`,
     )
   }
+  if (explain !== null) {
+    lines.push(
+      '',
+      `explain over ${whole(explain.few)} and ${whole(explain.many)} markers, median milliseconds`,
+    )
+    for (const { by, fewMs, manyMs } of explain.asked)
+      lines.push(`  by ${by.padEnd(26)}${hundredths(fewMs).padStart(8)}${hundredths(manyMs).padStart(8)}`)
+  }
   if (latency !== null) {
     lines.push('', 'one message at a time, 50 per second')
     lines.push(
@@ -56,6 +65,14 @@ export function reportLines(results: Results): string[] {
       `  its partitions move again ${hundredths(rebalance.movingS)}  the survivor is at its full rate on all of them ${hundredths(rebalance.fullS)}`,
       `  messages per second: both ${whole(rebalance.rateBefore)}, survivor until then ${whole(rebalance.rateBetween)}, survivor with all ${whole(rebalance.rateAfter)}`,
     )
+  }
+  if (check !== null) {
+    lines.push(
+      '',
+      `onceward check, ${check.contracts} contracts and one, milliseconds with the start of the process`,
+    )
+    for (const { kind, one, all } of check.kinds)
+      lines.push(`  ${kind.padEnd(18)}  one ${whole(one)}  all ${whole(all)}`)
   }
   const targets = targetsOf(results)
   if (targets.length > 0) lines.push('', 'targets (the lower ratio of ordered and random ids)')

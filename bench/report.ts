@@ -1,9 +1,11 @@
+import type { CheckTimes } from './check.ts'
 import type { Broker, Role } from './contenders/contenders.ts'
 import type { ContestRates, Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
 import type { ParkedRates } from './failure/parked.ts'
 import type { Purge } from './failure/purge.ts'
 import { median } from './median.ts'
+import type { Explained } from './observed/explain.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
 import type { Rebalance } from './rebalance/rebalance.ts'
@@ -16,9 +18,11 @@ export interface Results {
   readonly parked: ParkedRates | null
   readonly history: readonly History[] | null
   readonly purge: Purge | null
+  readonly explain: Explained | null
   readonly latency: Latency | null
   readonly memory: Memory | null
   readonly rebalance: Rebalance | null
+  readonly check: CheckTimes | null
 }
 
 export interface Target {
@@ -75,8 +79,10 @@ export function targetsOf({
   parked,
   history,
   purge,
+  explain,
   latency,
   memory,
+  check,
 }: Results): readonly Target[] {
   const targets: Target[] = []
   const atLeast = (broker: Broker, role: Role, to: Role, bound: number) => {
@@ -89,6 +95,7 @@ export function targetsOf({
   atLeast('rabbitmq', 'batch form', 'hand batch', 0.9)
   atLeast('rabbitmq', 'batch form', 'textbook', 8)
   atLeast('rabbitmq', 'message form', 'textbook', 4)
+  atLeast('rabbitmq', 'measured form', 'batch form', 0.97)
   atLeast('postgres', 'batch form', 'textbook', 8)
   atLeast('kafka', 'batch form', 'hand batch', 0.9)
   atLeast('kafka', 'checkpoint form', 'hand checkpoint', 0.9)
@@ -117,9 +124,13 @@ export function targetsOf({
       reached: value >= 0.9,
     })
   }
+  for (const { by, fewMs, manyMs } of explain?.asked ?? [])
+    atMost(`explain by ${by}, many rows / few`, manyMs / fewMs, 2)
   if (latency !== null) atMost('latency p50 at 50/s, in commits', latency.p50 / latency.commitP50, 2)
   if (memory !== null)
     atMost('memory, last third / first third', memory.lastThirdMib / memory.firstThirdMib, 1.1)
+  for (const { kind, one, all } of check?.kinds ?? [])
+    atMost(`check ${kind}, ${check!.contracts} contracts / one`, all / one, 3)
   return targets
 }
 
@@ -129,7 +140,7 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, failure, parked, history, purge, latency, memory, rebalance } = results
+  const { effects, failure, parked, history, purge, explain, latency, memory, rebalance, check } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
@@ -140,9 +151,11 @@ export function jsonLine(results: Results): string {
     parked,
     history,
     purge,
+    explain,
     latency,
     memory,
     rebalance,
+    check,
   })
 }
 

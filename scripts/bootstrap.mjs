@@ -19,6 +19,7 @@ const commands = {
   bench: { entry: 'bench/main.ts', need: 'everything' },
   check: { entry: 'scripts/check.ts', need: 'everything' },
   build: { entry: 'scripts/build.ts', need: 'everything' },
+  reference: { entry: 'scripts/write-reference.ts', need: 'everything' },
 }
 
 function fail(message) {

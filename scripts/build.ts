@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, cpSync, existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -14,9 +14,10 @@ function copyAssets(): void {
     mkdirSync(dirname(target), { recursive: true })
     copyFileSync(join(home, asset), target)
   }
-  for (const name of ['README.md', 'LICENSE']) {
+  for (const name of ['README.md', 'LICENSE', 'docs']) {
     // npm packs only files of the package's own folder; the texts are kept once, at the root.
-    if (existsSync(join(root, name))) copyFileSync(join(root, name), join(home, name))
+    rmSync(join(home, name), { recursive: true, force: true })
+    if (existsSync(join(root, name))) cpSync(join(root, name), join(home, name), { recursive: true })
   }
 }
 

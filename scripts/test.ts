@@ -18,7 +18,7 @@ const usage = `Usage: npm test [-- patterns…] [--no-check] [--services=postgre
 A pattern selects the test files whose path contains it.`
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const concurrency = 2
+const concurrency = 3
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -58,7 +58,12 @@ function testEnvironment(services: Service[]): NodeJS.ProcessEnv {
     if (!service) reasons[name] = `${name} was not selected (--services)`
     else if ('unavailable' in service) reasons[name] = `${name} is unavailable: ${service.unavailable}`
   }
-  return { ...process.env, ...environmentOf(services), ONCEWARD_UNAVAILABLE: JSON.stringify(reasons) }
+  return {
+    ...process.env,
+    ...environmentOf(services),
+    ONCEWARD_UNAVAILABLE: JSON.stringify(reasons),
+    ONCEWARD_METRICS_PORT: '0',
+  }
 }
 
 /** Files named `*.alone.test.ts` kill servers that others use: they run one by one, after the rest. */

@@ -9,6 +9,7 @@ import { openOncewardStream, openOncewardTopic } from './logs/onceward-log.ts'
 import { openRawLog } from './logs/raw-log.ts'
 import { connectStream } from './logs/stream-reader.ts'
 import { openOncewardBatch, openOncewardMessage } from './onceward.ts'
+import { openOncewardMeasured } from './onceward-measured.ts'
 import { openOncewardQueueBatch, openOncewardQueueMessage } from './onceward-postgres.ts'
 import { openHandBatchQueue, openRawQueue, openTextbookQueue } from './postgres-queue.ts'
 import { openRawConsume } from './raw-consume.ts'
@@ -22,6 +23,7 @@ export type Role =
   | 'textbook'
   | 'batch form'
   | 'message form'
+  | 'measured form'
   | 'checkpoint form'
   | 'partition order form'
   | 'key order form'
@@ -45,6 +47,7 @@ export const contenders: readonly Contender[] = [
   contender('rabbitmq', 'bare sql', openBareSql),
   contender('rabbitmq', 'hand batch', openHandBatch),
   contender('rabbitmq', 'batch form', openOncewardBatch),
+  contender('rabbitmq', 'measured form', openOncewardMeasured),
   contender('rabbitmq', 'message form', openOncewardMessage),
   contender('rabbitmq', 'textbook', openTextbook),
   contender('postgres', 'raw', openRawQueue),
@@ -71,6 +74,10 @@ export const contenders: readonly Contender[] = [
   contender('stream', 'hand checkpoint', openHandCheckpoint(connectStream)),
   contender('stream', 'checkpoint form', openOncewardStream({ dedup: 'checkpoint' })),
 ]
+
+/** What collecting metrics costs: the batch form with and without. */
+export const measuresMetrics = ({ broker, role }: Contender) =>
+  broker === 'rabbitmq' && (role === 'measured form' || role === 'batch form')
 
 /** Bodies come from memory for this one; every other reads its own queue or the log of the round. */
 export const readsQueue = (role: Role) => role !== 'bare sql'

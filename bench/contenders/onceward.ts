@@ -6,6 +6,7 @@ import {
   type Source,
   type SourceDeclaration,
   type SqlTransaction,
+  type Surroundings,
 } from 'onceward'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import { createRabbitSource, queue } from 'onceward/rabbitmq'
@@ -77,13 +78,14 @@ export function consumeAs(
   place: Place,
   define: (source: SourceDeclaration) => Consumer<Increment, SqlTransaction>,
   openSource: OpenSource,
+  openWorld: () => Surroundings = realSurroundings,
 ): Consume {
   const pool = createPool(place.databaseUrl)
   const store = createPostgresStore({ pool })
   return async ({ queue, load }) => {
     const { declaration, source } = openSource(queue, pool)
     const consumer = define(declaration)
-    const world = realSurroundings()
+    const world = openWorld()
     const process = new ConsumerProcess({ consumer, source, store, world, instance: 'bench' })
     await process.start()
     const seconds = startClock()

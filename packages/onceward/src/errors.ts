@@ -1,12 +1,14 @@
 /** Every operational error of the library. Codes are stable; messages say what was lost and what to do. */
 export type ErrorCode =
   | 'contract_invalid'
-  | 'section_not_built'
   | 'configuration'
   | 'schema_missing'
   | 'schema_too_old'
   | 'schema_too_new'
   | 'wrong_environment'
+  | 'wrong_server'
+  | 'server_changed'
+  | 'consumer_renamed'
   | 'consumer_halted'
   | 'topology_mismatch'
   | 'topology_unsafe'

@@ -13,6 +13,7 @@ export type {
   HandlerContext,
   InlineAnswer,
   Mode,
+  ReconcileSection,
   ReplaySection,
   RetentionSection,
   Risk,
@@ -67,9 +68,13 @@ export { ConsumerProcess, type ConsumerState } from './engine/consumer.ts'
 export type { Decision, Outcome } from './engine/outcome.ts'
 export { ignore, park, quarantine, reject, retryAfter, stale, Verdict } from './engine/verdicts.ts'
 export { type ErrorCode, OncewardError } from './errors.ts'
+export { type Cause, cause } from './evidence/cause.ts'
 export { bytesCodec, type Codec, jsonCodec } from './message/codec.ts'
 export type { Limits } from './message/limits.ts'
 export { stableId } from './message/stable-id.ts'
+export { loadPolicy } from './policy/load-policy.ts'
+export type { Policy } from './policy/read-policy.ts'
+export { type ConsumerParts, consumerParts, withPolicy } from './policy/with-policy.ts'
 export type { Campaign, CampaignState, Plan } from './replay/campaign.ts'
 export type { CampaignProgress } from './replay/campaign-progress.ts'
 export type { CampaignRequest } from './replay/create-campaign.ts'
@@ -80,4 +85,5 @@ export type { ParkedSelection, Selection } from './replay/selection.ts'
 export { realSurroundings } from './runtime/real-surroundings.ts'
 export { openReplay, type Replay, type ReplayOptions } from './runtime/replay.ts'
 export { type Part, type Running, type RunOptions, runConsumer } from './runtime/run-consumer.ts'
+export type { Health } from './runtime/run-health.ts'
 export type { Clock, Log, Surroundings, Timers } from './surroundings.ts'

@@ -1,5 +1,6 @@
 import type { Reach } from './crash-points.ts'
 import type { Metrics } from './observe/metrics.ts'
+import type { Traces } from './observe/traces.ts'
 
 /** Everything the engine may know of the world; passed in, so that a simulator can replace it. */
 export interface Surroundings {
@@ -9,6 +10,7 @@ export interface Surroundings {
   readonly random: () => number
   readonly log: Log
   readonly metrics: Metrics
+  readonly traces: Traces
   readonly reach: Reach
 }
 
@@ -30,8 +32,12 @@ export interface Log {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
+  /** Whether lines of this level go anywhere: those that do not are not made. Absent: all do. */
+  isOn?(level: LogLevel): boolean
 }
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-export const silent: Log = { debug() {}, info() {}, warn() {}, error() {} }
+export const silent: Log = { debug() {}, info() {}, warn() {}, error() {}, isOn: () => false }

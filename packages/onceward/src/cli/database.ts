@@ -12,22 +12,26 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** The database named by the environment, or the embedded one in `.onceward/`. Addresses carry secrets, so never argv. */
-export async function openDatabase(log: Log): Promise<Database> {
+/** The database named by the environment. Addresses carry secrets, so never argv. */
+export function databaseAddress(): string | undefined {
   const url = process.env.ONCEWARD_DATABASE_URL ?? fromFile(process.env.ONCEWARD_DATABASE_URL_FILE)
-  if (url !== undefined) {
-    if (!/^postgres(ql)?:\/\//.test(url)) {
-      throw new OncewardError(
-        'configuration',
-        'ONCEWARD_DATABASE_URL must begin with postgres://. Nothing was started.',
-      )
-    }
-    return { url, embedded: false, close: () => Promise.resolve() }
-  }
+  if (url === undefined || /^postgres(ql)?:\/\//.test(url)) return url
+  throw new OncewardError(
+    'configuration',
+    'ONCEWARD_DATABASE_URL must begin with postgres://. Nothing was started.',
+  )
+}
+
+/** The database named by the environment, or the embedded one in `.onceward/`. */
+export async function openDatabase(log: Log): Promise<Database> {
+  const url = databaseAddress()
+  if (url !== undefined) return { url, embedded: false, close: () => Promise.resolve() }
   const { startEmbeddedPostgres } = await import('../embedded/index.ts')
   const server = await startEmbeddedPostgres({ dataDir: join(process.cwd(), '.onceward', 'postgres') })
   log.info('embedded PostgreSQL', { port: server.port })
-  return { url: server.url, embedded: true, close: () => server.stop() }
+  // One that ran already belongs to another command, a consumer most likely, which would lose its database.
+  const close = () => (server.reused ? Promise.resolve() : server.stop())
+  return { url: server.url, embedded: true, close }
 }
 
 /** For commands that look at the database or change a row of it. */

@@ -1,15 +1,20 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { errorText } from '../errors.ts'
 import {
   type Consumer,
   type ConsumerContract,
+  type ConsumerParts,
   defineConsumer,
+  loadPolicy,
   OncewardError,
+  type Policy,
   type SqlTransaction,
   type Store,
+  withPolicy,
 } from '../index.ts'
+import { policyFileName, shownPath } from '../policy/load-policy.ts'
 
 /** What a file exports as `store`: the consumer then runs in its transactions. */
 export async function loadStore(file: string): Promise<LoadedStore | undefined> {
@@ -24,8 +29,40 @@ export async function loadStore(file: string): Promise<LoadedStore | undefined> 
 
 export type LoadedStore = Store<SqlTransaction> & { close?(): Promise<void> }
 
-/** The default export of a file, checked. Anything wrong is one error that names the file. */
-export async function loadConsumer(file: string): Promise<Consumer<unknown, SqlTransaction>> {
+export const policyHelp = 'the policy file. Default ONCEWARD_POLICY, else onceward.yaml beside the consumer'
+
+export interface LoadOptions {
+  /** A policy file by name. Default `ONCEWARD_POLICY`, else `onceward.yaml` beside the consumer's file, if there is one. */
+  readonly policy?: string | undefined
+  /** The policy file as it was read already, null for none: many consumers may share one. */
+  readonly loaded?: Policy | null | undefined
+  /** Only looked at: what stands in the environment need not be there. */
+  readonly looking?: boolean
+}
+
+/** The default export of a file, with its policy file, checked. Anything wrong is one error that names the file. */
+export async function loadConsumer(
+  file: string,
+  { policy, loaded: known, looking = false }: LoadOptions = {},
+): Promise<Consumer<unknown, SqlTransaction>> {
+  const found = await defaultExport(file)
+  const loaded = known === undefined ? await findPolicy(file, policy) : known
+  if (loaded !== null) return withPolicy(found, loaded, looking ? {} : { environment: process.env })
+  const defined = Object.isFrozen(found) && (found as { declared?: unknown }).declared !== undefined
+  return defined
+    ? (found as Consumer<unknown, SqlTransaction>)
+    : defineConsumer(found as ConsumerContract<unknown, SqlTransaction>)
+}
+
+/** The policy file of a consumer's file, read but not yet applied; null where there is none. */
+export async function findPolicy(file: string, named?: string): Promise<Policy | null> {
+  const given = named ?? process.env.ONCEWARD_POLICY
+  if (given !== undefined) return loadPolicy(resolve(given), given)
+  const beside = join(dirname(resolve(file)), policyFileName)
+  return existsSync(beside) ? loadPolicy(beside, shownPath(beside, process.cwd())) : null
+}
+
+async function defaultExport(file: string): Promise<ConsumerParts | Consumer<unknown, SqlTransaction>> {
   const path = resolve(file)
   if (!existsSync(path)) throw new OncewardError('usage', `There is no file ${file}. Nothing was started.`)
   let module: { default?: unknown }
@@ -37,13 +74,11 @@ export async function loadConsumer(file: string): Promise<Consumer<unknown, SqlT
       cause,
     })
   }
-  if (module.default === undefined) {
+  if (module.default === null || typeof module.default !== 'object') {
     throw new OncewardError(
       'usage',
-      `${file} has no default export. Write "export default defineConsumer({ … })".`,
+      `${file} has no consumer as its default export. Write "export default defineConsumer({ … })".`,
     )
   }
-  const found = module.default as Consumer<unknown, SqlTransaction>
-  const defined = Object.isFrozen(found) && found.batch !== undefined && found.failure !== undefined
-  return defined ? found : defineConsumer(found as ConsumerContract<unknown, SqlTransaction>)
+  return module.default as ConsumerParts
 }

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { errorText, OncewardError } from '../errors.ts'
-import type { Log, LogFields } from '../surroundings.ts'
+import { escaped, jsonLine, textOf } from '../observe/log-line.ts'
+import type { Log, LogFields, LogLevel } from '../surroundings.ts'
 
 /** One line of JSON, or text for people. Only one of the two is ever printed. */
 export function print(json: boolean, value: unknown, text: () => string): void {
@@ -16,7 +17,12 @@ export function reportFailure(error: unknown, json: boolean): number {
   else process.stderr.write(`${styleText('red', 'error')} ${text}\n`)
   if (!known && !json && error instanceof Error && process.env.ONCEWARD_DEBUG)
     process.stderr.write(`${error.stack}\n`)
-  return code === 'usage' || code === 'contract_invalid' || code === 'section_not_built' ? 2 : 1
+  return exitCodeOf(code)
+}
+
+/** 2 for what was refused before anything was tried: wrong use, a contract that cannot be. 1 for the rest. */
+export function exitCodeOf(code: string): 1 | 2 {
+  return code === 'usage' || code === 'contract_invalid' ? 2 : 1
 }
 
 /** Rows as aligned columns. A line end in a cell would let its text pass for a row. */
@@ -33,23 +39,22 @@ export function table(head: readonly string[], rows: readonly (readonly unknown[
     .join('\n')
 }
 
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
+const colours = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as const
+
 /** Log lines on stderr: JSON for machines, short text for people. Values come from messages and are never trusted. */
-export function consoleLog(json: boolean): Log {
+export function consoleLog(json: boolean, least: LogLevel = 'info'): Log {
+  const isOn = (level: LogLevel) => levels.indexOf(level) >= levels.indexOf(least)
   const write =
-    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (level: LogLevel) =>
     (message: string, fields: LogFields = {}) => {
-      if (json)
-        return void process.stderr.write(
-          `${JSON.stringify({ level, message, at: new Date().toISOString(), ...fields })}\n`,
-        )
-      if (level === 'debug') return
-      const colour = level === 'error' ? 'red' : level === 'warn' ? 'yellow' : 'cyan'
-      const details = Object.entries(fields).map(([name, value]) => `${name}=${safe(String(value))}`)
-      process.stderr.write(
-        `${styleText(colour, level.padEnd(5))} ${message} ${styleText('gray', details.join(' '))}\n`,
-      )
+      if (!isOn(level)) return
+      const text = json
+        ? jsonLine(level, message, fields, new Date())
+        : `${styleText(colours[level], level.padEnd(5))} ${escaped(message)} ${styleText('gray', textOf(fields))}`
+      process.stderr.write(`${text}\n`)
     }
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), isOn }
 }
 
 /** Text from outside without terminal escapes or control characters. */

@@ -5,6 +5,8 @@ import { failureProblems } from './failure-problems.ts'
 import { inboxProblems } from './inbox-problems.ts'
 import { isolationProblems } from './isolation-problems.ts'
 import { properties, risks } from './known-names.ts'
+import { objectivesProblems } from './objectives-problems.ts'
+import { reconcileProblems } from './reconcile-problems.ts'
 import { replayProblems } from './replay-problems.ts'
 import { retentionProblems } from './retention-problems.ts'
 import { settleProblems } from './settle-problems.ts'
@@ -12,20 +14,13 @@ import { settleProblems } from './settle-problems.ts'
 export interface ContractProblem {
   readonly place: string
   readonly text: string
-  readonly kind: 'wrong' | 'not built'
 }
 
 /** Every problem of a contract at once. Pure; also usable on data that is no contract at all. */
 export function contractProblems(contract: ConsumerContract): ContractProblem[] {
   const problems: ContractProblem[] = []
-  const wrong = (place: string, text: string) => void problems.push({ place, text, kind: 'wrong' })
-  const notBuilt = (place: string, what: string) =>
-    void problems.push({
-      place,
-      kind: 'not built',
-      text: `${what} is part of the contract, but this version does not act on it yet; remove it rather than rely on it`,
-    })
-  if (!isRecord(contract)) return [{ place: 'contract', text: 'must be an object', kind: 'wrong' }]
+  const wrong = (place: string, text: string) => void problems.push({ place, text })
+  if (!isRecord(contract)) return [{ place: 'contract', text: 'must be an object' }]
 
   unknownKeys(contract, 'contract', '', wrong)
   if (typeof contract.name !== 'string' || !/^[a-z][a-z0-9_]{0,47}$/.test(contract.name)) {
@@ -48,9 +43,6 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
     if (contract[name] !== undefined && typeof contract[name] !== 'function')
       wrong(name, 'must be a function')
   }
-  for (const later of ['objectives'] as const) {
-    if (contract[later] !== undefined) notBuilt(later, `section '${later}'`)
-  }
   identityProblems(contract, wrong)
   messageProblems(contract, wrong)
   effectProblems(contract, wrong)
@@ -59,8 +51,10 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   inboxProblems(contract, wrong)
   replayProblems(contract, wrong)
   isolationProblems(contract, wrong)
+  reconcileProblems(contract, wrong)
   retentionProblems(contract, wrong)
   settleProblems(contract, wrong)
+  objectivesProblems(contract, wrong)
   return problems
 }
 

@@ -11,7 +11,6 @@ import type { PublishRequest, PublishTarget } from './publish-target.ts'
 /**
  * One consumer, whole: what it reads, what makes two messages the same, in which order, to what effect,
  * and what happens when it fails. Plain data plus the functions that read a message and apply it.
- * Sections marked *later* are part of the contract but refused by name until this version acts on them.
  */
 export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   /** `^[a-z][a-z0-9_]{0,47}$`. With `generation` it names the dedup memory: renaming forgets it. */
@@ -20,6 +19,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   generation?: number
   /** The team that answers for this consumer and its dead letters. */
   owner: string
+  /** The team that sends these messages. Alerts on broken ones (bytes, schema, type, version, conflicting content) name it. Default the owner. */
+  producer?: string
   description?: string
   risk: Risk
   source: SourceDeclaration
@@ -47,8 +48,10 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   replay?: ReplaySection
   /** How long what is done is remembered. Without it nothing is ever removed. */
   retention?: RetentionSection
-  /** *Later.* Lag and latency objectives, from which alerts are made. */
-  objectives?: Record<string, unknown>
+  /** What this consumer promises in numbers; alerts are made from them. See `docs/alerts.md`. */
+  objectives?: ObjectivesSection
+  /** How `onceward audit reconcile` finds this consumer's effects. Declared effects know theirs. */
+  reconcile?: ReconcileSection
   /** Recorded with every run, so that a row can be traced to the code that wrote it. Default `unversioned`. */
   handlerVersion?: string
   /** Called once per message; calls of different lanes run concurrently on one transaction. */
@@ -304,6 +307,43 @@ export interface RetentionSection {
   behindHorizon?: 'park' | 'apply'
 }
 
+/** Every number has a default, most of them by `risk`: see `docs/alerts.md`. */
+export interface ObjectivesSection {
+  /** How old what is not applied yet may be. Default 1m for money, regulatory and notification, 5m projection, 15m telemetry, 1h low value. */
+  lagMax?: Duration
+  /** How many records may wait at the broker while their number still grows. Default 10,000. */
+  lagRecordsMax?: number
+  /** 99 of 100 batches are applied within it. Default half of `batch.handlerTimeoutMs`. */
+  applyP99Max?: Duration
+  /** Share of deliveries that may be repeats. Default 0.1. */
+  duplicateShareMax?: number
+  /** Dead letters, parked and quarantined messages in an hour. Default 0 for money, regulatory and notification, else 10. */
+  deadLettersPerHourMax?: number
+  /** Work taken from silent workers in an hour. Default 5. */
+  claimsExpiredPerHourMax?: number
+  /** Age of the oldest message in the outbox. Default as `lagMax`. */
+  outboxAgeMax?: Duration
+  /** Share of `failure.parking.totalMax` from which parking is nearly full. Default 0.8. */
+  parkingShareMax?: number
+  /** The source is never silent for longer. Default: not silent for an hour in which it was not the day before. */
+  idleMax?: Duration
+}
+
+/** Queries are one SELECT each, run read-only. See `docs/explain.md`. */
+export interface ReconcileSection {
+  /**
+   * Every row the handler wrote: `message_id` (text), and where there are such columns `at` (timestamptz), by which rows older than the markers that
+   * are left are told apart, and `digest` (bytea), compared with the marker's.
+   */
+  effects: string
+  /** Default `all`: every applied message has a row. `some`: it may have none, because later messages overwrite it or the handler needs none. */
+  covers?: 'all' | 'some'
+  /** Default `any`. `one`: a second row of a message is drift. */
+  perMessage?: 'one' | 'any'
+  /** `message_id` of rows that are not what was written, by whatever the table keeps to tell. */
+  edited?: string
+}
+
 /** What a handler may do to the database inside the batch's transaction. */
 export interface SqlTransaction {
   query<Row = Record<string, unknown>>(
@@ -325,6 +365,8 @@ export interface ReplaySection {
   modes?: readonly CampaignMode[]
   /** How far back history may be asked for, and so how long it is remembered at least. Default no limit of its own. */
   window?: Duration
+  /** Default `with approval`: people may approve that a backfill or a repair calls and publishes. `never`: nobody may. */
+  effects?: 'with approval' | 'never'
   /** `rebuild` of a handler: the tables it writes, named without a schema in its statements as well. Declared projections know theirs. */
   tables?: readonly string[]
   /** `rebuild`: what is compared before a swap, by table. Default all columns, told apart by the primary key. */
@@ -345,6 +387,8 @@ export interface HandlerContext<M, Tx> {
   readonly effects: Effects
   /** Held work that waited for its turn: whether it came in time. Null for everything else. */
   readonly waited: 'released' | 'too late' | null
+  /** The run this is part of: which consumer, which version of its code, in which mode. See `cause`. */
+  readonly run: number
   readonly mode: Mode
   /** Aborted when the handler has run too long or the consumer stops at once. */
   readonly signal: AbortSignal
@@ -365,6 +409,8 @@ export interface BatchItem<M> {
   readonly effects: Effects
   /** It waited for its turn, which came or did not; null for what waited for nobody. */
   readonly waited: 'released' | 'too late' | null
+  /** The run this is part of. See `cause`. */
+  readonly run: number
 }
 
 export type Handler<M, Tx> = (context: HandlerContext<M, Tx>) => Promise<Verdict | void> | Verdict | void

@@ -21,6 +21,9 @@ export interface DeclaredEffect<M = unknown> {
   /** The tables it writes, as declared: what a rebuild makes anew. */
   readonly tables?: readonly string[]
 
+  /** Where its tables name the messages they are from: what `onceward explain` and `onceward audit reconcile` read. Pure. */
+  traces?(): readonly EffectTrace[]
+
   /** Called by `defineConsumer`, before anything is started. Places are relative to the effect: `gap.deadlineMs`. */
   problems(contract: ConsumerContract<M>): readonly { readonly place: string; readonly text: string }[]
 
@@ -32,6 +35,25 @@ export interface DeclaredEffect<M = unknown> {
 
   /** Called like `handleBatch`, with its guarantees. */
   apply(context: BatchContext<M, SqlTransaction>): ReturnType<BatchHandler<M, SqlTransaction>>
+}
+
+/** A table that an effect writes, and the columns by which its rows are told apart. Names are as declared. */
+export interface EffectTrace {
+  readonly table: string
+  /** The column with the message id; null where rows do not carry it. */
+  readonly message: string | null
+  /** The column of the thing the row is about. */
+  readonly key: string | null
+  readonly version: string | null
+  readonly at: string | null
+  /** The column with the consumer's name, in tables several consumers may write. */
+  readonly consumer: string | null
+  /** `all`: every applied message has a row. `some`: rows are overwritten by later messages. */
+  readonly covers: 'all' | 'some'
+  /** Columns that say what was decided. */
+  readonly shown: readonly string[]
+  /** Columns that hold what messages carried: shown only when asked for. */
+  readonly content: readonly string[]
 }
 
 /** What an effect is told at the start: who uses it, and the world it may ask for timers. */

@@ -18,13 +18,23 @@ import type {
 import { contractProblems } from './contract-problems.ts'
 import { durationMs } from './duration.ts'
 import { type FailureRules, failureRules } from './failure-rules.ts'
+import { type Objectives, resolveObjectives } from './objectives.ts'
 import { type Retention, resolveRetention } from './retention.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
   extends Omit<
     ConsumerContract<M, Tx>,
-    'message' | 'failure' | 'batch' | 'inbox' | 'isolation' | 'identity' | 'settle' | 'replay' | 'retention'
+    | 'message'
+    | 'failure'
+    | 'batch'
+    | 'inbox'
+    | 'isolation'
+    | 'identity'
+    | 'settle'
+    | 'replay'
+    | 'retention'
+    | 'objectives'
   > {
   readonly generation: number
   readonly order: 'none' | 'key' | 'partition'
@@ -45,8 +55,11 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly inbox: Required<InboxSection>
   readonly isolation: Required<IsolationSection>
   readonly replay: Required<Omit<ReplaySection, 'window'>> & { readonly windowMs: number | null }
+  readonly objectives: Objectives
   /** Null: nothing is ever removed. */
   readonly retention: Retention | null
+  /** The contract as it was given, without defaults: what a policy file is compared with. */
+  readonly declared: ConsumerContract<M, Tx>
 }
 
 /** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
@@ -56,9 +69,8 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
   const problems = contractProblems(contract as ConsumerContract)
   if (problems.length > 0) {
     const name = typeof contract?.name === 'string' ? ` of consumer "${contract.name}"` : ''
-    const notBuilt = problems.every(problem => problem.kind === 'not built')
     throw new OncewardError(
-      notBuilt ? 'section_not_built' : 'contract_invalid',
+      'contract_invalid',
       `The contract${name} cannot be used:\n${problems.map(p => `  - ${p.place}: ${p.text}`).join('\n')}\nNothing was started.`,
       { details: { problems } },
     )
@@ -104,13 +116,19 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     inbox: { mode: 'transactional' as const, leaseMs: 30_000, workers: 2, ...given(contract.inbox) },
     replay: {
       modes: contract.dedup === 'checkpoint' ? ['forensic'] : ['replay', 'repair', 'forensic'],
+      effects: 'with approval' as const,
       tables: [],
       compare: {},
       ...given(contract.replay),
       windowMs: durationMs(contract.replay?.window),
     },
+    objectives: resolveObjectives(given(contract.objectives), {
+      risk: contract.risk,
+      handlerTimeoutMs: contract.batch?.handlerTimeoutMs ?? 10_000,
+    }),
     retention:
       contract.retention === undefined ? null : resolveRetention(given(contract.retention), contract.risk),
+    declared: { ...contract },
   })
 }
 

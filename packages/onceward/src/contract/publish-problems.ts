@@ -18,7 +18,9 @@ export function publishProblems(targets: unknown, wrong: Report): void {
 function targetProblems(place: string, target: unknown, wrong: Report): void {
   if (!isRecord(target)) return wrong(place, "must be an object such as { broker: 'kafka', topic: '…' }")
   unknownKeys(target, 'publish', `${place}.`, wrong)
-  const { broker, ...rest } = target
+  const { broker, evidence, ...rest } = target
+  if (evidence !== undefined && typeof evidence !== 'boolean')
+    wrong(`${place}.evidence`, 'must be true or false')
   const forms = typeof broker === 'string' && Object.hasOwn(fieldsOf, broker) ? fieldsOf[broker]! : null
   if (forms === null) return oneOf(broker, Object.keys(fieldsOf), `${place}.broker`, wrong)
   const given = Object.keys(rest).filter(field => rest[field] !== undefined)

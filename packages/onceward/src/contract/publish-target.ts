@@ -2,7 +2,12 @@
  * Where `effects.publish(name, …)` sends its messages. `cdc`: the row is left for a connector that reads the outbox table, and removed after
  * a while.
  */
-export type PublishTarget =
+export type PublishTarget = PublishPlace & {
+  /** Default false. True: that a message published here is noted in its transaction and stays known when the outbox row is gone; see `docs/explain.md`. */
+  readonly evidence?: boolean
+}
+
+export type PublishPlace =
   | { readonly broker: 'kafka' | 'cdc'; readonly topic: string }
   | { readonly broker: 'postgres'; readonly queue: string }
   | { readonly broker: 'rabbitmq'; readonly queue: string }

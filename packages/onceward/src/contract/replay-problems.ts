@@ -9,9 +9,10 @@ export function replayProblems(contract: ConsumerContract, wrong: Report): void 
   if (replay === undefined) return
   if (!isRecord(replay)) return wrong('replay', 'must be an object')
   unknownKeys(replay, 'replay', 'replay.', wrong)
-  const { modes, window, tables, compare } = replay
+  const { modes, window, effects, tables, compare } = replay
   if (window !== undefined && durationMs(window) === null)
     wrong('replay.window', "must be a number of milliseconds or a text such as '36h', '30d' or '7y'")
+  if (effects !== undefined) oneOf(effects, ['with approval', 'never'], 'replay.effects', wrong)
   if (modes !== undefined) {
     if (!Array.isArray(modes)) wrong('replay.modes', 'must be a list')
     else for (const mode of modes) oneOf(mode, campaignModes, 'replay.modes', wrong)

@@ -17,8 +17,6 @@ export interface WorkQueue {
   extend(claims: readonly WorkClaim[], leaseMs: number): Promise<readonly LostClaim[]>
   /** Ends the claims that are still ours, so that others need not wait for the lease. */
   giveBack(claims: readonly WorkClaim[]): Promise<void>
-  /** Age of the oldest work of this consumer that is not finished; null when there is none. */
-  oldestSeconds(enrolment: Enrolment): Promise<number | null>
 }
 
 export interface WorkRequest {

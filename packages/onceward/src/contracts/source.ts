@@ -104,6 +104,14 @@ export interface QueueOpenOptions {
   readonly inFlightBytesMax: number
   /** Called on every change worth telling people, in order, never throwing. */
   readonly onEvent: (event: SourceEvent) => void
+  /** Called by those whose broker says which cluster it is, on each connection, before anything is taken. Where it rejects nothing is. */
+  readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
+}
+
+/** A cluster by its own word: the id of a Kafka cluster, the name of a RabbitMQ one. */
+export interface BrokerIdentity {
+  readonly kind: string
+  readonly cluster: string
 }
 
 export interface OpenOptions extends QueueOpenOptions {
@@ -129,6 +137,8 @@ export interface LogOptions {
    * settled. The source bounds the wait.
    */
   readonly onRevoke: (partitions: readonly string[]) => Promise<void>
+  /** Called whenever the broker was told positions, or refused them. Never throws. */
+  readonly onTold?: (told: boolean) => void
 }
 
 /** Ownership and positions of a log's partitions in the store; the engine's side of a log source. */
@@ -188,8 +198,8 @@ export interface PartitionLag {
   readonly partition: string
   /** Records in the log that are not settled yet; null while unknown. */
   readonly behind: number | null
-  /** Timestamp of the oldest record handed over and not settled; null when there is none. */
-  readonly oldestMs: number | null
+  /** Timestamp of the oldest record handed over and not settled; null when there is none. Absent for queues, whose messages need not have one. */
+  readonly oldestMs?: number | null
 }
 
 export type SourceEvent =
@@ -241,7 +251,7 @@ export interface Subscription {
   /** Held work only. The store says that these have another holder, or are done: nothing more is sent about them. */
   dropClaims?(deliveries: readonly Delivery[]): void
 
-  /** Logs only. Called for metrics, whenever somebody looks. */
+  /** Called for metrics, whenever somebody looks; a queue is one partition. Must not wait: what has to be asked is shown the next time. */
   lag?(): readonly PartitionLag[]
 
   /**

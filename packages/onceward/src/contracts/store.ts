@@ -1,7 +1,7 @@
 import type { Dedup, SqlTransaction } from '../contract/contract.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkQueue } from './held-work.ts'
-import type { Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
+import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
 import type { SuspectLedger } from './suspects.ts'
 
 /**
@@ -16,6 +16,12 @@ export interface Store<Tx> {
    * version understands, that the name is not another environment's, and opens a run.
    */
   enroll(consumer: ConsumerFacts): Promise<Enrolment>
+
+  /**
+   * SQL stores: called when the broker has said which cluster it is, before anything is taken. Rejects with `wrong_environment` where others of
+   * the kind feed this store and nobody has said that this one may, too.
+   */
+  meetBroker?(broker: BrokerIdentity): Promise<void>
 
   /** Called once when a consumer has drained. A run that never closes is one that died. */
   closeRun(enrolment: Enrolment): Promise<void>
@@ -48,6 +54,12 @@ export interface Store<Tx> {
 
   /** Stores that outlive their processes: who died, and over what. */
   readonly suspects?: SuspectLedger
+
+  /**
+   * Called after a commit, live only, with the ids of deliveries that were recognised as repeats. Best effort and not waited for: what a process has
+   * not written when it dies is lost, and under a storm of repeats only some are written.
+   */
+  noteRepeats?(enrolment: Enrolment, ids: readonly string[]): void
 
   /** Called after `unavailable`, repeatedly, until it resolves. */
   ping(): Promise<void>
@@ -119,8 +131,9 @@ export interface StoreSession<Tx> {
   positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>>
 
   /**
-   * Logs: the last call. Proves that every partition is still this run's and moves those positions that move. Rejects with
-   * `ownership_lost` or `position_moved` (details: `partitions`), having written nothing that could commit.
+   * Logs: the last call, once. Proves that every partition is still this run's and moves those positions that move. Rejects with
+   * `ownership_lost` or `position_moved` (details: `partitions`), having written nothing that could commit. A store may do it
+   * with its commit: then the transaction rejects.
    */
   advance(progress: readonly Progress[]): Promise<void>
 
@@ -189,6 +202,18 @@ export interface ConsumerFacts {
   readonly deliveriesMax: number
   /** Where the contract's dead letters go on the broker; null when they stay in the store only. */
   readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
+  /** What it reads. Absent where nobody else could read the same. */
+  readonly reading?: Reading
+}
+
+/** A queue, a log as one group reads it: whoever reads it under another name has another memory. */
+export interface Reading {
+  readonly kind: string
+  readonly place: string
+  /** The group, on logs; '' on queues. */
+  readonly reader: string
+  /** Who keeps the position. Queues forget instead. */
+  readonly keeper: 'broker' | 'store' | 'queue'
 }
 
 export interface Enrolment {
@@ -270,6 +295,8 @@ export interface Outgoing {
   readonly headers: string
   readonly properties: string
   readonly body: Buffer
+  /** The message whose handler publishes it, where that is to stay known. */
+  readonly cause?: string
 }
 
 export type IntentAnswer = 'recorded' | 'suppressed duplicate' | 'conflict'
@@ -299,6 +326,8 @@ export interface Conclusion {
   /** The marker was inserted by this transaction (false: it belongs to an earlier one, or there is none). */
   readonly claimed: boolean
   readonly businessKey: string | null
+  /** Why nothing came of it, kept with the marker. */
+  readonly because?: string | null
   /** Everything needed to bring the message back; null when nothing is held. */
   readonly held: HeldRecord | null
 }

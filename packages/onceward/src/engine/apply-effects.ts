@@ -44,7 +44,8 @@ async function runDue<M, Tx>(
   } finally {
     deadline.cancel()
   }
-  spine.world.metrics.applySeconds(spine.consumer.name, (spine.world.clock.nowMs() - began) / 1000)
+  const seconds = (spine.world.clock.nowMs() - began) / 1000
+  spine.world.metrics.record('applyLatency', seconds, { consumer: spine.consumer.name })
   if (requested.intents.length > 0) await flushEffects(requested, facts, session, spine)
   if (requested.calls.length > 0)
     session.book?.suppressed(requested.calls.map(({ intent }) => ({ kind: 'call', ...intent })))

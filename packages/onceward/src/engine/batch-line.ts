@@ -3,12 +3,15 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
+import { messagingSystem } from '../observe/messaging-system.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { Breaker } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
+import { decisionCounter } from './count-decided.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
 import type { HandOver } from './hand-over.ts'
 import { HorizonGuard } from './horizon-guard.ts'
+import { logDecided } from './log-decided.ts'
 import type { Decided, Stage } from './process-batch.ts'
 import { Care } from './run-parts.ts'
 import { type Settlement, Settling, type TellingTime } from './settling.ts'
@@ -58,15 +61,24 @@ export class BatchLine<M, Tx> {
       options.mode === 'live' && consumer.dedup === 'marker'
         ? new HorizonGuard(consumer as never, world)
         : null
+    const count = decisionCounter(consumer, world.metrics, options.mode !== 'live')
     this.#settling = new Settling(consumer.name, world, tally, {
       retriesDurable: stage === 'work',
-      codes: consumer.effect?.apply?.codes ?? [],
+      count: decided => {
+        logDecided(consumer.name, decided, world.log)
+        return count(decided as readonly Decided<M>[])
+      },
+      system: messagingSystem(consumer.source.kind),
     })
   }
 
   /** Nothing is on its way. */
   get idle(): boolean {
     return this.#settling.idle
+  }
+
+  underWay(): Iterable<Received> {
+    return this.#settling.underWay()
   }
 
   /** Batches waiting for a lock or for the store: nobody waits for them. */
@@ -88,12 +100,57 @@ export class BatchLine<M, Tx> {
     const settlement = this.#settling.begin(batch, this.#when, this.#options.subscription)
     try {
       await settlement.before()
-      const decided = await decideBatch(batch, this.#deskFor(settlement, suspect))
+      const began = this.#options.world.clock.nowMs()
+      const decided = await this.#traced(batch, () => decideBatch(batch, this.#deskFor(settlement, suspect)))
+      this.#took(began)
       onDecided(decided)
       await settlement.after(decided)
     } finally {
       settlement.end()
     }
+  }
+
+  /** One span for the batch: linked to where its messages came from, or, of a single one, part of that trace. */
+  #traced(
+    batch: readonly Received<M>[],
+    decide: () => Promise<readonly Decided<M>[]>,
+  ): Promise<readonly Decided<M>[]> {
+    const { world, consumer, stage, mode } = this.#options
+    const destination = batch[0]!.delivery.origin
+    const attributes = {
+      'messaging.system': messagingSystem(consumer.source.kind),
+      'messaging.operation.name': 'process',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': destination,
+      'messaging.consumer.group.name': consumer.name,
+      'messaging.batch.message_count': batch.length,
+      'onceward.stage': stage,
+      'onceward.mode': mode,
+    }
+    const headersOf = (index: number) => batch[index]!.delivery.headers
+    return world.traces.span(
+      {
+        name: `process ${destination}`,
+        kind: 'process',
+        attributes,
+        about: { count: batch.length, headersOf },
+      },
+      async span => {
+        const decided = await decide()
+        if (span.on) span.set(outcomeAttributes(decided))
+        return decided
+      },
+    )
+  }
+
+  #took(beganMs: number): void {
+    const { world, consumer, stage } = this.#options
+    const labels = {
+      consumer: consumer.name,
+      stage,
+      'messaging.system': messagingSystem(consumer.source.kind),
+    }
+    world.metrics.record('processDuration', (world.clock.nowMs() - beganMs) / 1000, labels)
   }
 
   /** Resolves when no batch with such a message is in a transaction. */
@@ -164,4 +221,13 @@ export class BatchLine<M, Tx> {
       }),
     }
   }
+}
+
+function outcomeAttributes(decided: readonly Decided[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { decision } of decided) {
+    const name = `onceward.outcome.${decision.outcome.replaceAll(' ', '_')}`
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
 }

@@ -59,7 +59,7 @@ export function bufferEffects<M, Tx>(
       const intent = intentOf(received.id, target, request)
       if (spine.suppresses) {
         requested.calls.push({ received, intent })
-        spine.world.metrics.externalSuppressed(spine.consumer.name, 'mode', 1)
+        spine.world.metrics.add('suppressed', 1, { consumer: spine.consumer.name, reason: 'mode' })
         return null
       }
       if (spine.callInline === undefined) throw noInlineCalls(target)
@@ -114,9 +114,10 @@ export async function flushEffects<M, Tx>(
 ): Promise<void> {
   const due = intents.filter(({ received }) => facts.get(received)?.kind === 'handled')
   const { metrics } = spine.world
+  const consumer = spine.consumer.name
   if (spine.suppresses) {
     session.book?.suppressed(due.map(({ intent }) => ({ kind: 'external', ...intent })))
-    return metrics.externalSuppressed(spine.consumer.name, 'mode', due.length)
+    return metrics.add('suppressed', due.length, { consumer, reason: 'mode' })
   }
   const first = new Map<string, RequestedIntent<M>>()
   const repeats: { readonly request: RequestedIntent<M>; readonly first: RequestedIntent<M> }[] = []
@@ -142,7 +143,7 @@ export async function flushEffects<M, Tx>(
       culprits.set(request.received, conflictFact(request.intent, spine))
   }
   if (culprits.size > 0) throw new RoundFailed(culprits)
-  if (suppressed > 0) metrics.externalSuppressed(spine.consumer.name, 'duplicate', suppressed)
+  if (suppressed > 0) metrics.add('suppressed', suppressed, { consumer, reason: 'duplicate' })
 }
 
 function conflictFact<M, Tx>(intent: Intent, spine: Spine<M, Tx>): Fact {

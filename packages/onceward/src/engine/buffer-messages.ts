@@ -13,7 +13,7 @@ import type { Spine } from './process-batch.ts'
 export type RequestedMessages<M> = { readonly received: ReadableMessage<M>; readonly outgoing: Outgoing }[]
 
 /** Makes the messages of one handler call. */
-export function outgoingMaker<M, Tx>(received: ReadableMessage<M>, { consumer }: Spine<M, Tx>) {
+export function outgoingMaker<M, Tx>(received: ReadableMessage<M>, { consumer, world }: Spine<M, Tx>) {
   const calls = new Map<string, number>()
   return (name: string, request: PublishRequest): Outgoing => {
     const targets = consumer.effect?.publish ?? {}
@@ -23,7 +23,11 @@ export function outgoingMaker<M, Tx>(received: ReadableMessage<M>, { consumer }:
     calls.set(name, call + 1)
     const correlationId = request.correlationId ?? received.envelope.correlationId ?? undefined
     const id = request.id ?? stableId(consumer.name, received.id, name, call)
-    return outgoingOf(target, { ...request, id, correlationId }, `effects.publish("${name}")`)
+    const trace = world.traces.outgoing(received.delivery.headers, name)
+    const headers = trace === null ? request.headers : { ...trace, ...request.headers }
+    const made = { ...request, id, correlationId, ...(headers && { headers }) }
+    const outgoing = outgoingOf(target, made, `effects.publish("${name}")`)
+    return target.evidence === true ? { ...outgoing, cause: received.id } : outgoing
   }
 }
 
@@ -68,7 +72,7 @@ export async function flushMessages<M, Tx>(
   if (due.length === 0) return
   if (suppresses) {
     session.book?.suppressed(due.map(({ received, outgoing }) => wouldPublish(received.id, outgoing)))
-    return world.metrics.publishSuppressed(consumer.name, due.length)
+    return world.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
   }
   await session.publish(due.map(({ outgoing }) => outgoing))
 }

@@ -116,7 +116,8 @@ async function claimMarkers<M, Tx>(
   }))
   const began = spine.world.clock.nowMs()
   const answers = await session.claim(claims, spine.stage === 'store' ? 'stored' : 'applied')
-  spine.world.metrics.inboxInsertSeconds(spine.consumer.name, (spine.world.clock.nowMs() - began) / 1000)
+  const seconds = (spine.world.clock.nowMs() - began) / 1000
+  spine.world.metrics.record('insertLatency', seconds, { consumer: spine.consumer.name })
   answers.forEach((answer, index) => {
     if (answer.kind === 'first') claimed.add(firsts[index]!)
     else facts.set(firsts[index]!, answer)

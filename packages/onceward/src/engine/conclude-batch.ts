@@ -203,7 +203,14 @@ function conclusionOf<M, Tx>(
   if (decision.status === null) return null
   const held = heldRecord(received, decision, spine)
   if (held === null && !claimed) return null
-  return { id, digest, to: decision.status, claimed, businessKey, held }
+  const because = held === null && decision.status !== 'applied' ? saidOf(decision) : null
+  return { id, digest, to: decision.status, claimed, businessKey, because, held }
+}
+
+/** Cut short: it stays beside the marker for as long as that does. */
+function saidOf({ code, reason }: Decision): string | null {
+  const text = [code, reason].filter(part => part !== '').join(': ')
+  return text === '' ? null : storableText(text, 200)
 }
 
 function isHeldState(status: MarkerStatus): status is HeldState {

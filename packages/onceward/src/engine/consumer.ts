@@ -4,6 +4,7 @@ import type { Delivery, Source, SourceEvent, Subscription } from '../contracts/s
 import type { Enrolment, Store } from '../contracts/store.ts'
 import { errorText, OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
+import { messagingSystem } from '../observe/messaging-system.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { assertKeepable } from './assert-keepable.ts'
 import { BatchLine } from './batch-line.ts'
@@ -123,6 +124,13 @@ export class ConsumerProcess<M, Tx> {
     )
   }
 
+  /** Everything that was read and is not settled, for whoever watches its age. */
+  *unfinished(): Iterable<Received> {
+    yield* this.#lanes.waiting()
+    yield* this.#held.waiting()
+    if (this.#line !== null) yield* this.#line.underWay()
+  }
+
   /** Resolves when stopped, rejects when halted. */
   get finished(): Promise<void> {
     return this.#done.promise
@@ -165,7 +173,9 @@ export class ConsumerProcess<M, Tx> {
     }
     if (consumer.failure.breaker !== null)
       this.#unwatch.push(
-        world.metrics.watchPaused(consumer.name, () => this.#breaker.view.state !== 'closed'),
+        world.metrics.watch(['paused'], see =>
+          see('paused', this.#breaker.view.state === 'closed' ? 0 : 1, { consumer: consumer.name }),
+        ),
       )
     this.#state = 'running'
     world.log.info('consumer running', { consumer: consumer.name, source: source.name, mode })
@@ -200,6 +210,7 @@ export class ConsumerProcess<M, Tx> {
       world,
       leaseMs: consumer.inbox.leaseMs,
       isLive: delivery => this.#subscription?.isLive(delivery) ?? true,
+      onRefused: error => this.#halt(error),
       onLifted: () => this.#pump(),
     })
     const reading = { consumer, suspicion: this.#suspicion, store, enrolment, watch: this.#watch, world }
@@ -219,11 +230,19 @@ export class ConsumerProcess<M, Tx> {
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
       onEvent: event => this.#onSourceEvent(event),
+      ...(store.meetBroker && {
+        onBroker: broker => this.#watch.persist(() => store.meetBroker!(broker)),
+      }),
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
         checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, world.reach),
         onRevoke: partitions => this.#revoke(partitions),
+        onTold: told =>
+          world.metrics.add('positionCommits', 1, {
+            consumer: consumer.name,
+            status: told ? 'success' : 'failure',
+          }),
       },
       enrolment,
     })
@@ -309,13 +328,25 @@ export class ConsumerProcess<M, Tx> {
 
   async #take(deliveries: readonly Delivery[]): Promise<void> {
     if (deliveries.length === 0) return
-    const { consumer, world } = this.#options
+    const { world } = this.#options
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
-    world.metrics.delivered(consumer.name, deliveries.length, redelivered)
+    this.#countTaken(deliveries, redelivered)
     this.#tally.delivered(deliveries.length, redelivered)
     this.#suspicion?.look(deliveries)
     await this.#read(deliveries)
     world.reach('batch.received')
+  }
+
+  #countTaken(deliveries: readonly Delivery[], redelivered: number): void {
+    const { consumer, world } = this.#options
+    const { name } = consumer
+    if (this.#stage === 'work') return world.metrics.add('claims', deliveries.length, { consumer: name })
+    world.metrics.add('deliveries', deliveries.length, {
+      consumer: name,
+      'messaging.system': messagingSystem(consumer.source.kind),
+      'messaging.destination.name': deliveries[0]!.origin,
+    })
+    if (redelivered > 0) world.metrics.add('redelivered', redelivered, { consumer: name })
   }
 
   async #read(deliveries: readonly Delivery[]): Promise<void> {
@@ -381,6 +412,7 @@ export class ConsumerProcess<M, Tx> {
 
   #onSourceEvent(event: SourceEvent): void {
     const { world, consumer, source } = this.#options
+    world.metrics.add('sourceEvents', 1, { consumer: consumer.name, kind: event.kind })
     const fields = { consumer: consumer.name, source: source.name, ...event }
     if (event.kind === 'connected' || event.kind === 'ended') world.log.info(`source ${event.kind}`, fields)
     else world.log.warn(`source ${event.kind}`, fields)

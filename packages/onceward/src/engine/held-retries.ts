@@ -14,7 +14,7 @@ export class HeldRetries {
   readonly #isLive: (received: Received) => boolean
   readonly #readAgain: (received: Received) => void
   readonly #onDue: () => void
-  readonly #cancels = new Set<() => void>()
+  readonly #cancels = new Map<() => void, readonly Received[]>()
 
   constructor(
     lanes: Lanes,
@@ -34,6 +34,11 @@ export class HeldRetries {
     return this.#cancels.size
   }
 
+  /** Those that are in no lane meanwhile. */
+  *waiting(): Iterable<Received> {
+    for (const messages of this.#cancels.values()) yield* messages
+  }
+
   hold(decided: readonly Decided[]): void {
     const groups = new Map<string | Received, { delayMs: number; messages: Received[] }>()
     for (const { received, decision } of decided) {
@@ -47,7 +52,7 @@ export class HeldRetries {
   }
 
   cancelAll(): void {
-    for (const cancel of this.#cancels) cancel()
+    for (const cancel of this.#cancels.keys()) cancel()
     this.#cancels.clear()
   }
 
@@ -60,7 +65,7 @@ export class HeldRetries {
       else for (const received of messages) if (this.#isLive(received)) this.#bringBack(received)
       this.#onDue()
     })
-    this.#cancels.add(cancel)
+    this.#cancels.set(cancel, inLane ? [] : messages)
   }
 
   #bringBack(received: Received): void {

@@ -33,6 +33,12 @@ export class Lanes {
     return this.#untried
   }
 
+  /** The same, one by one. */
+  *waiting(): Iterable<Received> {
+    yield* this.#unordered
+    for (const lane of this.#lanes.values()) yield* lane.messages
+  }
+
   push(received: Received): void {
     this.#untried++
     this.#put(received)

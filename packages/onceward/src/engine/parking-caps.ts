@@ -68,6 +68,6 @@ async function lotIsFull<M, Tx>(session: StoreSession<Tx>, { consumer }: Spine<M
 }
 
 function alert<M, Tx>({ consumer, world }: Spine<M, Tx>): void {
-  world.metrics.parkingFull(consumer.name)
+  world.metrics.add('parkingFull', 1, { consumer: consumer.name })
   world.log.error('parking lot full: lanes wait, nothing is dropped', { consumer: consumer.name })
 }

@@ -96,6 +96,7 @@ export async function processBatch<M, Tx>(
       else spine.world.reach('batch.committed')
       spine.care.passed()
       spine.onCommitted(decided)
+      tellRepeats(decided, spine)
       return decided
     } catch (error) {
       if (spine.signal.aborted) throw error
@@ -112,9 +113,11 @@ async function commitRound<M, Tx>(
 ): Promise<readonly Decided<M>[]> {
   const { store, enrolment, world } = spine
   let endTurn = () => {}
+  let markers: ReadonlySet<Received<M>> = new Set()
   try {
-    return await store.transaction(enrolment, async session => {
+    const committed = await store.transaction(enrolment, async session => {
       const claims = await claimBatch(batch, session, spine)
+      markers = claims.claimed
       world.reach('batch.claimed')
       const turn = turnOf(batch, spine)
       if (turn !== null) endTurn = await spine.turns.take(turn === 'beside')
@@ -131,9 +134,35 @@ async function commitRound<M, Tx>(
       }
       return decided
     })
+    countMarkers(markers, committed, spine)
+    return committed
   } finally {
     endTurn()
   }
+}
+
+/** A claim that is given back for another try leaves none. */
+function countMarkers<M, Tx>(
+  markers: ReadonlySet<Received<M>>,
+  decided: readonly Decided<M>[],
+  { stage, consumer, world }: Spine<M, Tx>,
+): void {
+  if (stage === 'work' || markers.size === 0) return
+  let count = markers.size
+  for (const { received, decision } of decided)
+    if ((decision.outcome === 'retry' || decision.outcome === 'rerouted') && markers.has(received)) count--
+  if (count > 0) world.metrics.add('inserts', count, { consumer: consumer.name })
+}
+
+/** Deliveries that changed nothing because their message was known by its id. Their own markers tell of the others. */
+function tellRepeats<M, Tx>(decided: readonly Decided<M>[], { store, enrolment, mode }: Spine<M, Tx>): void {
+  if (store.noteRepeats === undefined || mode !== 'live') return
+  const ids: string[] = []
+  for (const { received, decision } of decided) {
+    const known = decision.outcome === 'duplicate' || decision.outcome === 'already held'
+    if (known && decision.status === null && received.id !== null) ids.push(received.id)
+  }
+  if (ids.length > 0) store.noteRepeats(enrolment, ids)
 }
 
 /** Workers of deferred messages get only what has failed before. */

@@ -6,6 +6,8 @@ import { type Decided, type KnownFacts, processBatch, type Spine } from './proce
 
 const namedRoundsMax = 8
 const contentionRoundsMax = 30
+/** Errors of ours that say how the store is: it may pass. */
+export const ofStore: readonly string[] = ['commit_not_confirmed', 'wrong_server']
 
 /** The store cannot be used just now; the batch is unharmed and may be run again later. */
 export class StorePaused extends Error {
@@ -31,8 +33,10 @@ export async function recoverRound<M, Tx>(
     if (error.culprits.size > 0) return 'again'
     throw error.cause
   }
-  if (error instanceof OncewardError && error.code !== 'commit_not_confirmed') throw error
+  if (error instanceof OncewardError && !ofStore.includes(error.code)) throw error
   const trouble = spine.store.diagnose(error)
+  const reason = error instanceof OncewardError ? 'not confirmed' : trouble
+  spine.world.metrics.add('commitFailures', 1, { consumer: spine.consumer.name, reason })
   const blamable = spine.suspicious && batch.some(received => received.readable && !known.has(received))
   switch (trouble) {
     case 'contention':

@@ -12,7 +12,7 @@ export function reportOutage(
   const { code, failures } = view
   switch (event) {
     case 'opened':
-      metrics.paused(name)
+      metrics.add('pauses', 1, { consumer: name })
       log.warn('downstream away: source paused, no attempt counted', {
         consumer: name,
         code,

@@ -102,6 +102,7 @@ async function runOne<M, Tx>(
       tx: loan.tx,
       effects,
       waited: received.delivery.held?.waited ?? null,
+      run: spine.enrolment.runId,
       mode,
       signal: deadline.signal,
       log: world.log,

@@ -99,6 +99,10 @@ class Item<M, Tx> implements BatchItem<M> {
     return this.#received.delivery.held?.waited ?? null
   }
 
+  get run(): number {
+    return this.#call.spine.enrolment.runId
+  }
+
   /** Made when first asked for; asked for after the handler returned, it is closed from the start. */
   get effects(): ClosableEffects {
     if (this.#effects !== null) return this.#effects

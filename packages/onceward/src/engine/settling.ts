@@ -1,6 +1,7 @@
 import type { Delivery, Subscription } from '../contracts/source.ts'
 import type { Received } from '../message/received.ts'
 import type { Surroundings } from '../surroundings.ts'
+import type { Counted } from './count-decided.ts'
 import type { Decided } from './process-batch.ts'
 import type { Tally } from './tally.ts'
 
@@ -23,8 +24,10 @@ export interface Settlement {
 export interface SettlingOptions {
   /** What is to be tried again was put off in the store, and is not held here. */
   readonly retriesDurable: boolean
-  /** What a declared effect may say of a message; others are not counted by their code. */
-  readonly codes: readonly string[]
+  /** Counts what a batch came to. */
+  readonly count: (decided: readonly Decided[]) => Counted
+  /** The broker, as metrics name it. */
+  readonly system: string
 }
 
 /** Tells the source what is durable, counts it, and knows which batches are under way. */
@@ -33,7 +36,6 @@ export class Settling {
   readonly #world: Surroundings
   readonly #tally: Tally
   readonly #options: SettlingOptions
-  readonly #codes: ReadonlySet<string>
   readonly #underWay = new Map<readonly Received[], Promise<void>>()
   #last: Promise<void> = Promise.resolve()
 
@@ -42,11 +44,15 @@ export class Settling {
     this.#world = world
     this.#tally = tally
     this.#options = options
-    this.#codes = new Set(options.codes)
   }
 
   get idle(): boolean {
     return this.#underWay.size === 0
+  }
+
+  /** Messages of the batches that are on their way. */
+  *underWay(): Iterable<Received> {
+    for (const batch of this.#underWay.keys()) yield* batch
   }
 
   begin(batch: readonly Received[], when: TellingTime, subscription: Subscription): Settlement {
@@ -86,32 +92,24 @@ export class Settling {
 
   async #tell(deliveries: readonly Delivery[], subscription: Subscription): Promise<void> {
     if (deliveries.length === 0) return
+    const { clock, metrics } = this.#world
+    const consumer = this.#consumer
+    const began = clock.nowMs()
     const { missed } = await subscription.settle(deliveries)
-    if (missed > 0) this.#world.metrics.settleMissed(this.#consumer, missed)
+    const labels = { consumer, 'messaging.system': this.#options.system }
+    metrics.record('settleDuration', (clock.nowMs() - began) / 1000, labels)
+    if (missed > 0) metrics.add('settleMissed', missed, { consumer })
     this.#tally.missed(missed)
     this.#world.reach('batch.settled')
   }
 
   /** Answers with what is durable and may be told. */
   #count(decided: readonly Decided[]): Delivery[] {
+    const { outcomes, conflicts } = this.#options.count(decided)
+    this.#tally.decided(outcomes, conflicts)
     const durable: Delivery[] = []
-    const counts = new Map<string, number>()
-    const results = new Map<string, number>()
-    let applied = 0
-    let conflicts = 0
-    for (const { received, decision } of decided) {
+    for (const { received, decision } of decided)
       if (decision.outcome !== 'retry' || this.#options.retriesDurable) durable.push(received.delivery)
-      if (decision.outcome === 'applied') applied++
-      else counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
-      if (decision.code === 'conflict') conflicts++
-      if (decision.code !== '' && this.#codes.has(decision.code))
-        results.set(decision.code, (results.get(decision.code) ?? 0) + 1)
-    }
-    if (applied > 0) counts.set('applied', applied)
-    for (const [outcome, count] of counts) this.#world.metrics.decided(this.#consumer, outcome, count)
-    for (const [code, count] of results) this.#world.metrics.results(this.#consumer, code, count)
-    if (conflicts > 0) this.#world.metrics.conflicts(this.#consumer, conflicts)
-    this.#tally.decided(counts, conflicts)
     return durable
   }
 }

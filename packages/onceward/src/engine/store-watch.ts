@@ -1,7 +1,7 @@
 import type { Store } from '../contracts/store.ts'
 import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { StorePaused } from './recover-round.ts'
+import { ofStore, StorePaused } from './recover-round.ts'
 
 /**
  * Waits while the store is away, one wait for all batches of a consumer: present ──unavailable──▶ away ──ping answers──▶ present.
@@ -50,7 +50,8 @@ export class StoreWatch<Tx> {
       try {
         return await call()
       } catch (error) {
-        const trouble = error instanceof OncewardError ? 'statement' : this.#store.diagnose(error)
+        const ours = error instanceof OncewardError && !ofStore.includes(error.code)
+        const trouble = ours ? 'statement' : this.#store.diagnose(error)
         if (trouble === 'configuration') throw this.#refused(error)
         const passes = trouble === 'unavailable' || trouble === 'lock wait' || trouble === 'contention'
         if (!passes || !this.#goOn()) throw error
@@ -75,7 +76,9 @@ export class StoreWatch<Tx> {
         await this.#store.ping()
         this.#world.log.info('store answers again', { consumer: this.#consumer })
         return
-      } catch {
+      } catch (error) {
+        // It answers, and says that people must act.
+        if (error instanceof OncewardError && !ofStore.includes(error.code)) throw error
         await this.#wait(100, 2_000, tries)
       }
     }

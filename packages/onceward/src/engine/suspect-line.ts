@@ -68,7 +68,7 @@ export class SuspectLine<M, Tx> {
     try {
       const earlier = await watch.persist(() => store.suspects!.beginAttempt(enrolment, id, attemptsMax))
       world.reach('suspect.counted')
-      world.metrics.suspectTaken(enrolment.facts.name)
+      world.metrics.add('suspects', 1, { consumer: enrolment.facts.name })
       const suspect = { id, killed: earlier.deaths > 0 && earlier.attempts >= attemptsMax ? earlier : null }
       const decided = await run(suspect, decided => {
         this.#underWay = null
@@ -88,10 +88,10 @@ export class SuspectLine<M, Tx> {
     if (decision.outcome === 'retry') return suspicion.keep(received.delivery)
     const consumer = enrolment.facts.name
     suspicion.explained(received.delivery)
-    world.metrics.killerFound(consumer)
+    world.metrics.add('killers', 1, { consumer })
     world.log.error('the message that killed its process is parked', {
       consumer,
-      message: received.id,
+      messageId: received.id,
       deaths: killed.deaths,
     })
   }

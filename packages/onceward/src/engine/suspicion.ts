@@ -1,7 +1,7 @@
 import type { Delivery, Ownership } from '../contracts/source.ts'
 import type { Enrolment } from '../contracts/store.ts'
 import type { SilentRun, SuspectLedger } from '../contracts/suspects.ts'
-import { errorText } from '../errors.ts'
+import { errorText, OncewardError } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
 
 /** How often a run says that it lives, and how long it may say nothing before it is taken for dead. */
@@ -22,6 +22,8 @@ export interface SuspicionOptions {
   readonly leaseMs: number
   /** False once the source has taken the delivery back. */
   readonly isLive: (delivery: Delivery) => boolean
+  /** The store answers a sign of life with an error that only people can mend. */
+  readonly onRefused: (error: OncewardError) => void
   /** Suspicion was lifted: more may be taken at once. */
   readonly onLifted: () => void
 }
@@ -138,7 +140,9 @@ export class Suspicion {
   #beatLater(): void {
     this.#cancelBeat = this.#options.world.timers.after(beatMs, () => {
       this.#beatLater()
-      this.#beat().catch(() => {})
+      this.#beat().catch(error => {
+        if (error instanceof OncewardError && error.code === 'server_changed') this.#options.onRefused(error)
+      })
     })
   }
 

@@ -8,6 +8,16 @@ export class Turns {
   readonly #waiting: Waiting[] = []
   #holders = 0
   #beside = false
+  #begun = 0
+
+  get busy(): boolean {
+    return this.#holders > 0
+  }
+
+  /** How many there were so far. */
+  get begun(): number {
+    return this.#begun
+  }
 
   /** Resolves when it is the caller's turn, with the function that ends it. `beside`: others that say so may have theirs too. */
   async take(beside = false): Promise<() => void> {
@@ -29,6 +39,7 @@ export class Turns {
       if (this.#holders > 0 && !(first.beside && this.#beside)) return
       this.#waiting.shift()
       this.#holders++
+      this.#begun++
       this.#beside = first.beside
       first.begin()
     }

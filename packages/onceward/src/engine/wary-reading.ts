@@ -59,7 +59,7 @@ export class WaryReading<M, Tx> {
     const { consumer, suspicion, world } = this.#options
     const killer = unreadKiller(consumer, delivery, earlier)
     suspicion.explained(delivery)
-    world.metrics.killerFound(consumer.name)
+    world.metrics.add('killers', 1, { consumer: consumer.name })
     world.log.error('a message that kills its process while it is read is not read again', {
       consumer: consumer.name,
       position: delivery.position,

@@ -23,6 +23,12 @@ export interface WorkerOptions<M, Tx> {
   readonly shared?: WorkerPair
 }
 
+/**
+ * What failed is taken up alone, while no other batch is at work. With 1 % failing every batch left five, and taking these up as soon as they
+ * were due cost more than half of the rate; a retry has waited before and can wait a little more.
+ */
+const restMs = 250
+
 /** True for consumers that leave work for later: all of it, what waits for its turn, or what failed. */
 export function leavesWork<M, Tx>({ inbox, effect, failure }: Consumer<M, Tx>): boolean {
   return inbox.mode === 'stored' || effect?.apply?.mayWait === true || failure.mode === 'defer'
@@ -39,6 +45,8 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     leaseMs,
     workers,
     ordered: consumer.order === 'key',
+    rest:
+      consumer.inbox.mode === 'stored' || shared === undefined ? null : { ms: restMs, beside: shared.turns },
   })
   const worker = new ConsumerProcess({
     consumer: {

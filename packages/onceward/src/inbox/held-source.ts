@@ -3,6 +3,7 @@ import type { Delivery, OpenOptions, Source, Subscription } from '../contracts/s
 import type { Enrolment, Store } from '../contracts/store.ts'
 import type { HandOver } from '../engine/hand-over.ts'
 import type { Decided } from '../engine/process-batch.ts'
+import type { Turns } from '../engine/turns.ts'
 import { errorText } from '../errors.ts'
 import { fromStoredJson } from '../stored-json.ts'
 import type { Surroundings } from '../surroundings.ts'
@@ -20,6 +21,8 @@ export interface HeldSourceOptions {
   readonly workers: number
   /** A key's work is taken in order, and by one worker at a time. */
   readonly ordered: boolean
+  /** Where given: rests for this long after a claim that left nothing, while batches go on beside, so that what comes in drops is taken up together. */
+  readonly rest: { readonly ms: number; readonly beside: Pick<Turns, 'begun' | 'busy'> } | null
 }
 
 const pollMinMs = 20
@@ -50,6 +53,7 @@ export class HeldSource implements Source, Subscription, HandOver {
   #handedLast = false
   #after: string | null = null
   #lookedBackMs = 0
+  #restUntilMs = 0
   #closed = false
   #delayMs = pollMinMs
   #wake: () => void = () => {}
@@ -64,7 +68,7 @@ export class HeldSource implements Source, Subscription, HandOver {
   async open({ enrolment, inFlightBytesMax }: OpenOptions): Promise<Subscription> {
     this.#enrolment = enrolment!
     this.#bytesMax = inFlightBytesMax
-    this.#stopKeeping = keepLeases(this.#work, enrolment!, this.#options)
+    this.#stopKeeping = keepLeases(this.#work, this.#options)
     return this
   }
 
@@ -104,6 +108,7 @@ export class HeldSource implements Source, Subscription, HandOver {
     else if (this.#handedTurn()) return this.#takeHanded(max)
     let whole = this.#after === null
     while (!this.#closed) {
+      await this.#rest()
       if (this.#after === null) this.#kicked = false
       const rows = await this.#claim(max)
       if (whole) this.#lookedBackMs = clock.nowMs()
@@ -163,16 +168,17 @@ export class HeldSource implements Source, Subscription, HandOver {
   }
 
   async #claim(max: number): Promise<readonly WorkRow[]> {
-    const { store, world, leaseMs, ordered, consumerName } = this.#options
+    const { store, world, leaseMs, ordered, consumerName, rest } = this.#options
     try {
       const request = { countMax: max, leaseMs, ordered, after: this.#after }
       const { rows, expired, next } = await store.work!.claim(this.#enrolment!, request)
       this.#after = next
       this.#backlog = next !== null
+      if (next === null && rest !== null) this.#restUntilMs = world.clock.nowMs() + rest.ms
       if (rows.length > 0) world.reach('work.claimed')
       this.#work.add(rows)
       if (expired > 0) {
-        world.metrics.claimsExpired(consumerName, expired)
+        world.metrics.add('claimsExpired', expired, { consumer: consumerName })
         world.log.warn('took over work whose lease ran out', { consumer: consumerName, count: expired })
       }
       if (!this.#closed) return rows
@@ -185,6 +191,17 @@ export class HeldSource implements Source, Subscription, HandOver {
       this.#after = null
       this.#delayMs = awayMs
       return []
+    }
+  }
+
+  /** No kick ends it, since one comes with every batch beside; a moment in which there was none does. */
+  async #rest(): Promise<void> {
+    const { world, rest } = this.#options
+    if (rest === null) return
+    for (let begun = -1; rest.beside.busy || begun !== rest.beside.begun; ) {
+      if (this.#closed || world.clock.nowMs() >= this.#restUntilMs) return
+      begun = rest.beside.begun
+      await new Promise<void>(resolve => world.timers.after(pollMinMs, resolve))
     }
   }
 

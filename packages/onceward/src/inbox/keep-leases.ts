@@ -1,4 +1,4 @@
-import type { Enrolment, Store } from '../contracts/store.ts'
+import type { Store } from '../contracts/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { ClaimedWork } from './claimed-work.ts'
 
@@ -9,12 +9,9 @@ export interface LeaseOptions {
   readonly leaseMs: number
 }
 
-const freshnessMs = 5_000
-
-/** Extends the leases of what is claimed every third of their time, and watches the age of the oldest work. Answers with what ends it. */
-export function keepLeases(work: ClaimedWork, enrolment: Enrolment, options: LeaseOptions): () => void {
-  const { store, world, consumerName, leaseMs } = options
-  let oldestSeconds: number | null = null
+/** Extends the leases of what is claimed every third of their time. Answers with what ends it. */
+export function keepLeases(work: ClaimedWork, options: LeaseOptions): () => void {
+  const { store, world, leaseMs } = options
   /** Each on its own: one that hangs does not hold up the next, and one that fails changes nothing. */
   const beat = async () => {
     const { claims } = work
@@ -22,17 +19,7 @@ export function keepLeases(work: ClaimedWork, enrolment: Enrolment, options: Lea
     const gone = await store.work!.extend(claims, leaseMs).catch(() => [])
     reportLost(work.notOurs(gone), options)
   }
-  const look = async () => {
-    oldestSeconds = await store.work!.oldestSeconds(enrolment).catch(() => oldestSeconds)
-  }
-  const ends = [
-    world.metrics.watchFreshness(consumerName, () => oldestSeconds),
-    every(leaseMs / 3, beat, world),
-    every(freshnessMs, look, world),
-  ]
-  return () => {
-    for (const end of ends) end()
-  }
+  return every(leaseMs / 3, beat, world)
 }
 
 function every(periodMs: number, work: () => Promise<void>, { timers }: Surroundings): () => void {
@@ -49,7 +36,7 @@ function every(periodMs: number, work: () => Promise<void>, { timers }: Surround
 
 export function reportLost(count: number, { world, consumerName }: LeaseOptions): void {
   if (count === 0) return
-  world.metrics.claimsLost(consumerName, count)
+  world.metrics.add('claimsLost', count, { consumer: consumerName })
   world.log.warn('claims lost: the lease ran out before the work was done', {
     consumer: consumerName,
     count,

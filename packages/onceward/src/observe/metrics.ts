@@ -1,170 +1,142 @@
 import {
+  type Attributes,
   type BatchObservableResult,
   type Meter,
-  type ObservableResult,
+  type ObservableGauge,
   metrics as openTelemetry,
 } from '@opentelemetry/api'
 import type { PartitionLag } from '../contracts/source.ts'
+import { boundedLabels } from './bounded-labels.ts'
+import {
+  catalogue,
+  type Label,
+  type MetricKey,
+  type MetricSpec,
+  partitionsMax,
+  secondsBounds,
+} from './catalogue.ts'
 
-/** The instruments of a consumer, one set for all consumers of a process. Names follow seed and semantic conventions. */
+type Spec<K extends MetricKey> = (typeof catalogue)[K]
+type KeyOf<Kind> = { [K in MetricKey]: Spec<K>['kind'] extends Kind ? K : never }[MetricKey]
+
+export type CounterKey = KeyOf<'counter'>
+export type HistogramKey = KeyOf<'histogram'>
+export type GaugeKey = KeyOf<'gauge'>
+
+/** Set here, or known only to some. Gauges tell of campaigns in any mode. */
+type Given<K extends MetricKey> =
+  | 'type'
+  | 'messaging.operation.name'
+  | (Spec<K>['kind'] extends 'gauge' ? never : 'mode')
+
+export type Labels<K extends MetricKey> = Readonly<
+  Record<Exclude<Spec<K>['labels'][number], Given<K>>, string>
+> & { readonly type?: string }
+
+/** Shows one value of a gauge. */
+export type See = <K extends GaugeKey>(gauge: K, value: number, labels: Labels<K>) => void
+
+/** The instruments of `catalogue.ts`, one set for all consumers of a process. */
 export interface Metrics {
   /** The same instruments, their counts labelled with another mode than `live`. */
-  inMode?(mode: string): Metrics
-  delivered(consumer: string, count: number, redelivered: number): void
-  decided(consumer: string, outcome: string, count: number): void
-  conflicts(consumer: string, count: number): void
-  /** What a declared effect said of messages, by the words it has declared. */
-  results(consumer: string, code: string, count: number): void
-  inboxInsertSeconds(consumer: string, seconds: number): void
-  applySeconds(consumer: string, seconds: number): void
-  settleMissed(consumer: string, count: number): void
-  externalSuppressed(consumer: string, reason: 'duplicate' | 'mode', count: number): void
-  publishSuppressed(consumer: string, count: number): void
-  published(broker: string, count: number): void
-  publishFailed(broker: string, code: string): void
-  /** As `watchLag`, for the part of the outbox that goes to one broker. */
-  watchOutbox(broker: string, read: () => OutboxLag): () => void
-  externalCall(target: string, result: string): void
-  /** Work taken from workers that let their lease run out; work lost to others in the same way. */
-  claimsExpired(consumer: string, count: number): void
-  claimsLost(consumer: string, count: number): void
-  /** Messages taken alone because a process may have died over them; of these, those that were found to be the cause. */
-  suspectTaken(consumer: string): void
-  killerFound(consumer: string): void
-  /** A message waits because as many are parked as the contract allows. */
-  parkingFull(consumer: string): void
-  /** Age in seconds of the oldest held work that is not done, asked whenever the metrics are collected, until the result is called. */
-  watchFreshness(consumer: string, read: () => number | null): () => void
-  /** The source was paused because the downstream is away. */
-  paused(consumer: string): void
-  /** As `watchLag`: whether it is paused now. */
-  watchPaused(consumer: string, read: () => boolean): () => void
-  /** Asks `read` whenever the metrics are collected, until the result is called. */
+  inMode(mode: string): Metrics
+  add<K extends CounterKey>(metric: K, count: number, labels: Labels<K>): void
+  record<K extends HistogramKey>(metric: K, seconds: number, labels: Labels<K>): void
+  /** Calls `read` whenever the metrics are collected, until the result is called; it must not wait for anything. */
+  watch(gauges: readonly GaugeKey[], read: (see: See) => void): () => void
+  /** The same for what a source says of its partitions. */
   watchLag(consumer: string, read: () => readonly PartitionLag[]): () => void
 }
 
-/** What waits in the outbox, as a relay last saw it. */
-export interface OutboxLag {
-  /** Age of the oldest row; 0 when there is none. */
-  readonly oldestSeconds: number
-  /** Keys, and rows without one, that wait behind a failure. */
-  readonly failing: number
+/** For whoever looks at none. */
+export const unmeasured: Metrics = {
+  inMode: () => unmeasured,
+  add() {},
+  record() {},
+  watch: () => () => {},
+  watchLag: () => () => {},
 }
 
-/** `mode`: why the messages are handled; a label of everything counted by message. */
-export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'), mode = 'live'): Metrics {
-  const count = (name: string, description: string) => meter.createCounter(name, { description })
-  const seconds = (name: string, description: string) =>
-    meter.createHistogram(name, { description, unit: 's' })
+export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward')): Metrics {
+  const instruments = new Map<MetricKey, Instrument>()
+  for (const key of Object.keys(catalogue) as MetricKey[])
+    instruments.set(key, createInstrument(meter, catalogue[key]))
+  return inMode('live', instruments, meter)
+}
 
-  const deliveries = count('consumer.deliveries', 'Deliveries received from the broker')
-  const redelivered = count('consumer.redelivered', 'Deliveries the broker marked as redelivered')
-  const processed = count('consumer.processed', 'Messages whose effect was applied for the first time')
-  const duplicates = count('consumer.duplicates', 'Duplicates skipped safely')
-  const outcomes = count('consumer.outcomes', 'Deliveries by outcome')
-  const effectResults = count('consumer.effect.results', 'Messages by what the declared effect said of them')
-  const duplicateConflicts = count('consumer.duplicate_conflicts', 'Same identity, other content')
-  const insertLatency = seconds('consumer.inbox.insert.latency', 'Time to claim a batch in the inbox')
-  const applyLatency = seconds('consumer.business.apply.latency', 'Time the handlers of a batch took')
-  const missed = count(
-    'consumer.ack.after.commit.failures',
-    'Durable effects the broker could not be told of',
-  )
-  const suppressed = count('external.suppressed', 'External effects not requested again')
-  const calls = count('external.calls', 'Calls to external targets by result')
+interface Instrument {
+  readonly spec: MetricSpec
+  readonly counts: (value: number, attributes: Attributes) => void
+  readonly gauge: ObservableGauge | null
+  /** Keeps values that come from outside from becoming ever more time series. */
+  readonly bound: (labels: Attributes) => Attributes
+}
 
-  const expired = count('consumer.claims.expired', 'Held work taken over because its lease ran out')
-  const lost = count('consumer.claims.lost', 'Held work lost to another worker because the lease ran out')
-  const suspects = count('consumer.suspects', 'Messages taken alone after a process died')
-  const killers = count('consumer.killers', 'Messages parked because their process died over them')
-  const full = count(
-    'consumer.parking.full',
-    'Batches in which messages waited because the parking lot is full',
-  )
-  const oldest = meter.createObservableGauge('consumer.held.oldest', {
-    description: 'Age of the oldest held work that is not done',
-    unit: 's',
-  })
-  const unpublished = count('publish.suppressed', 'Messages not published because of the mode')
-  const published = count('outbox.published', 'Messages a broker has confirmed')
-  const publishFailures = count('outbox.publish.failures', 'Messages a broker did not take, by error code')
-  const outboxOldest = meter.createObservableGauge('outbox.oldest', {
-    description: 'Age of the oldest message that is not published',
-    unit: 's',
-  })
-  const outboxFailing = meter.createObservableGauge('outbox.failing', {
-    description: 'Keys that wait behind a message the broker does not take',
-  })
+function createInstrument(meter: Meter, spec: MetricSpec): Instrument {
+  const { name, kind, unit, description } = spec
+  const bound = boundedLabels(spec.labels)
+  const plain = { spec, bound, gauge: null, counts: () => {} }
+  switch (kind) {
+    case 'counter': {
+      const counter = meter.createCounter(name, { unit, description })
+      return { ...plain, counts: (count, attributes) => counter.add(count, attributes) }
+    }
+    case 'histogram': {
+      const advice = { explicitBucketBoundaries: [...secondsBounds] }
+      const histogram = meter.createHistogram(name, { unit, description, advice })
+      return { ...plain, counts: (seconds, attributes) => histogram.record(seconds, attributes) }
+    }
+    case 'gauge':
+      return { ...plain, gauge: meter.createObservableGauge(name, { unit, description }) }
+  }
+}
 
-  const pauses = count('consumer.pauses', 'Times the source was paused because the downstream was away')
-  const pausedNow = meter.createObservableGauge('consumer.paused', {
-    description: '1 while the source is paused because the downstream is away',
-  })
+/** An SDK repeats the last value of a series for ever: what is not known any more must be said to be so. */
+interface Shown {
+  readonly gauge: ObservableGauge
+  readonly attributes: Attributes
+}
 
-  const lag = meter.createObservableGauge('consumer.lag', {
-    description: 'Records of a partition that are not applied yet',
-  })
-  const effectLag = meter.createObservableGauge('consumer.effect.lag', {
-    description: 'Age of the oldest record received and not applied',
-    unit: 's',
-  })
-
+function inMode(mode: string, instruments: ReadonlyMap<MetricKey, Instrument>, meter: Meter): Metrics {
+  const attributesOf = ({ spec, bound }: Instrument, labels: Readonly<Partial<Record<Label, string>>>) =>
+    bound({ ...spec.fixed, ...(spec.labels.includes('mode') && { mode }), ...labels })
+  const count = (metric: MetricKey, value: number, labels: Readonly<Partial<Record<Label, string>>>) => {
+    const instrument = instruments.get(metric)!
+    instrument.counts(value, attributesOf(instrument, labels))
+  }
+  const watch = (gauges: readonly GaugeKey[], read: (see: See) => void) => {
+    const watched = gauges.map(key => instruments.get(key)!.gauge!)
+    let before = new Map<string, Shown>()
+    const observe = (result: BatchObservableResult) => {
+      const now = new Map<string, Shown>()
+      read((key, value, labels) => {
+        const instrument = instruments.get(key)!
+        const attributes = attributesOf(instrument, labels)
+        result.observe(instrument.gauge!, value, attributes)
+        now.set(`${key} ${JSON.stringify(attributes)}`, { gauge: instrument.gauge!, attributes })
+      })
+      for (const [series, { gauge, attributes }] of before)
+        if (!now.has(series)) result.observe(gauge, Number.NaN, attributes)
+      before = now
+    }
+    meter.addBatchObservableCallback(observe, watched)
+    return () => meter.removeBatchObservableCallback(observe, watched)
+  }
   return {
-    inMode: other => createMetrics(meter, other),
-    delivered(consumer, n, again) {
-      deliveries.add(n, { consumer, mode })
-      if (again > 0) redelivered.add(again, { consumer, mode })
-    },
-    decided(consumer, outcome, n) {
-      outcomes.add(n, { consumer, outcome, mode })
-      if (outcome === 'applied') processed.add(n, { consumer, mode })
-      if (outcome === 'duplicate' || outcome === 'already held') duplicates.add(n, { consumer, mode })
-    },
-    results: (consumer, code, n) => effectResults.add(n, { consumer, code, mode }),
-    conflicts: (consumer, n) => duplicateConflicts.add(n, { consumer, mode }),
-    inboxInsertSeconds: (consumer, s) => insertLatency.record(s, { consumer }),
-    applySeconds: (consumer, s) => applyLatency.record(s, { consumer }),
-    settleMissed: (consumer, n) => missed.add(n, { consumer }),
-    externalSuppressed: (consumer, reason, n) => suppressed.add(n, { consumer, reason, mode }),
-    publishSuppressed: (consumer, n) => unpublished.add(n, { consumer, mode }),
-    published: (broker, n) => published.add(n, { broker }),
-    publishFailed: (broker, code) => publishFailures.add(1, { broker, code }),
-    watchOutbox(broker, read) {
-      const observe = (result: BatchObservableResult) => {
-        const { oldestSeconds, failing } = read()
-        result.observe(outboxOldest, oldestSeconds, { broker })
-        result.observe(outboxFailing, failing, { broker })
-      }
-      meter.addBatchObservableCallback(observe, [outboxOldest, outboxFailing])
-      return () => meter.removeBatchObservableCallback(observe, [outboxOldest, outboxFailing])
-    },
-    externalCall: (target, result) => calls.add(1, { target, result }),
-    claimsExpired: (consumer, n) => expired.add(n, { consumer }),
-    claimsLost: (consumer, n) => lost.add(n, { consumer }),
-    suspectTaken: consumer => suspects.add(1, { consumer }),
-    killerFound: consumer => killers.add(1, { consumer }),
-    parkingFull: consumer => full.add(1, { consumer }),
-    watchFreshness(consumer, read) {
-      const observe = (result: ObservableResult) => result.observe(read() ?? 0, { consumer })
-      oldest.addCallback(observe)
-      return () => oldest.removeCallback(observe)
-    },
-    paused: consumer => pauses.add(1, { consumer }),
-    watchPaused(consumer, read) {
-      const observe = (result: ObservableResult) => result.observe(read() ? 1 : 0, { consumer })
-      pausedNow.addCallback(observe)
-      return () => pausedNow.removeCallback(observe)
-    },
-    watchLag(consumer, read) {
-      const observe = (result: BatchObservableResult) => {
-        for (const { partition, behind, oldestMs } of read()) {
-          if (behind !== null) result.observe(lag, behind, { consumer, partition })
-          if (oldestMs !== null)
-            result.observe(effectLag, Math.max(0, Date.now() - oldestMs) / 1000, { consumer, partition })
+    inMode: other => inMode(other, instruments, meter),
+    add: count,
+    record: count,
+    watch,
+    watchLag: (consumer, read) =>
+      watch(['lag', 'effectLag'], see => {
+        for (const { partition, behind, oldestMs } of read().slice(0, partitionsMax)) {
+          if (behind !== null) see('lag', behind, { consumer, partition })
+          if (oldestMs !== undefined)
+            see('effectLag', oldestMs === null ? 0 : Math.max(0, Date.now() - oldestMs) / 1000, {
+              consumer,
+              partition,
+            })
         }
-      }
-      meter.addBatchObservableCallback(observe, [lag, effectLag])
-      return () => meter.removeBatchObservableCallback(observe, [lag, effectLag])
-    },
+      }),
   }
 }

@@ -24,6 +24,7 @@ export async function act<T>(
   call: string,
   values: readonly unknown[],
   beforeCommit: () => void = () => {},
+  see = 'onceward parked list',
 ): Promise<T> {
   await assertUsable(pool)
   const answer = await patiently(() =>
@@ -33,7 +34,7 @@ export async function act<T>(
       return rows[0].answer as { readonly ok: boolean; readonly why?: string }
     }),
   )
-  if (!answer.ok) throw refused(answer.why!)
+  if (!answer.ok) throw refused(answer.why!, see)
   return answer as T
 }
 
@@ -51,6 +52,6 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-export function refused(why: string): OncewardError {
-  return new OncewardError('usage', `${why} Nothing was changed; see "onceward parked list".`)
+export function refused(why: string, see = 'onceward parked list'): OncewardError {
+  return new OncewardError('usage', `${why} Nothing was changed; see "${see}".`)
 }

@@ -40,7 +40,7 @@ export interface Payload {
   readonly whole: boolean
 }
 
-const shownBytesMax = 64 * 1024
+export const shownBytesMax = 64 * 1024
 
 const facts = `
   select h.consumer_id, h.origin, h.position, h.broker_key as "brokerKey", h.correlation_id as "correlationId",
@@ -85,7 +85,7 @@ export async function readBody(pool: SqlPool, id: string): Promise<Buffer> {
 }
 
 /** Cut in the middle of a character, text stays text. */
-function payload(start: Buffer, bytes: number): Payload {
+export function payload(start: Buffer, bytes: number): Payload {
   const whole = start.length === bytes
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   try {

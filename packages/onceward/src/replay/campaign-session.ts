@@ -46,7 +46,10 @@ async function claimAnew<Tx>(
   const again = claims.filter((_, index) => leftNothing(answers[index]!))
   if (again.length === 0) return answers
   await sqlOf(session).query(
-    `delete from onceward.inbox where consumer_id = $1 and message_id = any($2::text[]) and status in ('ignored', 'stale')`,
+    `delete from onceward.inbox where ctid = any (array(
+       select ctid from unnest($2::text[]) as asked (id) cross join lateral (
+         select ctid from onceward.inbox i where i.consumer_id = $1 and i.message_id = asked.id and i.status in ('ignored', 'stale')
+         limit 1 for update) i))`,
     [consumerId, again.map(({ id }) => id)],
   )
   const anew = await session.claim(again, as)

@@ -73,6 +73,8 @@ function assertSensible(
     )
   if (effects === 'requested' && mode !== 'backfill' && mode !== 'repair')
     throw refuse(`external effects can be asked for in backfill and repair only, not in ${mode}`)
+  if (effects === 'requested' && consumer.replay.effects === 'never')
+    throw refuse("its contract says replay.effects 'never': no campaign may call or publish")
   if (mode === 'repair' && selection.keys === undefined)
     throw refuse('a repair is of selected keys: name them')
   if (mode !== 'repair' && selection.of !== 'parked' && selection.keys !== undefined)

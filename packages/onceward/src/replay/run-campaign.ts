@@ -77,7 +77,7 @@ async function createProcess(campaign: Campaign, options: RunCampaignOptions): P
 function createReadingProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
   const { consumer, store, instance, pool } = options
   const { metrics } = options.world
-  const world = { ...options.world, metrics: metrics.inMode?.(campaign.mode) ?? metrics }
+  const world = { ...options.world, metrics: metrics.inMode(campaign.mode) }
   const { id, mode, generation, effects, rateMax, plan } = campaign
   const throttle = rateMax === null ? null : new Throttle(rateMax, world)
   const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
@@ -109,7 +109,7 @@ function createReadingProcess(campaign: Campaign, reader: RangeReader, options: 
     store: isRebuild ? rebuildStore(kept, pool, campaign) : kept,
     world,
     mode,
-    suppresses: effects === 'suppressed',
+    suppresses: effects === 'suppressed' || consumer.replay.effects === 'never',
     stage: 'whole',
     instance: `${instance} campaign ${id}`,
   })

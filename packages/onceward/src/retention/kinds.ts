@@ -43,7 +43,16 @@ export const kinds: readonly Kind[] = [
     finished: `(t.status in ('applied', 'ignored', 'duplicate', 'stale') or (t.status in ('dead', 'quarantined')
       and not exists (select from onceward.held h where h.consumer_id = t.consumer_id and h.message_id = t.message_id
         and h.state in ('parked', 'dead', 'quarantined') offset 0)))`,
-    archived: ['message_id', `encode(digest, 'hex') as digest`, 'status', 'run_id', 'position', 'at'],
+    archived: [
+      'message_id',
+      `encode(digest, 'hex') as digest`,
+      'status',
+      'run_id',
+      'position',
+      'at',
+      'because',
+      'arrived_at',
+    ],
   },
   {
     kind: 'businessKeys',
@@ -59,7 +68,7 @@ export const kinds: readonly Kind[] = [
     since: 't.at',
     mine: 't.consumer_id + 0 = $1',
     finished: `not ${unfinishedMarker}`,
-    archived: ['message_id', 'code', 'detail', 'at'],
+    archived: ['message_id', 'code', 'detail', 'at', 'times', 'last_at', 'run_id'],
   },
   {
     kind: 'attempts',

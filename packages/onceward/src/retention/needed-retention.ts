@@ -52,7 +52,7 @@ export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): 
 }
 
 /** Every attempt at its longest delay and deadline: of the classes that share a budget the longest, and those that have their own each. */
-function retryHorizonMs({ failure, batch }: Reviewed): number {
+export function retryHorizonMs({ failure, batch }: Pick<Consumer, 'failure' | 'batch'>): number {
   const rules = Object.values(failure.rules)
   const longest = (rule: ClassRules) => classHorizonMs(rule, batch.handlerTimeoutMs)
   const own = rules.filter(rule => rule.ownBudget).reduce((sum, rule) => sum + longest(rule), 0)

@@ -42,8 +42,13 @@ const moveHorizon = `
   on conflict (consumer_id) do update set purged_before = greatest(h.purged_before, excluded.purged_before),
     purged_count = h.purged_count + excluded.purged_count, at = clock_timestamp()`
 
+/** The day as well: whoever asks later learns when it was. */
 const countIn = `
-  update onceward.retention set purged_count = purged_count + $3 where consumer_id = $1 and kind = $2`
+  with counted as (
+    update onceward.retention set purged_count = purged_count + $3 where consumer_id = $1 and kind = $2)
+  insert into onceward.purged as p (consumer_id, kind, count, before) values ($1, $2, $3, $4::timestamptz)
+  on conflict (consumer_id, kind, day) do update set count = p.count + excluded.count, last_at = excluded.last_at,
+    before = greatest(p.before, excluded.before)`
 
 /** Removes what is finished and too old in the stretch, in one transaction; null when another process is removing for this consumer. */
 export function purgeBatch(
@@ -63,7 +68,7 @@ export function purgeBatch(
     if (count === 0) return 0
     const { kind, consumerId, cutoff } = stretch
     if (kind.kind === 'markers') await client.query(moveHorizon, [consumerId, cutoff, count])
-    await client.query(countIn, [consumerId, kind.kind, count])
+    await client.query(countIn, [consumerId, kind.kind, count, cutoff])
     reach('retention.removed')
     return count
   })

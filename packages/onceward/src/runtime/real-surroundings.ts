@@ -1,10 +1,14 @@
+import type { Meter } from '@opentelemetry/api'
 import { inert, type Reach } from '../crash-points.ts'
 import { createMetrics } from '../observe/metrics.ts'
+import { createTraces } from '../observe/traces.ts'
 import { type Log, type Surroundings, silent } from '../surroundings.ts'
 import { evenClock } from './even-clock.ts'
 
 /** The world as it is: this process's clock, timers and randomness. */
-export function realSurroundings(options: { readonly log?: Log; readonly reach?: Reach } = {}): Surroundings {
+export function realSurroundings(
+  options: { readonly log?: Log; readonly reach?: Reach; readonly meter?: Meter | undefined } = {},
+): Surroundings {
   return {
     clock: evenClock(),
     timers: {
@@ -16,7 +20,8 @@ export function realSurroundings(options: { readonly log?: Log; readonly reach?:
     },
     random: Math.random,
     log: options.log ?? silent,
-    metrics: createMetrics(),
+    metrics: createMetrics(options.meter),
+    traces: createTraces(),
     reach: options.reach ?? inert,
   }
 }

@@ -10,6 +10,7 @@ import { type RebuildOptions, rollBackTables, type Swap, swapTables } from '../r
 import { runCampaign } from '../replay/run-campaign.ts'
 import type { Selection } from '../replay/selection.ts'
 import { createPool } from '../stores/postgres/pool.ts'
+import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { openSelection } from './open-selection.ts'
@@ -59,7 +60,11 @@ export async function openReplay<M>(
   options: ReplayOptions,
 ): Promise<Replay> {
   const consumer = contract as Consumer<unknown, SqlTransaction>
-  const pool = createPool(options.databaseUrl, { max: consumer.batch.inFlightMax + 4 })
+  const life = new ServerLife()
+  const pool = createPool(options.databaseUrl, {
+    max: consumer.batch.inFlightMax + 4,
+    verify: client => life.check(client),
+  })
   const world = options.world ?? realSurroundings()
   const { environment, kafkaBootstrap, rabbitmqStreamUrl } = options
   if (options.store !== undefined)
@@ -68,7 +73,7 @@ export async function openReplay<M>(
       throw error
     })
   const store =
-    options.store ?? createPostgresStore({ pool, log: world.log, ...(environment && { environment }) })
+    options.store ?? createPostgresStore({ pool, life, log: world.log, ...(environment && { environment }) })
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   const openReader = (selection: Selection) =>
     openSelection(selection, consumer, { pool, kafkaBootstrap, rabbitmqStreamUrl })

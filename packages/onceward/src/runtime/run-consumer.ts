@@ -9,6 +9,7 @@ import { OncewardError } from '../errors.ts'
 import { WorkerOnDemand } from '../inbox/worker-on-demand.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.ts'
+import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
@@ -16,6 +17,7 @@ import { openRetention } from './open-retention.ts'
 import { openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
 import { recordOutages } from './record-outage.ts'
+import { carriersOnly, type Health, type HealthWatch, watchConsumer } from './run-health.ts'
 import { assertSameDatabase } from './same-database.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
@@ -63,6 +65,8 @@ export interface Running {
   drain(deadlineMs?: number): Promise<void>
   /** Leaves at once: transactions roll back, deliveries go back. */
   leave(): void
+  /** Whether the work is being done now. Cheap, and never waits. */
+  health(): Health
   /** Resolves when all parts have stopped; rejects when one halted. */
   readonly finished: Promise<void>
 }
@@ -83,7 +87,9 @@ export async function runConsumer<M>(
   assertIsolated(consumer, options.isolated === true)
   const world = options.world ?? realSurroundings()
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
+  const life = new ServerLife()
   const pool = createPool(options.databaseUrl, {
+    verify: client => life.check(client),
     max: consumer.batch.inFlightMax + 8 + (consumer.retention === null ? 0 : 1) + consumer.inbox.workers,
   })
   const carriers: Carrier[] = []
@@ -104,6 +110,7 @@ export async function runConsumer<M>(
       options.store ??
       createPostgresStore({
         pool,
+        life,
         log: world.log,
         ...(options.environment && { environment: options.environment }),
       })
@@ -111,7 +118,7 @@ export async function runConsumer<M>(
       for (const carrier of carriers) carrier.kick()
     }
     const callInline = createInlineCalls(consumer, { world, readVariable })
-    const labelled = { ...world, metrics: world.metrics.inMode?.(mode) ?? world.metrics }
+    const labelled = { ...world, metrics: world.metrics.inMode(mode) }
     const onOutage = recordOutages(pool, world.log)
     // In stored mode only workers meet the downstream: storing goes on without them.
     const shared = consumer.inbox.mode !== 'stored' && { shared: createPair(consumer, world) }
@@ -129,7 +136,16 @@ export async function runConsumer<M>(
     if (wanted.has('retention')) parts.push(...keepers)
     for (const part of parts) await part.start()
     type Process = ConsumerProcess<unknown, SqlTransaction> | null
-    return running(spine as Process, () => (worker?.process ?? null) as Process, parts, pool, world)
+    const atWork = () => (worker?.process ?? null) as Process
+    const watch = watchConsumer({
+      consumer: consumer as never,
+      processes: () => [spine as Process, atWork()].filter(one => one !== null),
+      queue: broker.source.capabilities.positions ? null : broker.source.name.split(' ').at(-1)!,
+      pool,
+      world,
+      now: Date.now,
+    })
+    return running(spine as Process, atWork, parts, pool, world, watch)
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))
@@ -189,23 +205,30 @@ export function running(
   parts: readonly Lifecycle[],
   pool: OwnPool,
   { clock, timers, log }: Surroundings,
+  watch: HealthWatch = carriersOnly,
 ): Running {
   const leave = () => {
     for (const part of parts) part.leave()
   }
-  const finished = Promise.all(parts.map(part => part.finished)).then(
-    () => pool.end(),
-    async error => {
+  let stops: 'draining' | 'stopped' | null = null
+  const close = async () => {
+    stops = 'stopped'
+    await watch.close()
+    await pool.end()
+  }
+  const finished = Promise.all(parts.map(part => part.finished))
+    .catch(async error => {
       leave()
       await Promise.allSettled(parts.map(part => part.finished))
-      await pool.end()
+      await close()
       throw error
-    },
-  )
+    })
+    .then(close)
   finished.catch(() => {})
 
   /** One deadline for all parts, the database included: one that does not answer is not waited for. */
   const drain = async (deadlineMs = 30_000) => {
+    stops ??= 'draining'
     const endMs = clock.nowMs() + deadlineMs
     const orderly = async () => {
       // The consumer first: what it commits while draining the others may still carry away.
@@ -238,6 +261,10 @@ export function running(
     leave,
     finished,
     drain,
+    health() {
+      if (stops === null) return watch.read()
+      return { ready: false, reasons: [stops], oldestUnfinishedSeconds: null }
+    },
   }
 }
 

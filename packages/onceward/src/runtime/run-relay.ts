@@ -1,5 +1,6 @@
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool } from '../stores/postgres/pool.ts'
+import { ServerLife } from '../stores/postgres/server-life.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './open-publisher.ts'
 import { type Carrier, openRelay } from './open-relays.ts'
@@ -28,7 +29,11 @@ export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> 
   const { brokers, environment, world = realSurroundings() } = options
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   assertAddresses(brokers, options, 'The relay publishes')
-  const pool = createPool(options.databaseUrl, { max: 2 + 3 * brokers.length })
+  const life = new ServerLife()
+  const pool = createPool(options.databaseUrl, {
+    max: 2 + 3 * brokers.length,
+    verify: client => life.check(client),
+  })
   const carriers: Carrier[] = []
   try {
     await assertUsable(pool, environment)

@@ -1,6 +1,7 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
 import { errorText } from '../errors.ts'
 import type { SourceWindow } from '../retention/needed-retention.ts'
+import { queueWindow, streamWindow, topicWindow } from '../retention/source-windows.ts'
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
 import type { BrokerAccess } from './open-source.ts'
 
@@ -37,8 +38,7 @@ async function ofTopic(declaration: TopicDeclaration, { kafkaBootstrap }: Addres
   if (bootstrap === undefined) return { unknown: 'no address of Kafka is known' }
   const { topicRetentionMs } = await import('../sources/kafka/topic-retention.ts')
   const connection = { bootstrap, ...(tls !== undefined && { tls }), ...(sasl !== undefined && { sasl }) }
-  const ms = await topicRetentionMs(connection, topic)
-  return { ms, by: `retention.ms and segment.ms of topic ${topic}` }
+  return topicWindow(topic, await topicRetentionMs(connection, topic))
 }
 
 interface RabbitDeclaration {
@@ -61,36 +61,18 @@ async function ofQueue(declaration: WindowedQueue, access: Addresses): Promise<S
   const own = declaration.arguments?.['x-message-ttl']
   const asked = await ask(declaration, queue, declaration.url ?? access.rabbitmqUrl)
   const ttl = 'known' in asked ? (asked.known.messageTtl ?? own) : own
-  if (typeof ttl === 'number') return { ms: ttl, by: `the message TTL of queue ${queue}` }
-  if ('unknown' in asked) return { unknown: asked.unknown }
-  return {
-    unknown: `queue ${queue} has no message TTL: what was applied but not acknowledged may wait in it for ever`,
-  }
+  if (typeof ttl !== 'number' && 'unknown' in asked) return { unknown: asked.unknown }
+  return queueWindow(queue, ttl)
 }
 
 async function ofStream(declaration: WindowedStream, { rabbitmqUrl }: Addresses): Promise<SourceWindow> {
   const { stream, superStream } = declaration
   const asked = await ask(declaration, superStream ? `${stream}-0` : stream, rabbitmqUrl)
-  if ('unknown' in asked) return asked
-  const { maxAge } = asked.known
-  if (maxAge === undefined)
-    return { ms: Number.POSITIVE_INFINITY, by: `stream ${stream}, which has no max-age` }
-  const ms = maxAgeMs(String(maxAge))
-  if (ms === null)
-    return { unknown: `the max-age of stream ${stream} cannot be read: ${String(maxAge).slice(0, 40)}` }
-  return { ms, by: `the max-age of stream ${stream}` }
+  return 'unknown' in asked ? asked : streamWindow(stream, asked.known.maxAge)
 }
 
 async function ask({ managementUrl }: RabbitDeclaration, queue: string, url: string | undefined) {
   if (url === undefined) return { unknown: 'no address of RabbitMQ is known' }
   const { askQueue } = await import('../sources/rabbitmq/management.ts')
   return askQueue(managementUrl, url.replace(/^rabbitmq-stream(\+tls)?:/, 'amqp:'), queue)
-}
-
-const unitSeconds: Record<string, number> = { Y: 31_536_000, M: 2_592_000, D: 86_400, h: 3_600, m: 60, s: 1 }
-
-/** As the broker writes it: `7D`, `12h`. */
-export function maxAgeMs(text: string): number | null {
-  const parts = /^(\d+)([YMDhms])$/.exec(text)
-  return parts === null ? null : Number(parts[1]) * unitSeconds[parts[2]!]! * 1_000
 }

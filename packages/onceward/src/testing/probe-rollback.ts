@@ -88,7 +88,7 @@ export function handlerOn<M, Tx>(
     }
     const { message: value, envelope } = received
     const effects = { external() {}, publish() {}, call: async () => null }
-    const item = { message: value, envelope, effects, waited: null }
+    const item = { message: value, envelope, effects, waited: null, run: probing.runId }
     const around = { tx, mode, signal: new AbortController().signal, log: silent }
     if (consumer.handle !== undefined) await consumer.handle({ ...around, ...item })
     else await consumer.handleBatch!({ ...around, batch: [item] })

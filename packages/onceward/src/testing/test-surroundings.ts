@@ -1,5 +1,6 @@
 import type { CrashPoint, Reach } from '../crash-points.ts'
-import type { Metrics } from '../observe/metrics.ts'
+import { type Metrics, unmeasured } from '../observe/metrics.ts'
+import { untraced } from '../observe/traces.ts'
 import type { LogFields, Surroundings } from '../surroundings.ts'
 
 export interface LogLine {
@@ -47,6 +48,7 @@ export function createTestSurroundings(options: TestSurroundingsOptions = {}): T
     random: typeof random === 'number' ? () => random : random,
     log: { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') },
     metrics: countingMetrics(counted),
+    traces: untraced,
     reach: point => {
       reached.push(point)
       options.reach?.(point)
@@ -108,33 +110,18 @@ async function turn(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await new Promise<void>(resolve => setImmediate(resolve))
 }
 
+/** Names of the catalogue, followed by what the labels say beside the consumer and its source. */
 function countingMetrics(counted: Map<string, number>): Metrics {
-  const add = (name: string, n: number) => void counted.set(name, (counted.get(name) ?? 0) + n)
-  return {
-    delivered(_consumer, count, redelivered) {
-      add('delivered', count)
-      add('redelivered', redelivered)
-    },
-    decided: (_consumer, outcome, n) => add(`decided ${outcome}`, n),
-    conflicts: (_consumer, n) => add('conflicts', n),
-    results: (_consumer, code, n) => add(`result ${code}`, n),
-    inboxInsertSeconds: () => add('inboxInsertSeconds', 1),
-    applySeconds: () => add('applySeconds', 1),
-    settleMissed: (_consumer, n) => add('settleMissed', n),
-    externalSuppressed: (_consumer, reason, n) => add(`externalSuppressed ${reason}`, n),
-    publishSuppressed: (_consumer, n) => add('publishSuppressed', n),
-    published: (broker, n) => add(`published ${broker}`, n),
-    publishFailed: (broker, code) => add(`publishFailed ${broker} ${code}`, 1),
-    watchOutbox: () => () => {},
-    externalCall: (target, result) => add(`externalCall ${target} ${result}`, 1),
-    claimsExpired: (_consumer, n) => add('claimsExpired', n),
-    claimsLost: (_consumer, n) => add('claimsLost', n),
-    suspectTaken: () => add('suspectTaken', 1),
-    killerFound: () => add('killerFound', 1),
-    parkingFull: () => add('parkingFull', 1),
-    watchFreshness: () => () => {},
-    paused: () => add('paused', 1),
-    watchPaused: () => () => {},
-    watchLag: () => () => {},
+  const add = (metric: string, count: number, labels: Readonly<Record<string, string | undefined>>) => {
+    const told = Object.keys(labels).filter(label => label !== 'consumer' && !label.startsWith('messaging.'))
+    const name = [metric, ...told.map(label => labels[label])].join(' ')
+    counted.set(name, (counted.get(name) ?? 0) + count)
   }
+  const counting: Metrics = {
+    ...unmeasured,
+    inMode: () => counting,
+    add,
+    record: (metric, _seconds, labels) => add(metric, 1, labels),
+  }
+  return counting
 }

@@ -136,11 +136,11 @@ export class ProjectionScene {
     const { outcomes } = one.tally
     const { state } = one
     await one.drain()
-    const results = [...watched.counted].filter(([counted]) => counted.startsWith('result '))
+    const results = [...watched.counted].filter(([counted]) => counted.startsWith('results '))
     return {
       outcomes,
       state,
-      results: Object.fromEntries(results.map(([counted, n]) => [counted.slice('result '.length), n])),
+      results: Object.fromEntries(results.map(([counted, n]) => [counted.slice('results '.length), n])),
     }
   }
 
@@ -185,10 +185,11 @@ export class ProjectionScene {
     return rows.map(({ row }) => row)
   }
 
+  /** What the effect said; beside it the inbox notes what it set aside. */
   async notes(name: string): Promise<string[]> {
     const { rows } = await this.pool.query(
       `select message_id || ' ' || code as note from onceward.note where consumer_id in (select id from onceward.consumer where name = $1)
-       order by 1`,
+         and code not in ('parked', 'quarantined', 'dead', 'repeated') order by 1`,
       [name],
     )
     return rows.map(({ note }) => note)

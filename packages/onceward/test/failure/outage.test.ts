@@ -74,8 +74,8 @@ describe('a downstream that is away', await skipWithout('postgres'), () => {
         },
       })
       await until('the pause is seen', async () => (await pausedIn(name)) === 'ECONNREFUSED')
-      const before = scene.counted('decided retry')
-      await until('it was probed some times', () => scene.counted('decided retry') > before + 5)
+      const before = scene.counted('outcomes retry')
+      await until('it was probed some times', () => scene.counted('outcomes retry') > before + 5)
       assert.notEqual(running.consumer!.tally.breaker, 'closed')
       assert.equal(await count('attempt', name), 0)
       assert.equal(await count('held', name), 0)

@@ -5,7 +5,7 @@ import type { ClaimedWork, LostClaim, WorkClaim, WorkRow } from '../../src/contr
 import type { Enrolment, Store } from '../../src/contracts/store.ts'
 import { storedDecision } from '../../src/engine/decide-outcome.ts'
 import type { Decided } from '../../src/engine/process-batch.ts'
-import { HeldSource } from '../../src/inbox/held-source.ts'
+import { HeldSource, type HeldSourceOptions } from '../../src/inbox/held-source.ts'
 
 const none: ClaimedWork = { rows: [], expired: 0, next: null }
 const row = (id: string, epoch: number): WorkRow => ({
@@ -36,7 +36,10 @@ const handed = (id: string): Decided => ({
 })
 
 /** A source on a store that answers each claim as it is told. */
-async function openSource(claim: (asked: number, after: string | null) => Promise<ClaimedWork>) {
+async function openSource(
+  claim: (asked: number, after: string | null) => Promise<ClaimedWork>,
+  rest: HeldSourceOptions['rest'] = null,
+) {
   const world = createTestSurroundings()
   let asked = 0
   const givenBack: string[] = []
@@ -48,7 +51,6 @@ async function openSource(claim: (asked: number, after: string | null) => Promis
       extend: () => extended.promise,
       giveBack: async (claims: readonly WorkClaim[]) =>
         void givenBack.push(...claims.map(claim => claim.row)),
-      oldestSeconds: async () => null,
     },
   } as unknown as Store<never>
   const source = new HeldSource({
@@ -58,6 +60,7 @@ async function openSource(claim: (asked: number, after: string | null) => Promis
     leaseMs: 30_000,
     workers: 2,
     ordered: true,
+    rest,
   })
   await source.open({ enrolment: { consumerId: 1, runId: 1 }, inFlightBytesMax: 1_000 } as never)
   return { source, world, extended, givenBack, asked: () => asked }
@@ -75,6 +78,26 @@ describe('the source of held work', () => {
     assert.equal(asked(), 3, 'one walk, then a pause')
     await world.advance(25)
     assert.equal(asked(), 6, 'and another')
+    await source.close()
+  })
+
+  it('takes up what comes in drops together, as long as batches go on beside', async () => {
+    const beside = { begun: 0, busy: true }
+    const claim = async (n: number) => ({ ...none, rows: [row(String(n), 1)] })
+    const { source, world, asked } = await openSource(claim, { ms: 250, beside })
+    await source.receive(10)
+    const second = source.receive(10)
+    source.kick()
+    await world.advance(240)
+    assert.equal(asked(), 1, 'the next claim waits')
+    await world.advance(20)
+    await second
+    void source.receive(10)
+    Object.assign(beside, { busy: false, begun: 7 })
+    await world.advance(20)
+    assert.equal(asked(), 2, 'there was one in between')
+    await world.advance(20)
+    assert.equal(asked(), 3, 'no batch beside any more')
     await source.close()
   })
 

@@ -183,6 +183,11 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       plain.create({ mode: 'replay', selection: log, reason: 'x', effects: 'requested' }),
       /backfill and repair only/,
     )
+    const silent = await scene.replay(scene.contract({ replay: { modes: ['backfill'], effects: 'never' } }))
+    await assert.rejects(
+      silent.create({ mode: 'backfill', selection: log, reason: 'x', effects: 'requested' }),
+      /replay\.effects 'never'/,
+    )
     const forgetful = await scene.replay(
       scene.contract({
         dedup: 'checkpoint',

@@ -170,7 +170,9 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
       const rows = lines.map(line => JSON.parse(line) as Record<string, unknown>)
       assert.equal(new Set(rows.map(row => row.message_id)).size, 3_000)
       assert.deepEqual(Object.keys(rows[0]!).sort(), [
+        'arrived_at',
         'at',
+        'because',
         'digest',
         'message_id',
         'position',

@@ -48,8 +48,12 @@ export async function startPrivatePostgres(options: { readonly walOnDiskOf?: num
     return smallDisk(path)
   }
   let server = await startEmbeddedPostgres({ dataDir, settings })
-  const start = async () => {
-    server = await startEmbeddedPostgres({ dataDir, settings, port: server.port })
+  const start = async (changed: Readonly<Record<string, string | number>> = {}) => {
+    server = await startEmbeddedPostgres({
+      dataDir,
+      settings: { ...settings, ...changed },
+      port: server.port,
+    })
   }
   let wal: SmallDisk | null = null
   if (options.walOnDiskOf !== undefined) {
@@ -64,6 +68,7 @@ export async function startPrivatePostgres(options: { readonly walOnDiskOf?: num
     wal,
     makeDisk,
     start,
+    stop: () => server.stop(),
     get pid() {
       return server.pid
     },

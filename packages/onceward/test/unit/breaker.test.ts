@@ -43,7 +43,7 @@ describe('the breaker', () => {
     await rig.world.turn()
     assert.equal(one.tally.breaker, 'open')
     rig.expectLogged('warn', /source paused/)
-    assert.equal(rig.world.counted.get('paused'), 1)
+    assert.equal(rig.world.counted.get('pauses'), 1)
     const { calls } = rig
     await rig.world.advance(60_000)
     assert.ok(rig.calls - calls < 25, `${rig.calls - calls} calls in a minute of outage`)
@@ -122,7 +122,7 @@ describe('the breaker', () => {
     })
     await rig.world.advance(10_000)
     assert.equal(rig.parked, 10)
-    assert.equal(rig.world.counted.get('paused'), undefined)
+    assert.equal(rig.world.counted.get('pauses'), undefined)
     await one.drain()
   })
 
@@ -142,7 +142,7 @@ describe('the breaker', () => {
     }
     await rig.world.advance(10_000)
     assert.equal(rig.parked, 5)
-    assert.equal(rig.world.counted.get('paused'), undefined)
+    assert.equal(rig.world.counted.get('pauses'), undefined)
     await one.drain()
   })
 
@@ -185,7 +185,7 @@ describe('the breaker', () => {
     rig.publish(...notes(20))
     const one = await rig.start({ ...rig.contract, handle: () => retryAfter(10) })
     await rig.world.advance(1_000)
-    assert.equal(rig.world.counted.get('paused'), undefined)
+    assert.equal(rig.world.counted.get('pauses'), undefined)
     assert.equal(rig.parked, 20)
     await one.drain()
   })

@@ -298,10 +298,10 @@ describe('counting', () => {
     await rig.start()
     await rig.world.turn()
     const { counted } = rig.world
-    assert.equal(counted.get('delivered'), 4)
-    assert.equal(counted.get('decided applied'), 2)
-    assert.equal(counted.get('decided duplicate'), 1)
-    assert.equal(counted.get('decided quarantined'), 1)
+    assert.equal(counted.get('deliveries'), 4)
+    assert.equal(counted.get('outcomes applied'), 2)
+    assert.equal(counted.get('outcomes duplicate'), 1)
+    assert.equal(counted.get('outcomes quarantined'), 1)
     assert.equal(counted.get('conflicts'), 1)
   })
 
@@ -314,7 +314,7 @@ describe('counting', () => {
       'rebuild',
     )
     await rig.world.turn()
-    assert.equal(rig.world.counted.get('externalSuppressed mode'), 1)
+    assert.equal(rig.world.counted.get('suppressed mode'), 1)
     assert.equal(rig.store.memory.committed.intents.size, 0)
   })
 

@@ -279,8 +279,6 @@ const typos: readonly [changes: object, place: string, suggestion: string][] = [
   [{ batch: { sizemax: 3 } }, 'batch.sizemax', 'sizeMax'],
 ]
 
-const notBuilt: readonly [changes: object, place: string][] = [[{ objectives: {} }, 'objectives']]
-
 describe('a contract is refused', () => {
   for (const { what, changes, place, text } of refusals) {
     test(`with ${what}`, () => {
@@ -297,18 +295,6 @@ describe('a contract is refused', () => {
     test(`with the unknown key ${place}, suggesting ${suggestion}`, () => {
       const problem = problemsOf(refusal(changes)).find(one => one.place === place)
       assert.match(problem?.text ?? '', new RegExp(`did you mean '${suggestion}'`))
-    })
-  }
-
-  for (const [changes, place] of notBuilt) {
-    test(`with what is not built yet: ${JSON.stringify(changes)}`, () => {
-      const error = refusal(changes)
-      assert.equal(error.code, 'section_not_built')
-      assert.deepEqual(
-        problemsOf(error).map(one => [one.place, one.kind]),
-        [[place, 'not built']],
-      )
-      assert.match(error.message, /does not act on it yet/)
     })
   }
 

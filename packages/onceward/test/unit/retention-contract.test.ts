@@ -7,7 +7,7 @@ import type { OncewardError } from '../../src/errors.ts'
 import { idTimeMs, ownTimeMs } from '../../src/message/own-time.ts'
 import { assertClocksAgree, type ClockWatch } from '../../src/retention/clock-watch.ts'
 import { assertKeptLongEnough, neededRetention } from '../../src/retention/needed-retention.ts'
-import { maxAgeMs } from '../../src/runtime/source-window.ts'
+import { maxAgeMs } from '../../src/retention/source-windows.ts'
 
 const day = 86_400_000
 

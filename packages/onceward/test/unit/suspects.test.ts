@@ -66,7 +66,7 @@ describe('after a process died', () => {
     assert.deepEqual(onRecord, [1, 1, 1, 1, 1])
     assert.equal(rig.store.memory.committed.attempts.size, 0, 'whoever gets through is not blamed')
     assert.deepEqual(rig.applied, { n0: 1, n1: 1, n2: 1, n3: 1, n4: 1 })
-    assert.equal(rig.world.counted.get('suspectTaken'), 5)
+    assert.equal(rig.world.counted.get('suspects'), 5)
     await one.drain()
   })
 
@@ -86,7 +86,7 @@ describe('after a process died', () => {
     const rig = await afterDeath(notes(4), { batch: { deliveriesMax: 4 } })
     const one = await rig.start({})
     await settled(rig)
-    assert.equal(rig.world.counted.get('suspectTaken'), 4)
+    assert.equal(rig.world.counted.get('suspects'), 4)
     await one.drain()
     assert.deepEqual(await silent(rig), [], 'the dead run is cleared for everybody')
   })
@@ -107,12 +107,12 @@ describe('after a process died', () => {
       },
     })
     await rig.world.turn()
-    assert.equal(rig.world.counted.get('suspectTaken'), 1, 'not heard of yet')
+    assert.equal(rig.world.counted.get('suspects'), 1, 'not heard of yet')
     await rig.store.suspects.beat(neighbour, 0)
     await rig.world.advance(2_000)
     first.resolve()
     await settled(rig)
-    assert.equal(rig.world.counted.get('suspectTaken'), 1, 'heard of, so the others went in a batch')
+    assert.equal(rig.world.counted.get('suspects'), 1, 'heard of, so the others went in a batch')
     await one.drain()
     assert.deepEqual(await silent(rig), [neighbour.runId], 'and it is not cleared: it lives')
   })
@@ -137,7 +137,7 @@ describe('after a process died', () => {
     const one = await rig.start({ handle })
     await settled(rig)
     assert.equal(Math.max(...sizes), 4)
-    assert.equal(rig.world.counted.get('suspectTaken'), undefined)
+    assert.equal(rig.world.counted.get('suspects'), undefined)
     await one.drain()
   })
 })
@@ -192,7 +192,7 @@ describe('the message that killed its process', () => {
       [3],
       'only the killer has attempts on record',
     )
-    assert.equal(rig.world.counted.get('killerFound'), 1)
+    assert.equal(rig.world.counted.get('killers'), 1)
   })
 
   test('blocks its key, and only its key', async () => {

@@ -1,7 +1,9 @@
 import { Command } from 'commander'
+import { type Reconciliation, reconcile } from '../../evidence/reconcile/reconcile.ts'
 import { type AuditRow, listAudit, verifyAudit } from '../../parking/verify-audit.ts'
 import { withPool } from '../database.ts'
-import { print, table } from '../output.ts'
+import { loadConsumer } from '../load-consumer.ts'
+import { consoleLog, print, safe, table } from '../output.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 type Flags = { json?: boolean }
@@ -9,9 +11,12 @@ type Flags = { json?: boolean }
 /** What people did and tried, in a chain of hashes. */
 export function auditCommand(): Command {
   return new Command('audit')
-    .description('what people did and tried: list it, verify its chain')
+    .description(
+      'what people did and tried: list it, verify its chain; and compare what is remembered with what is there',
+    )
     .addCommand(listCommand())
     .addCommand(verifyCommand())
+    .addCommand(reconcileCommand())
 }
 
 function listCommand(): Command {
@@ -46,6 +51,42 @@ function verifyCommand(): Command {
         )
       }),
     )
+}
+
+function reconcileCommand(): Command {
+  return new Command('reconcile')
+    .description(
+      'markers without effects, effects without markers, rows changed by hand; exit code 1 when there are any',
+    )
+    .argument('<file>', "the consumer's file")
+    .option('--examples <count>', 'how many to name of each kind', '20')
+    .option('--json', 'print one JSON object')
+    .action(async (file: string, flags: Flags & { examples: string }) => {
+      const json = flags.json === true
+      const examplesMax = wholeNumber(flags.examples, '--examples', 'onceward audit reconcile --help')
+      const consumer = await loadConsumer(file)
+      const log = consoleLog(json)
+      const onProgress = (step: string, markers: number) => log.info('compared', { step, markers })
+      await withPool(json, async pool => {
+        const found = await reconcile(pool, consumer as never, { examplesMax, onProgress })
+        const ok = found.drift.length === 0
+        if (!ok) process.exitCode = 1
+        print(json, { ok, ...found }, () => reconcileText(found))
+      })
+    })
+}
+
+function reconcileText({ consumer, generation, markers, effects, drift, limits }: Reconciliation): string {
+  const head = `${consumer}, generation ${generation}: ${markers} markers and ${effects} messages with effects compared.`
+  const blocks = drift.map(
+    ({ kind, meaning, count, examples }) =>
+      `${count} × ${kind}. ${meaning}\n${table(
+        ['id', 'detail'],
+        examples.map(({ id, detail }) => [id, detail]),
+      )}`,
+  )
+  const verdict = drift.length === 0 ? ['No drift was found.'] : blocks
+  return [head, ...verdict, ...limits.map(limit => `note: ${safe(limit)}`)].join('\n\n')
 }
 
 function entryTable(entries: readonly AuditRow[]): string {

@@ -1,28 +1,41 @@
 import { Command } from 'commander'
+import { contractPage } from '../../contract-page/contract-page.ts'
+import { renderPage } from '../../contract-page/render-page.ts'
 import { OncewardError } from '../../errors.ts'
-import { loadConsumer } from '../load-consumer.ts'
+import type { Consumer } from '../../index.ts'
+import { loadConsumer, policyHelp } from '../load-consumer.ts'
 import { print } from '../output.ts'
 
 interface ContractFlags {
   json?: boolean
   mermaid?: boolean
+  policy?: string
 }
 
 export function contractCommand(): Command {
   return new Command('contract')
-    .description('show what a file declares; starts nothing')
+    .description('the contract of a consumer on one page: what is promised, and of what; starts nothing')
     .argument('<file>', 'module whose default export is a consumer')
-    .requiredOption('--mermaid', "the effect's state machine as a Mermaid diagram")
+    .option('--mermaid', "only the effect's state machine, as a Mermaid diagram")
+    .option('--policy <file>', policyHelp)
     .option('--json', 'as JSON')
     .action(async (file: string, flags: ContractFlags) => {
-      const consumer = await loadConsumer(file)
-      const mermaid = consumer.effect?.apply?.mermaid?.()
-      if (mermaid === undefined) {
-        throw new OncewardError(
-          'usage',
-          `Consumer ${consumer.name} declares no state machine, so there is nothing to draw. One is declared by effect.apply: transition({ machine, … }).`,
-        )
-      }
-      print(flags.json === true, { ok: true, consumer: consumer.name, mermaid }, () => mermaid)
+      const consumer = (await loadConsumer(file, { policy: flags.policy, looking: true })) as Consumer
+      const mermaid = consumer.effect?.apply?.mermaid?.() ?? null
+      if (flags.mermaid === true) return printMachine(consumer, mermaid, flags.json === true)
+      const page = contractPage(consumer)
+      print(flags.json === true, { ok: true, consumer: consumer.name, ...page, mermaid }, () =>
+        [renderPage(page), ...(mermaid === null ? [] : [`\`\`\`mermaid\n${mermaid}\n\`\`\``])].join('\n\n'),
+      )
     })
+}
+
+function printMachine({ name }: Consumer, mermaid: string | null, json: boolean): void {
+  if (mermaid === null) {
+    throw new OncewardError(
+      'usage',
+      `Consumer ${name} declares no state machine, so there is nothing to draw. One is declared by effect.apply: transition({ machine, … }).`,
+    )
+  }
+  print(json, { ok: true, consumer: name, mermaid }, () => mermaid)
 }

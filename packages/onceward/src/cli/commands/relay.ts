@@ -1,19 +1,22 @@
 import { Command, Option } from 'commander'
 import { type RelayedBroker, runRelay } from '../../outbox.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import type { LogLevel } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
 import { consoleLog, print } from '../output.ts'
+import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { onSignals } from '../signals.ts'
 
-interface RelayFlags {
+interface RelayFlags extends MetricsFlags {
   json?: boolean
+  logLevel: LogLevel
   broker: RelayedBroker[]
   cdcKeep: string
   drain: string
 }
 
 export function relayCommand(): Command {
-  return new Command('relay')
+  const command = new Command('relay')
     .description('carry the outbox to its brokers, for producers without a consumer, until SIGTERM or Ctrl-C')
     .addOption(
       new Option('--broker <broker...>', 'rows written for these')
@@ -23,25 +26,33 @@ export function relayCommand(): Command {
     .option('--cdc-keep <seconds>', 'how long rows for change data capture stay', '3600')
     .option('--drain <seconds>', 'how long SIGTERM may wait for confirms', '30')
     .option('--json', 'log lines as JSON')
-    .action(async (flags: RelayFlags) => {
-      const json = flags.json === true
-      const log = consoleLog(json)
-      const database = await openDatabase(log)
-      try {
-        const relay = await runRelay({
-          databaseUrl: database.url,
-          brokers: flags.broker,
-          rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
-          kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
-          environment: process.env.ONCEWARD_ENVIRONMENT,
-          cdcKeepMs: Number(flags.cdcKeep) * 1_000,
-          world: realSurroundings({ log }),
-        })
-        onSignals(Number(flags.drain) * 1_000, relay)
-        await relay.finished
-        print(json, { ok: true }, () => 'stopped')
-      } finally {
-        await database.close()
-      }
-    })
+  command.addOption(
+    new Option('--log-level <level>', 'the least that is logged')
+      .choices(['debug', 'info', 'warn', 'error'])
+      .default('info'),
+  )
+  return addMetricsOptions(command).action(async (flags: RelayFlags) => {
+    const json = flags.json === true
+    const log = consoleLog(json, flags.logLevel)
+    const server = await serveMetrics(flags, log)
+    const database = await openDatabase(log)
+    try {
+      const relay = await runRelay({
+        databaseUrl: database.url,
+        brokers: flags.broker,
+        rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
+        kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
+        environment: process.env.ONCEWARD_ENVIRONMENT,
+        cdcKeepMs: Number(flags.cdcKeep) * 1_000,
+        world: realSurroundings({ log, meter: server?.meter }),
+      })
+      server?.watch(relay.health)
+      onSignals(Number(flags.drain) * 1_000, relay)
+      await relay.finished
+      print(json, { ok: true }, () => 'stopped')
+    } finally {
+      await database.close()
+      await server?.close()
+    }
+  })
 }

@@ -10,10 +10,10 @@ import { declareTerms, passBegins, passEnds } from '../../retention/record-pass.
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { readSourceWindow } from '../../runtime/source-window.ts'
 import { withPool } from '../database.ts'
-import { loadConsumer } from '../load-consumer.ts'
+import { loadConsumer, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print, table } from '../output.ts'
 
-type Flags = { json?: boolean }
+type Flags = { json?: boolean; policy?: string }
 type RunFlags = Flags & {
   consumer: string
   dryRun?: boolean
@@ -46,9 +46,10 @@ function planCommand(): Command {
   return new Command('plan')
     .description('what a pass would remove now; changes nothing')
     .argument('<file>', 'module whose default export is a consumer')
+    .option('--policy <file>', policyHelp)
     .option('--json', 'print one JSON object')
     .action(async (file: string, flags: Flags) => {
-      const { consumer, retention, needed } = await reviewed(file)
+      const { consumer, retention, needed } = await reviewed(file, flags)
       await withPool(flags.json === true, async pool => {
         const planned = await planPurge(pool, await consumerIdOf(pool, consumer), retention)
         print(flags.json === true, { ok: true, needed, planned }, () => planText(planned, needed))
@@ -65,10 +66,11 @@ function runCommand(): Command {
     .option('--archive <folder>', 'where a contract that archives writes to (or ONCEWARD_ARCHIVE_FOLDER)')
     .option('--gzip', 'compress the archive')
     .option('--full-speed', 'without the pauses that leave the server to the consumers')
+    .option('--policy <file>', policyHelp)
     .option('--json', 'print one JSON object')
     .action(async (file: string, flags: RunFlags) => {
       const json = flags.json === true
-      const { consumer, retention, needed } = await reviewed(file)
+      const { consumer, retention, needed } = await reviewed(file, flags)
       assertTyped(consumer, flags.consumer)
       await withPool(json, async pool => {
         const consumerId = await consumerIdOf(pool, consumer)
@@ -99,8 +101,8 @@ function runCommand(): Command {
 }
 
 /** The consumer of a file, once it is certain that its terms are long enough. */
-async function reviewed(file: string) {
-  const consumer = await loadConsumer(file)
+async function reviewed(file: string, { policy }: Flags) {
+  const consumer = await loadConsumer(file, { policy })
   const { retention } = consumer
   if (retention === null) {
     throw new OncewardError(

@@ -5,21 +5,24 @@ import { createPool, migrate } from '../../postgres.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { type Part, type Running, runConsumer } from '../../runtime/run-consumer.ts'
 import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
-import type { Log } from '../../surroundings.ts'
+import type { Log, LogLevel } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
-import { loadConsumer, loadStore } from '../load-consumer.ts'
+import { loadConsumer, loadStore, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
+import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { onSignals } from '../signals.ts'
 
-interface RunFlags {
+interface RunFlags extends MetricsFlags {
   json?: boolean
+  logLevel: LogLevel
   mode: Mode
   part?: Part[]
   drain: string
+  policy?: string
 }
 
 export function runCommand(): Command {
-  return new Command('run')
+  const command = new Command('run')
     .description('run the consumer a file exports, with its dispatcher and relay, until SIGTERM or Ctrl-C')
     .argument('<file>', 'module whose default export is a consumer')
     .addOption(
@@ -37,57 +40,67 @@ export function runCommand(): Command {
       ]),
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
+    .option('--policy <file>', policyHelp)
     .option('--json', 'log lines and the final counts as JSON')
-    .action(async (file: string, flags: RunFlags) => {
-      const json = flags.json === true
-      const log = consoleLog(json)
-      const drainMs = Number(flags.drain) * 1_000
-      const consumer = await loadConsumer(file)
-      const isChild = process.env[supervised] !== undefined
-      let running: Running | null = null
-      const answer = isChild
-        ? answerSupervisor(consumer.isolation.deadlineMs, () => {
-            if (running === null) process.exit(1)
-            running.drain(drainMs).catch(() => {})
-          })
-        : null
-      const store = await loadStore(file)
-      const database = await openDatabase(log)
-      try {
-        if (database.embedded) await migrateEmbedded(database.url)
-        if (consumer.isolation.mode === 'child' && !isChild) {
-          process.exitCode = await superviseRun(consumer.isolation, database.url, log)
-          return
-        }
-        running = await runConsumer(consumer, {
-          databaseUrl: database.url,
-          ...(store && { store }),
-          rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
-          kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
-          rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
-          environment: process.env.ONCEWARD_ENVIRONMENT,
-          archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
-          mode: flags.mode,
-          isolated: isChild,
-          ...(flags.part && { parts: flags.part }),
-          world: realSurroundings({ log }),
+  command.addOption(
+    new Option('--log-level <level>', 'the least that is logged')
+      .choices(['debug', 'info', 'warn', 'error'])
+      .default('info'),
+  )
+  return addMetricsOptions(command).action(async (file: string, flags: RunFlags) => {
+    const json = flags.json === true
+    const log = consoleLog(json, flags.logLevel)
+    const drainMs = Number(flags.drain) * 1_000
+    const consumer = await loadConsumer(file, { policy: flags.policy })
+    const isChild = process.env[supervised] !== undefined
+    let running: Running | null = null
+    const answer = isChild
+      ? answerSupervisor(consumer.isolation.deadlineMs, () => {
+          if (running === null) process.exit(1)
+          running.drain(drainMs).catch(() => {})
         })
-        onSignals(drainMs, running)
-        await running.finished
-        const tally = running.consumer?.tally
-        const worked = running.worker?.tally.outcomes
-        print(
-          json,
-          { ok: true, ...tally, ...(worked && { worked }) },
-          () =>
-            `stopped: ${JSON.stringify(tally?.outcomes ?? {})}${worked ? `, workers: ${JSON.stringify(worked)}` : ''}`,
-        )
-      } finally {
-        await store?.close?.()
-        await database.close()
-        answer?.ending()
+      : null
+    const store = await loadStore(file)
+    const supervises = consumer.isolation.mode === 'child' && !isChild
+    const server = supervises ? null : await serveMetrics(flags, log)
+    const database = await openDatabase(log)
+    try {
+      if (database.embedded) await migrateEmbedded(database.url)
+      if (supervises) {
+        process.exitCode = await superviseRun(consumer.isolation, database.url, log)
+        return
       }
-    })
+      running = await runConsumer(consumer, {
+        databaseUrl: database.url,
+        ...(store && { store }),
+        rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
+        kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
+        rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
+        environment: process.env.ONCEWARD_ENVIRONMENT,
+        archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
+        mode: flags.mode,
+        isolated: isChild,
+        ...(flags.part && { parts: flags.part }),
+        world: realSurroundings({ log, meter: server?.meter }),
+      })
+      server?.watch(running.health)
+      onSignals(drainMs, running)
+      await running.finished
+      const tally = running.consumer?.tally
+      const worked = running.worker?.tally.outcomes
+      print(
+        json,
+        { ok: true, ...tally, ...(worked && { worked }) },
+        () =>
+          `stopped: ${JSON.stringify(tally?.outcomes ?? {})}${worked ? `, workers: ${JSON.stringify(worked)}` : ''}`,
+      )
+    } finally {
+      await store?.close?.()
+      await database.close()
+      await server?.close()
+      answer?.ending()
+    }
+  })
 }
 
 /** The same command once more, in a child that is started again when it dies. */

@@ -16,7 +16,7 @@ export function statusCommand(): Command {
         const status = await readStatus(pool)
         print(options.json === true, { ok: true, ...status }, () =>
           [
-            `schema version ${status.schemaVersion}, about ${status.markersAbout} markers`,
+            `schema version ${status.schemaVersion}, about ${status.markersAbout} markers\n`,
             section(
               'consumers',
               table(
@@ -120,7 +120,9 @@ export function statusCommand(): Command {
               ),
             ),
             status.openLosses === 0 ? '' : `\n${status.openLosses} declared losses: see "onceward losses"`,
-          ].join('\n'),
+          ]
+            .join('')
+            .trimEnd(),
         )
       } finally {
         await pool.end()
@@ -134,9 +136,8 @@ function goneBefore({ retention }: Status, consumer: string, generation: number)
   return horizon?.purgedBefore.toISOString() ?? ''
 }
 
+/** Nothing where there are no rows: a small installation has few of these. */
 function section(title: string, text: string): string {
-  return `\n${title}\n${text
-    .split('\n')
-    .map(line => `  ${line}`)
-    .join('\n')}`
+  const lines = text.split('\n')
+  return lines.length === 1 ? '' : `\n${title}\n${lines.map(line => `  ${line}`).join('\n')}\n`
 }

@@ -39,6 +39,19 @@ export function audit<M>(declared: AuditDeclaration<M>): DeclaredEffect<M> {
       auditProblems(declared, (place, text) => void problems.push({ place, text }))
       return problems
     },
+    traces: () => [
+      {
+        table: declared.table,
+        message: 'message_id',
+        key: 'event_id',
+        version: null,
+        at: 'recorded_at',
+        consumer: 'consumer',
+        covers: 'all',
+        shown: [],
+        content: Object.keys(declared.columns),
+      },
+    ],
     async verify(query) {
       insert = insertFor(declared, await verifyAuditTable(declared, query))
     },

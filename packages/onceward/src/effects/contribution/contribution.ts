@@ -52,6 +52,19 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
       contributionProblems(declared, (place, text) => void problems.push({ place, text }))
       return problems
     },
+    traces: () => [
+      {
+        table: declared.facts,
+        message: 'message_id',
+        key: 'key',
+        version: null,
+        at: declared.at === undefined ? null : 'occurred_at',
+        consumer: 'consumer',
+        covers: 'all',
+        shown: ['event_id', 'sign'],
+        content: Object.keys(declared.values ?? {}),
+      },
+    ],
     async verify(query) {
       await prepare(query)
     },

@@ -1,10 +1,10 @@
-import type { BatchItem, Envelope } from '../../contract/contract.ts'
+import type { BatchItem } from '../../contract/contract.ts'
 import { isVerdict, Verdict } from '../../engine/verdicts.ts'
 import { errorText } from '../../errors.ts'
 import { readId } from '../../message/identity.ts'
 
 /** One field of an effect, read from a message; `envelope` has its identities and headers. */
-export type FieldOf<M, T> = (message: M, item: { readonly envelope: Envelope }) => T
+export type FieldOf<M, T> = (message: M, item: Pick<BatchItem<M>, 'envelope' | 'run'>) => T
 
 /** How one declaration reads one message. Throws the verdict where the message does not carry what is declared. */
 export type Reader<M, R> = (item: BatchItem<M>) => R

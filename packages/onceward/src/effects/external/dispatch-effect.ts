@@ -1,4 +1,5 @@
 import type { LogFields, Surroundings } from '../../surroundings.ts'
+import type { Answer } from './answer.ts'
 import { callTarget, queryTarget } from './call-target.ts'
 import { type Judgement, judgeAnswer, judgement, notSent } from './judge-answer.ts'
 import type { ClaimedEffect } from './ledger/claim-effects.ts'
@@ -13,6 +14,7 @@ export interface Attempted {
 
 export interface DispatchContext {
   readonly world: Surroundings
+  readonly consumer: string
   readonly leaving: AbortSignal
   /** When the claim was asked for: its lease began no earlier. */
   readonly askedMs: number
@@ -60,12 +62,26 @@ async function call(effect: ClaimedEffect, gate: TargetGate, context: DispatchCo
   const { world, leaving, who } = context
   const { target } = gate
   context.onCall()
-  const answer = await callTarget(target, effect, world, leaving)
+  const began = world.clock.nowMs()
+  const answer = await world.traces.span(
+    {
+      name: `call ${target.name}`,
+      kind: 'call',
+      attributes: { 'onceward.consumer': context.consumer, 'onceward.target': target.name },
+    },
+    async span => {
+      const answered = await callTarget(target, effect, world, leaving)
+      if (span.on) span.set(spanFacts(answered))
+      return answered
+    },
+  )
   const judged = judgeAnswer(answer, { keyed: target.policy === 'keyed', before: effect.before })
   if (leaving.aborted) return judged
   world.reach('dispatch.called')
   if (judged.unsent) return judged
-  world.metrics.externalCall(target.name, judged.result)
+  const labels = { consumer: context.consumer, target: target.name }
+  world.metrics.record('callDuration', (world.clock.nowMs() - began) / 1000, labels)
+  world.metrics.add('calls', 1, { ...labels, result: judged.result })
   const { pauseMs, opened } = gate.heed(judged, world.clock.nowMs())
   const fields = { ...who, target: target.name, status: judged.status }
   if (judged.misconfigured)
@@ -76,4 +92,11 @@ async function call(effect: ClaimedEffect, gate: TargetGate, context: DispatchCo
       pauseMs: target.breaker?.pauseMs,
     })
   return judged
+}
+
+function spanFacts(answer: Answer): Record<string, string | number> {
+  return {
+    'onceward.answer': answer.kind,
+    ...('status' in answer && answer.status !== null && { 'http.response.status_code': answer.status }),
+  }
 }

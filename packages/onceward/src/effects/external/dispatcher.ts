@@ -149,6 +149,7 @@ export class Dispatcher {
   async #attempt(effect: ClaimedEffect, gate: TargetGate, askedMs: number): Promise<Attempted> {
     const attempted = await dispatchEffect(effect, gate, {
       world: this.#options.world,
+      consumer: this.#options.consumerName,
       leaving: this.#loop.signal,
       askedMs,
       who: this.#who,

@@ -27,6 +27,8 @@ export interface ProjectionOptions<M = unknown> {
   corrects?: (message: M) => string | number | bigint | null | undefined
   /** A `bytea` column for the digest of the declared columns: the same version with other content is then a conflict, else a duplicate. */
   digest?: string
+  /** Columns `caused_by` (text) and `caused_by_run` (integer) say which message a row is from, for `onceward explain --row`. Default false. */
+  cause?: boolean
   /** The version of a key's first fact. Default 1. */
   firstVersion?: number
   gap: GapPolicy<M>
@@ -115,6 +117,7 @@ export const optionNames = [
   'delete',
   'corrects',
   'digest',
+  'cause',
   'firstVersion',
   'gap',
 ]

@@ -98,6 +98,7 @@ export async function describeTable<M>(
   if (options.delete !== undefined)
     needsType(options.delete.column, 'delete.column', 'boolean', column, wrong)
   if (options.digest !== undefined) needsType(options.digest, 'digest', 'bytea', column, wrong)
+  const caused = options.cause ? causeColumns.map(([of, type]) => causeColumn(of, type, column, wrong)) : []
   const unique = (await query<{ columns: string[] }>(findUnique, [found.oid])).rows
   if (!unique.some(index => sameNames(index.columns, keyNames)))
     wrong(
@@ -110,6 +111,7 @@ export async function describeTable<M>(
     ...Object.keys(options.columns ?? {}),
     options.delete?.column,
     options.digest,
+    ...caused.map(one => one.plainName),
   ]
   for (const row of rows) {
     if (row.required && !written.includes(row.name))
@@ -123,10 +125,26 @@ export async function describeTable<M>(
     name,
     keys,
     version: described(versionName, version),
-    values,
+    values: [...values, ...caused],
     deleted: options.delete === undefined ? null : quoted(options.delete.column),
     digest: options.digest === undefined ? null : quoted(options.digest),
   }
+}
+
+/** Written after the declared columns, in this order. */
+const causeColumns = [
+  ['caused_by', 'text'],
+  ['caused_by_run', 'integer'],
+] as const
+
+function causeColumn(
+  of: string,
+  type: string,
+  column: (field: string, of: string) => CatalogueRow | null,
+  wrong: Wrong,
+): Column {
+  needsType(of, 'cause', type, column, wrong)
+  return { name: quoted(of), plainName: of, type, sent: 'as is' }
 }
 
 type Wrong = (field: string, text: string) => void

@@ -1,4 +1,4 @@
-import type { DeclaredEffect } from '../../contract/declared-effect.ts'
+import type { DeclaredEffect, EffectTrace } from '../../contract/declared-effect.ts'
 import { invariant } from '../../errors.ts'
 import { applyFacts } from './apply-facts.ts'
 import { type GapPolicy, type ProjectionOptions, resultCodes } from './declaration.ts'
@@ -15,6 +15,7 @@ export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> 
     ...(options?.rebuildTable === undefined && { tables: [options?.table] }),
     mayWait: leavesWork(options?.gap),
     problems: contract => projectionProblems(options, contract),
+    traces: () => [traceOf(options)],
     async verify(query, start) {
       plan = await makePlan(options, query, start)
     },
@@ -22,6 +23,27 @@ export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> 
       invariant(plan !== null, 'a projection is compared with its table before it is applied')
       return applyFacts(plan, context)
     },
+  }
+}
+
+function traceOf<M>({
+  table,
+  key,
+  version,
+  columns,
+  delete: deletes,
+  cause,
+}: ProjectionOptions<M>): EffectTrace {
+  return {
+    table,
+    message: cause === true ? 'caused_by' : null,
+    key: Object.keys(key)[0]!,
+    version: Object.keys(version)[0]!,
+    at: null,
+    consumer: null,
+    covers: 'some',
+    shown: deletes === undefined ? [] : [deletes.column],
+    content: Object.keys(columns ?? {}),
   }
 }
 

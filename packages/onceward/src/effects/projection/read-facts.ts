@@ -45,7 +45,8 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
 
   const readFact = (item: BatchItem<M> | null, message: M): Fact<M> => {
     const version = versionOf(readVersion(message))
-    const values = valueReaders.map(read => read(message))
+    const declared = valueReaders.map(read => read(message))
+    const values = options.cause ? [...declared, item?.envelope.id ?? null, item?.run ?? null] : declared
     const deletes = deletion?.when(message) === true
     const corrected = corrects?.(message)
     return {
@@ -55,7 +56,7 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
       values,
       deletes,
       corrects: corrected == null ? null : anyText(corrected).slice(0, 100),
-      digest: table.digest === null ? null : businessDigestOf([deletes, ...values]),
+      digest: table.digest === null ? null : businessDigestOf([deletes, ...declared]),
     }
   }
   const readKey = (message: M) => keyReaders.map((read, index) => keyPart(table.keys[index]!, read(message)))

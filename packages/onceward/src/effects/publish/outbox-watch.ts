@@ -1,4 +1,3 @@
-import type { OutboxLag } from '../../observe/metrics.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
@@ -9,13 +8,19 @@ const oldest = `
     select created_at from onceward.outbox where broker = $1 and outbox.bucket = every.bucket order by id limit 1
   ) as front`
 
-/** How old the oldest row for a broker is, whoever is to carry it: read now and then, shown whenever metrics are collected. */
+const size =
+  'select count(*)::float8 as n from (select from onceward.outbox where broker = $1 limit 100000) first'
+
+/** How old the oldest row for a broker is, and how many there are, whoever is to carry them: read now and then, shown whenever metrics are collected. */
 export class OutboxWatch {
   readonly #pool: SqlPool
   readonly #broker: string
   readonly #stop: () => void
   readonly #world: Surroundings
   #seen = { oldestSeconds: 0, atMs: 0 }
+  #size: number | null = null
+  /** Somebody collects: only then are rows counted. */
+  #asked = false
 
   constructor(
     { pool, broker, world }: { pool: SqlPool; broker: string; world: Surroundings },
@@ -24,12 +29,20 @@ export class OutboxWatch {
     this.#pool = pool
     this.#broker = broker
     this.#world = world
-    this.#stop = world.metrics.watchOutbox(broker, () => ({ ...this.#lag(), failing: failing() }))
+    this.#stop = world.metrics.watch(['outboxOldest', 'outboxFailing', 'outboxSize'], see => {
+      this.#asked = true
+      if (this.#size !== null) see('outboxSize', this.#size, { broker })
+      see('outboxOldest', this.#oldestSeconds(), { broker })
+      see('outboxFailing', failing(), { broker })
+    })
   }
 
   async read(): Promise<void> {
     const { rows } = await this.#pool.query(oldest, [this.#broker])
     this.#seen = { oldestSeconds: rows[0].seconds ?? 0, atMs: this.#world.clock.nowMs() }
+    if (!this.#asked) return
+    this.#asked = false
+    this.#size = (await this.#pool.query(size, [this.#broker])).rows[0].n
   }
 
   close(): void {
@@ -37,9 +50,9 @@ export class OutboxWatch {
   }
 
   /** Nothing is known to have left since the last reading, so it grows with time. */
-  #lag(): Pick<OutboxLag, 'oldestSeconds'> {
+  #oldestSeconds(): number {
     const { oldestSeconds, atMs } = this.#seen
-    if (oldestSeconds === 0) return { oldestSeconds }
-    return { oldestSeconds: oldestSeconds + (this.#world.clock.nowMs() - atMs) / 1_000 }
+    if (oldestSeconds === 0) return 0
+    return oldestSeconds + (this.#world.clock.nowMs() - atMs) / 1_000
   }
 }

@@ -1,6 +1,7 @@
 import { assertPublishTarget } from '../../contract/assert-publish-target.ts'
 import type { PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
 import { outgoingOf } from '../../engine/buffer-messages.ts'
+import { currentTrace } from '../../observe/traces.ts'
 import { type OutboxTransaction, writeOutbox } from '../../stores/postgres/sql/write-outbox.ts'
 
 /** A message of a producer that is no consumer: nobody but the producer knows what makes two of them the same, so it gives the id. */
@@ -9,7 +10,8 @@ export interface OutboxMessage extends PublishRequest {
 }
 
 /**
- * Writes messages into the outbox inside your own transaction, in one statement: they are published if and when it commits, and at no other time.
+ * Writes messages into the outbox inside your own transaction, in one statement: they are published if and when it commits, and at no other time. They carry the
+ * trace at hand, unless their headers name another.
  * `tx` is whatever answers `query(text, values)` on that transaction, such as a `pg` client after BEGIN. Some relay must run: `onceward relay`.
  */
 export async function publishInTransaction(
@@ -19,8 +21,12 @@ export async function publishInTransaction(
 ): Promise<void> {
   assertPublishTarget(target)
   if (messages.length === 0) return
+  const trace = currentTrace()
   await writeOutbox(
     tx,
-    messages.map((message, index) => outgoingOf(target, message, `publishInTransaction, message ${index}`)),
+    messages.map((message, index) => {
+      const headers = { ...trace, ...message.headers }
+      return outgoingOf(target, { ...message, headers }, `publishInTransaction, message ${index}`)
+    }),
   )
 }

@@ -1,3 +1,5 @@
+import { messagingSystem } from '../../observe/messaging-system.ts'
+import type { SpanSpec } from '../../observe/traces.ts'
 import { isPassing } from '../store-away.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
 import { BrokerPause } from './broker-pause.ts'
@@ -166,17 +168,38 @@ export class Relay {
   async #carry(rows: readonly OutboxRow[], publisher: Publisher): Promise<number> {
     const { world, publishTimeoutMs = 15_000 } = this.#options
     if (!this.#leases.live || this.#loop.signal.aborted) return 0
-    const published = await publishRows(publisher, rows, {
-      timers: world.timers,
-      timeoutMs: publishTimeoutMs,
-      signal: this.#loop.signal,
-      still: () => this.#leases.live,
-    })
+    const published = await world.traces.span(this.#spanOf(rows), span =>
+      publishRows(publisher, rows, {
+        timers: world.timers,
+        timeoutMs: publishTimeoutMs,
+        signal: this.#loop.signal,
+        still: () => this.#leases.live,
+      }).then(answers => {
+        span.set({ 'onceward.confirmed': answers.confirmed.length, 'onceward.failed': answers.failed.length })
+        return answers
+      }),
+    )
     this.#loop.signal.throwIfAborted()
     world.reach('relay.published')
     this.#pause.heed(published)
     if (published.confirmed.length > 0) await this.#remove(published.confirmed)
     return this.#settle(published)
+  }
+
+  /** The messages keep the context they were made in: this is only how they travel. */
+  #spanOf(rows: readonly OutboxRow[]): SpanSpec {
+    const { broker } = this.#options
+    return {
+      name: `send ${broker}`,
+      kind: 'send',
+      attributes: {
+        'messaging.system': messagingSystem(broker),
+        'messaging.operation.name': 'send',
+        'messaging.operation.type': 'send',
+        'messaging.batch.message_count': rows.length,
+      },
+      about: { count: rows.length, headersOf: index => rows[index]!.message.headers },
+    }
   }
 
   async #remove(confirmed: readonly OutboxRow[]): Promise<void> {
@@ -199,7 +222,9 @@ export class Relay {
 
   #count(gone: number): void {
     this.#published += gone
-    if (gone > 0) this.#options.world.metrics.published(this.#options.broker, gone)
+    const { broker, world } = this.#options
+    if (gone > 0)
+      world.metrics.add('published', gone, { broker, 'messaging.system': messagingSystem(broker) })
   }
 }
 

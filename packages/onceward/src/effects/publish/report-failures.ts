@@ -12,7 +12,7 @@ export async function reportFailures(
   { pool, broker, world }: RelayOptions,
   failed: Published['failed'],
 ): Promise<void> {
-  for (const { error } of failed) world.metrics.publishFailed(broker, errorCode(error))
+  for (const { error } of failed) world.metrics.add('publishFailures', 1, { broker, code: errorCode(error) })
   for (const [queue, [first]] of Map.groupBy(failed, ({ row }) => row.message.queue)) {
     const { messageId } = first!.row.message
     const error = errorText(first!.error)

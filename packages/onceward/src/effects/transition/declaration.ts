@@ -21,6 +21,8 @@ export interface TransitionDeclaration<M> {
   readonly reason: FieldOf<M, string | null | undefined>
   /** Further columns of the aggregate that the transition sets; undefined leaves them as they are. */
   readonly set?: Readonly<Record<string, FieldOf<M, unknown>>>
+  /** The aggregate's columns `caused_by` (text) and `caused_by_run` (integer) say which message moved it last. Default false. */
+  readonly cause?: boolean
   /** What becomes of a transition that changed nothing. */
   readonly on?: Partial<Record<RefusalName, EffectResponse>>
   /** For `retry`. Default 2 s. Attempts are counted by `failure.attemptsMax`, then the message is parked. */
@@ -71,6 +73,7 @@ export const knownFields = [
   'actor',
   'reason',
   'set',
+  'cause',
   'on',
   'retryDelayMs',
 ]

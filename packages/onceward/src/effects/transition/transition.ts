@@ -1,5 +1,5 @@
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/contract.ts'
-import type { DeclaredEffect } from '../../contract/declared-effect.ts'
+import type { DeclaredEffect, EffectTrace } from '../../contract/declared-effect.ts'
 import type { Verdict } from '../../engine/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { readAll } from '../declared/fields.ts'
@@ -16,7 +16,8 @@ import { verifyTransitionTables } from './verify-tables.ts'
  * Moves aggregates from state to state: one transition per transition id, only from the state it starts in, with the aggregate locked.
  * Each transition that happened is a row of the facts table; each that did not is told apart and answered as declared.
  */
-export function transition<M>(declared: TransitionDeclaration<M>): DeclaredEffect<M> {
+export function transition<M>(given: TransitionDeclaration<M>): DeclaredEffect<M> {
+  const declared = withCause(given)
   let sql: Statements | null = null
   let prepared: ReturnType<typeof prepare<M>> | null = null
   const { machine } = declared ?? {}
@@ -27,6 +28,7 @@ export function transition<M>(declared: TransitionDeclaration<M>): DeclaredEffec
       transitionProblems(declared, (place, text) => void problems.push({ place, text }))
       return problems
     },
+    traces: () => tracesOf(declared),
     async verify(query) {
       sql = statementsFor(declared, await verifyTransitionTables(declared, query))
     },
@@ -40,6 +42,34 @@ export function transition<M>(declared: TransitionDeclaration<M>): DeclaredEffec
     },
     ...(machine && { mermaid: () => drawMachine(machine) }),
   }
+}
+
+/** The cause is two more columns that every transition sets. */
+function withCause<M>(declared: TransitionDeclaration<M>): TransitionDeclaration<M> {
+  if (declared?.cause !== true) return declared
+  const caused: TransitionDeclaration<M>['set'] = {
+    caused_by: (_, { envelope }) => envelope.id,
+    caused_by_run: (_, { run }) => run,
+  }
+  return { ...declared, set: { ...declared.set, ...caused } }
+}
+
+function tracesOf<M>({ aggregate, facts, cause }: TransitionDeclaration<M>): readonly EffectTrace[] {
+  const { table, key, state, version = null } = aggregate
+  const moved = { consumer: 'consumer', at: 'at', covers: 'all' as const, content: [] }
+  const shown = ['transition_id', 'from_state', 'to_state', 'actor', 'reason']
+  const message = cause === true ? 'caused_by' : null
+  return [
+    {
+      ...moved,
+      table: facts,
+      message: 'message_id',
+      key: 'aggregate_id',
+      version: version && 'version',
+      shown,
+    },
+    { table, message, key, version, at: null, consumer: null, covers: 'some', shown: [state], content: [] },
+  ]
 }
 
 function prepare<M>(declared: TransitionDeclaration<M>) {

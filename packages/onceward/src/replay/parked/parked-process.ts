@@ -51,6 +51,7 @@ export async function createParkedProcess(
       leaseMs,
       workers,
       ordered,
+      rest: null,
     }),
     store: kept,
     world,

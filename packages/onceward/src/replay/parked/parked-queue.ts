@@ -39,7 +39,6 @@ export function parkedQueue({
     },
     extend: (claims, leaseMs) => inner.extend(claims, leaseMs),
     giveBack: claims => inner.giveBack(claims),
-    oldestSeconds: () => Promise.resolve(null),
   }
 }
 

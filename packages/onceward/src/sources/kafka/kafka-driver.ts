@@ -49,6 +49,7 @@ const restMs = { broker: 100, first: 0, store: 1_000, only: 1_000 } as const
  */
 export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly origin: string
+  readonly tellsBroker = true
   readonly subscription: LogSubscription
   readonly #options: DriverOptions
   readonly #settings: TopicSettings
@@ -76,7 +77,11 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.subscription = new LogSubscription(open, this)
     this.#fetcher = client.fetcher(this)
     this.#committer = new Committer({
-      send: (offsets, member) => client.commit(offsets, member),
+      send: async (offsets, member) => {
+        const answer = await client.commit(offsets, member)
+        open.log.onTold?.(answer.kind === 'told')
+        return answer
+      },
       leaderEpochAt: (partition, offset) => this.#fetcher.leaderEpochAt(partition, offset),
       restMs: restMs[open.log.progress],
       onTrouble: reason => this.onWarning(`committing offsets of ${settings.group}: ${reason}`),

@@ -52,7 +52,8 @@ async function openTopic(
     settings,
   )
   try {
-    const { partitions } = await reach(client, settings.topic, log, signal)
+    const { partitions, cluster } = await reach(client, settings.topic, log, signal)
+    if (cluster !== undefined) await open.onBroker?.({ kind: 'kafka', cluster })
     return new KafkaDriver({ client, settings, open, log, partitions }).subscription
   } catch (error) {
     await client.close()

@@ -2,14 +2,12 @@ import { describeConfigsV4 } from '@platformatic/kafka'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import { answerOf, KafkaError, toOncewardError, troubleOfCode } from './client/kafka-error.ts'
+import { recordLifeMs } from './record-life.ts'
 
 const topicResource = 2
 const names = ['retention.ms', 'segment.ms', 'cleanup.policy']
 
-/**
- * How long a record may stay readable, in milliseconds; Infinity when for ever. Whole segments are removed, once their newest record is old enough:
- * so a record lives as long as the retention and the time until its segment was closed.
- */
+/** How long a record may stay readable, in milliseconds; Infinity when for ever. */
 export async function topicRetentionMs(options: KafkaConnectionOptions, topic: string): Promise<number> {
   const connections = new KafkaConnections(options)
   try {
@@ -19,11 +17,7 @@ export async function topicRetentionMs(options: KafkaConnectionOptions, topic: s
     const { results } = await answerOf(describeConfigsV4.api.async(connection, [resource], false, false))
     const { errorCode, errorMessage, configs } = results[0]!
     if (errorCode !== 0) throw new KafkaError(troubleOfCode(errorCode, errorMessage), `topic ${topic}`)
-    const read = (name: string) => configs.find(config => config.name === name)?.value ?? ''
-    const retentionMs = Number(read('retention.ms') || Number.NaN)
-    const deletes = read('cleanup.policy').split(',').includes('delete')
-    if (!deletes || !(retentionMs >= 0)) return Number.POSITIVE_INFINITY
-    return retentionMs + Number(read('segment.ms') || 0)
+    return recordLifeMs(new Map(configs.map(({ name, value }) => [name, value ?? ''])))
   } catch (error) {
     throw toOncewardError(error, `Asking for the retention of topic ${topic}`, 'Nothing was started.')
   } finally {

@@ -8,6 +8,8 @@ import type { Entry, PartitionProgress } from './partition-progress.ts'
 /** What a driver does for the subscription it feeds. */
 export interface LogDriver {
   readonly origin: string
+  /** Positions are told to a broker; else it keeps them in the store. */
+  readonly tellsBroker?: true
   /** Called after settling, with the partitions whose position moved. Resolves when they are told, or noted to be told soon; says how many records could not be. */
   tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }>
   /** Called when a partition wants records again. */
@@ -159,7 +161,9 @@ export class LogSubscription implements Subscription {
     const question = ++this.#questions
     for (const { token } of done) (token as LogDelivery).doneIn = question
     const finished = { has: (entry: Entry) => (entry as LogDelivery).doneIn === question }
-    return [...touched].map(progress => progress.proposal(finished, this.#options.log.progress))
+    const keeper = this.#options.log.progress
+    const elsewhere = keeper === 'broker' && this.#driver.tellsBroker === true
+    return [...touched].map(one => (elsewhere ? one.remembered() : one.proposal(finished, keeper)))
   }
 
   disown(partitions: readonly string[]): void {

@@ -11,6 +11,9 @@ export interface Entry {
   settled: boolean
 }
 
+/** Batches between two positions that the store is told beside the broker. */
+const rememberEvery = 64
+
 /** Entries that a transaction decides. */
 export type Done = Pick<ReadonlySet<Entry>, 'has'>
 
@@ -34,6 +37,8 @@ export class PartitionProgress {
   #head = 0
   #unsettled = 0
   #bytes = 0
+  #unremembered = 0
+  #remember = ''
 
   constructor(partition: string, epoch: number, { incarnation, next }: Position) {
     this.partition = partition
@@ -119,6 +124,19 @@ export class PartitionProgress {
     }
     this.#written = next
     return { partition, epoch, incarnation, from: keeper === 'only' ? this.#stored : null, next }
+  }
+
+  /**
+   * The broker keeps the position; the store is told now and then, so that a copy of it that is older (a lagging standby, a backup) says from
+   * where to read again. Only what is settled already: this transaction commits after it.
+   */
+  remembered(): Progress {
+    const { partition, epoch, incarnation } = this
+    const due = ++this.#unremembered >= rememberEvery && this.#remember !== this.#position
+    if (!due) return { partition, epoch, incarnation, from: null, next: null }
+    this.#unremembered = 0
+    this.#remember = this.#position
+    return { partition, epoch, incarnation, from: null, next: this.#position }
   }
 
   /** False when the store's position lags ours, because batches ended out of order. */

@@ -22,6 +22,7 @@ const readMax = 500
 
 /** One subscription's side of a log in memory: what is assigned to it, how far it has read, what it has told. */
 export class MemoryMember implements LogDriver {
+  readonly tellsBroker = true
   readonly subscription: LogSubscription
   readonly #world: MemberWorld
   readonly #group: MemoryGroup

@@ -1,8 +1,9 @@
-import type { Delivery, QueueOpenOptions, Subscription } from '../../contracts/source.ts'
+import type { Delivery, PartitionLag, QueueOpenOptions, Subscription } from '../../contracts/source.ts'
 import type { Reach } from '../../crash-points.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { Log } from '../../surroundings.ts'
+import { QueueDepth } from '../log/queue-depth.ts'
 import { ClaimAhead, lookAroundMs } from './claim-ahead.ts'
 import { Debts } from './debts.ts'
 import { HintListener } from './hint-listener.ts'
@@ -29,6 +30,9 @@ const retryMinMs = 50
 const retryMaxMs = 2_000
 const closeTimeoutMs = 5_000
 
+const depth =
+  'select count(*)::float8 as n from (select from onceward.queue_message where queue_id = $1 limit 100000) first'
+
 /**
  * One loop claims ahead of the consumer; a heartbeat keeps the lease; settling runs beside both.
  *
@@ -43,6 +47,7 @@ export class PostgresSubscription implements Subscription {
   readonly #ahead: ClaimAhead
   readonly #debts: Debts
   readonly #listener: HintListener
+  readonly #depth: QueueDepth
   readonly #work = new Signal()
   readonly #arrivals = new Signal()
   #queueId = 0
@@ -57,6 +62,12 @@ export class PostgresSubscription implements Subscription {
     this.#options = options
     this.#holdings = new Holdings(options.inFlightMax, options.inFlightBytesMax, options.queue)
     this.#ahead = new ClaimAhead(options, this.#holdings)
+    this.#depth = new QueueDepth({
+      queue: options.queue,
+      ask: () => this.#waiting(),
+      held: () => 0,
+      nowMs: () => performance.now(),
+    })
     this.#debts = new Debts(options.pool, this.#holdings, lease => lease === this.#keeper.current)
     this.#keeper = new LeaseKeeper(
       options.pool,
@@ -117,6 +128,10 @@ export class PostgresSubscription implements Subscription {
     }
   }
 
+  lag(): readonly PartitionLag[] {
+    return this.#depth.lag()
+  }
+
   isLive(delivery: Delivery): boolean {
     return (delivery.token as Token).lease === this.#keeper.current && this.#keeper.live
   }
@@ -134,6 +149,14 @@ export class PostgresSubscription implements Subscription {
     })
     await Promise.race([this.#leave(), tooLong])
     clearTimeout(timer)
+  }
+
+  /** Those leased to anybody among them: their rows are there until they are settled. */
+  async #waiting(): Promise<number | null> {
+    if (this.#closed) return null
+    const { pool } = this.#options
+    const counted = await pool.query(depth, [this.#queueId]).catch(() => null)
+    return counted === null ? null : counted.rows[0].n
   }
 
   async #leave(): Promise<void> {

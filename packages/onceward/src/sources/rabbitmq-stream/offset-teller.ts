@@ -77,7 +77,8 @@ export class OffsetTeller {
     this.#hint = undefined
     const live = [...this.#moved].filter(one => one.live)
     this.#moved.clear()
-    await Promise.all(live.map(one => this.confirm(one.partition, one.position)))
+    const told = await Promise.all(live.map(one => this.confirm(one.partition, one.position)))
+    if (told.length > 0) this.#options.log.onTold?.(told.every(Boolean))
   }
 
   /**

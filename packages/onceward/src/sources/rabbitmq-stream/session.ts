@@ -1,4 +1,4 @@
-import type { LogOptions, SourceEvent } from '../../contracts/source.ts'
+import type { BrokerIdentity, LogOptions, SourceEvent } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
 import type { LogSubscription } from '../log/log-subscription.ts'
 import type { StreamAddress } from './address.ts'
@@ -19,6 +19,7 @@ export interface SessionOptions {
   readonly teller: OffsetTeller
   readonly handedOver: Map<string, number>
   readonly onEvent: (event: SourceEvent) => void
+  readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
 }
 
 const lookEveryMs = 1_000
@@ -101,6 +102,11 @@ export class StreamSession {
       address,
       `reads ${this.#options.declaration.stream} as ${this.#options.group}`,
     )
+    if (link.cluster !== null)
+      await this.#options.onBroker?.({ kind: 'rabbitmq', cluster: link.cluster }).catch(error => {
+        link.connection.destroy('refused')
+        throw error
+      })
     if (this.#over !== null) {
       link.connection.destroy(this.#over)
       throw new Error(this.#over)

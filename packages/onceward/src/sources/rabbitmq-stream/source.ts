@@ -61,6 +61,7 @@ const closeTimeoutMs = 5_000
  */
 class StreamDriver implements LogDriver {
   readonly origin: string
+  readonly tellsBroker = true
   readonly subscription: LogSubscription
   readonly #declaration: StreamDeclaration
   readonly #address: StreamAddress

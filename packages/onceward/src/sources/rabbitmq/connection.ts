@@ -5,6 +5,8 @@ import { errorText, OncewardError } from '../../errors.ts'
 export interface Connection {
   readonly model: ChannelModel
   readonly brokerVersion: string
+  /** What the broker calls its cluster; null where it does not say. */
+  readonly cluster: string | null
   /** What went wrong with it, as soon as it is known; null while nothing did. */
   readonly trouble: string | null
   /** Resolves once, with the reason, however it ended. */
@@ -39,6 +41,7 @@ export async function openConnection(url: string, purpose: string): Promise<Conn
   return {
     model,
     brokerVersion: model.connection.serverProperties.version,
+    cluster: clusterOf(model.connection.serverProperties),
     get trouble() {
       return reason
     },
@@ -48,6 +51,11 @@ export async function openConnection(url: string, purpose: string): Promise<Conn
       if (!(await within(timeoutMs, model.close()))) destroy()
     },
   }
+}
+
+function clusterOf(properties: object): string | null {
+  const { cluster_name: name } = properties as { cluster_name?: unknown }
+  return typeof name === 'string' && name !== '' ? name : null
 }
 
 /** A channel of its own for `work`, so that a refusal (which closes the channel) costs nothing else. */

@@ -21,18 +21,38 @@ export async function askQueue(
   amqpUrl: string,
   queue: string,
 ): Promise<Asked<QueueFacts>> {
+  const asked = await askManagement(
+    managementUrl,
+    amqpUrl,
+    vhost => `queues/${vhost}/${encodeURIComponent(queue)}`,
+  )
+  return 'known' in asked ? { known: toFacts(asked.known as QueueReply) } : asked
+}
+
+/** Asks for anything of the virtual host, whose name is given encoded. Only ever reads. Says why where it cannot tell; never rejects. */
+export async function askManagement(
+  managementUrl: string | undefined,
+  amqpUrl: string,
+  path: (vhost: string) => string,
+  timeoutMs = 3_000,
+): Promise<Asked<unknown>> {
   const base = managementUrl ?? process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL
   if (base === undefined) return { unknown: 'no management URL is set (ONCEWARD_RABBITMQ_MANAGEMENT_URL)' }
   try {
-    const response = await fetch(...queueRequest(base, new URL(amqpUrl), queue))
+    const response = await fetch(...request(base, new URL(amqpUrl), path, timeoutMs))
     if (!response.ok) return { unknown: `the management plugin answered ${response.status}` }
-    return { known: toFacts((await response.json()) as QueueReply) }
+    return { known: await response.json() }
   } catch (error) {
     return { unknown: `the management plugin did not answer (${errorText(error, 200)})` }
   }
 }
 
-function queueRequest(base: string, amqp: URL, queue: string): [string, RequestInit] {
+function request(
+  base: string,
+  amqp: URL,
+  path: (vhost: string) => string,
+  timeoutMs: number,
+): [string, RequestInit] {
   const address = URL.parse(base)
   if (address === null) throw new OncewardError('configuration', 'the management URL cannot be read')
   const user = decodeURIComponent(address.username || amqp.username || 'guest')
@@ -40,9 +60,11 @@ function queueRequest(base: string, amqp: URL, queue: string): [string, RequestI
   const vhost = decodeURIComponent(amqp.pathname.slice(1)) || '/'
   address.username = ''
   address.password = ''
-  address.pathname = `${address.pathname.replace(/\/$/, '')}/api/queues/${encodeURIComponent(vhost)}/${encodeURIComponent(queue)}`
+  const [where, query = ''] = path(encodeURIComponent(vhost)).split('?')
+  address.pathname = `${address.pathname.replace(/\/$/, '')}/api/${where}`
+  address.search = query
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
-  return [address.href, { headers: { authorization }, signal: AbortSignal.timeout(3_000) }]
+  return [address.href, { headers: { authorization }, signal: AbortSignal.timeout(timeoutMs) }]
 }
 
 interface QueueReply {

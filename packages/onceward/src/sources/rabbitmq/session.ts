@@ -17,6 +17,7 @@ export interface SessionOptions {
   readonly onMessage: (message: ConsumeMessage) => void
   readonly onDeadLetter: (message: GetMessage, routingKey: string) => void
   readonly onWarning: (reason: string) => void
+  readonly onCluster: (cluster: string) => Promise<void>
 }
 
 export interface SessionEnd {
@@ -69,11 +70,12 @@ export class Session {
 
   /** Connects, prepares the queue and consumes. Rejects when any of it fails; the connection is then gone. */
   async start(): Promise<void> {
-    const { url, declaration, onWarning } = this.#options
+    const { url, declaration, onWarning, onCluster } = this.#options
     try {
       const connection = await openConnection(url, `consumes ${declaration.queue}`)
       this.#connection = connection
       void connection.ended.then(reason => this.#end({ kind: 'disconnected', reason }))
+      if (connection.cluster !== null) await onCluster(connection.cluster)
       await this.#failIfEnded()
       for (const warning of await prepareQueue(connection, declaration, url)) onWarning(warning)
       this.#channel = await this.#openChannel(connection)
@@ -85,6 +87,20 @@ export class Session {
       this.#end({ kind: 'disconnected', reason: errorText(error) })
       void this.#connection?.close(2_000)
       throw error
+    }
+  }
+
+  /** Messages of the queue that nobody has taken; null when the broker does not say. On a channel of its own: a refusal would close ours. */
+  async ready(): Promise<number | null> {
+    if (!this.live) return null
+    try {
+      const channel = await this.#connection!.model.createChannel()
+      channel.on('error', () => {})
+      const { messageCount } = await channel.checkQueue(this.#options.declaration.queue)
+      await channel.close()
+      return messageCount
+    } catch {
+      return null
     }
   }
 

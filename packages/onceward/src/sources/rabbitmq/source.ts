@@ -1,7 +1,14 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Delivery, QueueOpenOptions, QueueSource, Subscription } from '../../contracts/source.ts'
+import type {
+  Delivery,
+  PartitionLag,
+  QueueOpenOptions,
+  QueueSource,
+  Subscription,
+} from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
+import { QueueDepth } from '../log/queue-depth.ts'
 import { assertUrl, reconnectDelayMs, refusal, within } from './connection.ts'
 import { assertSafe, type QueueDeclaration } from './declaration.ts'
 import { InFlight } from './in-flight.ts'
@@ -73,6 +80,7 @@ class RabbitSubscription implements Subscription {
   readonly #options: QueueOpenOptions
   readonly #log: Log
   readonly #inFlight: InFlight
+  readonly #depth: QueueDepth
   readonly #opened = Promise.withResolvers<void>()
   readonly #closed = new AbortController()
   readonly #warned = new Set<string>()
@@ -91,6 +99,12 @@ class RabbitSubscription implements Subscription {
     this.#options = options
     this.#log = log
     const forIngest = declaration.deadLetterIngest === undefined ? 0 : 1
+    this.#depth = new QueueDepth({
+      queue: declaration.queue,
+      ask: async () => (await this.#session?.ready()) ?? null,
+      held: () => this.#inFlight.count,
+      nowMs: () => performance.now(),
+    })
     this.#inFlight = new InFlight(options.inFlightMax - forIngest, options.inFlightBytesMax)
   }
 
@@ -124,6 +138,10 @@ class RabbitSubscription implements Subscription {
       }
     }
     return { missed: tags.length === 0 ? missed : missed + session!.ack(tags) }
+  }
+
+  lag(): readonly PartitionLag[] {
+    return this.#depth.lag()
   }
 
   isLive(delivery: Delivery): boolean {
@@ -185,6 +203,7 @@ class RabbitSubscription implements Subscription {
       onMessage: message => arrived(toDelivery(message, queue, { epoch, deadLetter: false })),
       onDeadLetter: (message, routingKey) =>
         arrived(toDelivery(message, deadLetterIngest!, { epoch, deadLetter: true }, queue, routingKey)),
+      onCluster: async cluster => this.#options.onBroker?.({ kind: 'rabbitmq', cluster }),
       onWarning: reason => {
         if (this.#warned.has(reason)) return
         this.#warned.add(reason)

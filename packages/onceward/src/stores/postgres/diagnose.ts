@@ -20,6 +20,7 @@ export function diagnose(error: unknown): StoreTrouble {
   if (typeof code === 'string') {
     if (connectionCodes.has(code)) return 'unavailable'
     if (code === 'commit_not_confirmed') return diagnose(cause)
+    if (code === 'wrong_server') return 'unavailable'
     if (/^[0-9A-Z]{5}$/.test(code)) return bySqlState(code, String(message ?? ''))
   }
   return typeof message === 'string' && connectionTexts.test(message) ? 'unavailable' : 'statement'

@@ -1,9 +1,15 @@
 import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
 import type { ConsumerFacts, Enrolment, Store } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Log } from '../../surroundings.ts'
 import { diagnose } from './diagnose.ts'
+import { meetBroker } from './meet-broker.ts'
 import { assertUsable } from './migrate.ts'
+import { noteReading } from './note-reading.ts'
 import type { SqlClient } from './pool.ts'
+import { proveReplicated } from './replication.ts'
+import type { ServerLife } from './server-life.ts'
+import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions } from './sql/own-partitions.ts'
 import { suspectLedger } from './sql/silent-runs.ts'
 
@@ -11,27 +17,38 @@ import { suspectLedger } from './sql/silent-runs.ts'
 export function outsideTransactions(
   client: SqlClient,
   environment: string | undefined,
+  life: ServerLife,
+  log: Log,
 ): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'unwrap' | 'work'>> {
+  const repeats = new RepeatNotes(client)
   return {
     diagnose,
+    noteRepeats: (enrolment, ids) => repeats.add(enrolment, ids),
     async enroll(facts) {
       await assertUsable(client, environment)
-      if (facts.mode === 'live') await assertNoRebuilds(client, facts)
+      await life.check(client)
+      if (facts.mode === 'live') {
+        await assertNoRebuilds(client, facts)
+        await noteReading(client, facts)
+      }
       return enroll(client, facts)
     },
+    meetBroker: broker => meetBroker(client, broker, log),
     async closeRun({ runId }) {
+      await repeats.flush()
       await client.query('update onceward.run set ended_at = clock_timestamp() where id = $1', [runId])
     },
     takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
     beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
     declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
-    suspects: suspectLedger(client),
+    suspects: suspectLedger(client, life),
     query: async (text, values) => {
       const { rows, rowCount } = await client.query(text, values as unknown[])
       return { rows, rowCount: rowCount ?? 0 }
     },
     async ping() {
-      await client.query('select 1')
+      await life.check(client)
+      await proveReplicated(client)
     },
   }
 }

@@ -38,11 +38,18 @@ export interface SqlResult {
 /** Longest silence on any statement: past it the connection counts as half open. Handlers have their own, shorter limit. */
 const queryTimeoutMs = 60_000
 
+export interface PoolOptions {
+  readonly max?: number
+  /** Called with each new connection before anybody gets it; where it rejects, the connection is closed. */
+  readonly verify?: (client: SqlClient) => Promise<void>
+}
+
 /**
  * A pool in pipeline mode: statements of concurrent handlers leave without waiting for each other's answers
  * (35 k/s against 7.5 k/s one after the other). Statements stay unnamed, so PgBouncer in transaction mode works.
  */
-export function createPool(url: string, options: { readonly max?: number } = {}): OwnPool {
+export function createPool(url: string, options: PoolOptions = {}): OwnPool {
+  const { verify } = options
   const pool = new pg.Pool({
     connectionString: url,
     max: options.max ?? 10,
@@ -50,6 +57,10 @@ export function createPool(url: string, options: { readonly max?: number } = {})
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     pipeline: true,
+    ...(verify && {
+      verify: (client: pg.PoolClient, done: (error?: Error) => void) =>
+        void verify(client as unknown as SqlClient).then(() => done(), done),
+    }),
   } as pg.PoolConfig)
   // A connection that dies, idle or in use, is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => {})

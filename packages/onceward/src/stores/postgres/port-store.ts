@@ -5,6 +5,7 @@ import { outsideTransactions } from './outside-transactions.ts'
 import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
 import { PortLoan } from './port-loan.ts'
+import { ServerLife } from './server-life.ts'
 import { SqlSession } from './session.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
@@ -65,10 +66,10 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
   }
 
   return {
-    ...outsideTransactions(port, options.environment),
+    ...outsideTransactions(port, options.environment, new ServerLife(), log),
     capabilities: { durable: true, shared: true, sql: true, concurrent: false },
     transaction,
-    work: workQueue(port, (settings, text, values) =>
+    work: workQueue((settings, text, values) =>
       port.transaction('read committed', async open => {
         const all = Object.entries({ lock_timeout: '5s', ...settings })
         await open.query(`select ${all.map(([name, value]) => `set_config('${name}', '${value}', true)`)}`)

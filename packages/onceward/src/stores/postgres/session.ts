@@ -18,7 +18,7 @@ import type {
   StoreSession,
 } from '../../contracts/store.ts'
 import type { SqlClient } from './pool.ts'
-import { advancePartitions, readPositions } from './sql/advance-partitions.ts'
+import { advancePartitions, type LateFence, lateFence, readPositions } from './sql/advance-partitions.ts'
 import { claimBusinessKeys } from './sql/claim-business-keys.ts'
 import { claimMarkers } from './sql/claim-markers.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
@@ -26,6 +26,7 @@ import { countAttempts } from './sql/count-attempts.ts'
 import { finishWork } from './sql/finish-work.ts'
 import { keepMessages } from './sql/keep-messages.ts'
 import { keysAtWork } from './sql/keys-at-work.ts'
+import { notePublished } from './sql/note-published.ts'
 import { recordIntents } from './sql/record-intents.ts'
 import { withdraw } from './sql/silent-runs.ts'
 import { takeUpWork } from './sql/take-up-work.ts'
@@ -38,8 +39,17 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #makeLoan: (shared: boolean) => Loan<Tx>
   readonly #loans: Loan<Tx>[] = []
   readonly held: HeldSession
+  readonly #fencesLate: boolean
+  /** To be sent with COMMIT. */
+  lateFence: LateFence | null = null
 
-  constructor(client: SqlClient, enrolment: Enrolment, makeLoan: (shared: boolean) => Loan<Tx>) {
+  constructor(
+    client: SqlClient,
+    enrolment: Enrolment,
+    makeLoan: (shared: boolean) => Loan<Tx>,
+    { fencesLate = false } = {},
+  ) {
+    this.#fencesLate = fencesLate
     this.#client = client
     this.#enrolment = enrolment
     this.#makeLoan = makeLoan
@@ -58,8 +68,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   async blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
     const { rows } = await this.#client.query(
       // Locked, so that whoever frees the key waits for what is about to be parked behind it.
-      `select key, state = 'released' as released, waiting from onceward.blocked_key
-       where consumer_id = $1 and key = any($2::text[]) order by key for share`,
+      `select asked.key, blocked.* from (select key from unnest($2::text[]) as key order by key collate "C") asked
+       cross join lateral (
+         select state = 'released' as released, waiting from onceward.blocked_key b
+         where b.consumer_id = $1 and b.key = asked.key limit 1 for share) blocked`,
       [this.#enrolment.consumerId, keys],
     )
     return new Map(rows.map(({ key, released, waiting }) => [key as string, { released, waiting }]))
@@ -106,8 +118,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return recordIntents(this.#client, this.#enrolment, intents)
   }
 
-  publish(messages: readonly Outgoing[]): Promise<void> {
-    return writeOutbox(this.#client, messages)
+  async publish(messages: readonly Outgoing[]): Promise<void> {
+    await writeOutbox(this.#client, messages)
+    const noted = messages.filter(message => message.cause !== undefined)
+    if (noted.length > 0) await notePublished(this.#client, this.#enrolment, noted)
   }
 
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {
@@ -127,8 +141,9 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return readPositions(this.#client, this.#enrolment, partitions)
   }
 
-  advance(progress: readonly Progress[]): Promise<void> {
-    return advancePartitions(this.#client, this.#enrolment, progress)
+  async advance(progress: readonly Progress[]): Promise<void> {
+    if (this.#fencesLate) this.lateFence = lateFence(this.#enrolment, progress)
+    if (this.lateFence === null) await advancePartitions(this.#client, this.#enrolment, progress)
   }
 
   /** No handler may reach the client once the transaction is over. */

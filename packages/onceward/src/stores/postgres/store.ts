@@ -7,7 +7,10 @@ import { opening, pipelined } from './in-transaction.ts'
 import { SqlLoan } from './loan.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
+import { assertReplicated, watchReplication } from './replication.ts'
+import { ServerLife } from './server-life.ts'
 import { SqlSession } from './session.ts'
+import type { LateFence } from './sql/advance-partitions.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
 
@@ -35,9 +38,14 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       'createPostgresStore needs a url or a pool. Nothing was started.',
     )
   }
-  const pool = options.pool ?? createPool(options.url!)
+  const life = options.life ?? new ServerLife()
+  const pool = options.pool ?? createPool(options.url!, { verify: client => life.check(client) })
   return {
-    ...createPooledStore(pool, options, (client, log, shared) => new SqlLoan(client, log, shared)),
+    ...createPooledStore(
+      pool,
+      { ...options, life },
+      (client, log, shared) => new SqlLoan(client, log, shared),
+    ),
     pool,
     async close() {
       if (options.pool === undefined) await pool.end()
@@ -51,7 +59,12 @@ export function createPooledStore<Tx>(
   options: TransactionOptions,
   makeLoan: (client: PooledClient, log: Log, shared: boolean) => Loan<Tx>,
 ): Store<Tx> {
-  const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
+  const {
+    lockTimeoutMs = 3_000,
+    isolation = 'read committed',
+    log = silent,
+    life = new ServerLife(),
+  } = options
   const inPipeline = pipelines(pool)
 
   const begin = ({ facts, runId }: Enrolment) => {
@@ -68,9 +81,12 @@ export function createPooledStore<Tx>(
     work: (session: StoreSession<Tx>) => Promise<T>,
   ): Promise<T> {
     const client = await pool.connect()
-    const session = new SqlSession(client, enrolment, shared => makeLoan(client, log, shared))
+    const session = new SqlSession(client, enrolment, shared => makeLoan(client, log, shared), {
+      fencesLate: inPipeline,
+    })
     let usable = false
     client.on('error', heardFromTheStatement)
+    watchReplication(client)
     try {
       // Not awaited where a claim leaves with it: should BEGIN fail alone, the claim finds no onceward.run and fails too. Without markers
       // the handler's own statements come first, and would each commit by itself.
@@ -81,7 +97,7 @@ export function createPooledStore<Tx>(
       const result = await work(session)
       await begun
       session.end()
-      await commit(client, inPipeline)
+      await commit(client, inPipeline, session.lateFence)
       usable = true
       return result
     } catch (error) {
@@ -95,10 +111,10 @@ export function createPooledStore<Tx>(
   }
 
   return {
-    ...outsideTransactions(pool, options.environment),
+    ...outsideTransactions(pool, options.environment, life, log),
     capabilities: { durable: true, shared: true, sql: true, concurrent: inPipeline },
     transaction,
-    work: workQueue(pool, (settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
+    work: workQueue((settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
   }
 }
 
@@ -107,12 +123,16 @@ export function createPooledStore<Tx>(
  * COMMIT, without an error. Both leave together. When the connection dies here nobody knows the result, and the error says so by being
  * a connection error: the redelivery finds the marker, or does not.
  */
-async function commit(client: PooledClient, inPipeline: boolean): Promise<void> {
+async function commit(client: PooledClient, inPipeline: boolean, fence: LateFence | null): Promise<void> {
   sendTogether(client)
-  const proving = client.query(proof)
+  const proving = fence === null ? client.query(proof) : client.query(fence.text, fence.values)
   if (!inPipeline) await proving.catch(() => {})
   const [proven, end] = await Promise.allSettled([proving, client.query('commit')])
   if (end.status === 'rejected') throw end.reason
+  if (fence !== null && proven.status === 'rejected') {
+    if (movedNothing(proven.reason)) await fence.explain(client)
+    throw proven.reason
+  }
   if (proven.status === 'rejected' || end.value.command !== 'COMMIT') {
     throw new OncewardError(
       'commit_not_confirmed',
@@ -120,6 +140,12 @@ async function commit(client: PooledClient, inPipeline: boolean): Promise<void> 
       { cause: proven.status === 'rejected' ? proven.reason : undefined },
     )
   }
+  assertReplicated(client)
+}
+
+/** Of the late fence: a division by the number of rows it has moved. */
+function movedNothing(error: unknown): boolean {
+  return (error as { code?: string }).code === '22012'
 }
 
 async function rollback(client: PooledClient): Promise<boolean> {

@@ -1,5 +1,6 @@
 import type { ConsumerFacts, Store } from '../../contracts/store.ts'
 import type { Log } from '../../surroundings.ts'
+import type { ServerLife } from './server-life.ts'
 
 /** What may be said about the transactions of a PostgreSQL store, whoever opens them. */
 export interface TransactionOptions {
@@ -10,6 +11,8 @@ export interface TransactionOptions {
   /** Refuse to work on the database of another environment. Default: ask nothing. */
   readonly environment?: string
   readonly log?: Log
+  /** What is known of the server's life; default its own. One for all that share a pool. */
+  readonly life?: ServerLife
 }
 
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable'

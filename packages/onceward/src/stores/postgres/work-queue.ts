@@ -1,5 +1,5 @@
 import type { WorkClaim, WorkQueue } from '../../contracts/held-work.ts'
-import type { SqlClient, SqlResult } from './pool.ts'
+import type { SqlResult } from './pool.ts'
 import { claimWork, settings } from './sql/claim-work.ts'
 import { intArray } from './sql/int-array.ts'
 
@@ -21,11 +21,6 @@ const extend = `
 const giveBack = `
   update onceward.held h set lease_until = null from ${mine} where h.id = mine.id and h.epoch = mine.epoch`
 
-/** Put off for a retry or not, the oldest are among those that are due first. */
-const oldest = `
-  select extract(epoch from clock_timestamp() - min(first_at))::float8 as seconds from (
-    select first_at from onceward.held where consumer_id = $1 and due_at is not null order by due_at, id limit 1000) first`
-
 /** One statement in a transaction of its own, under settings that end with it. */
 export type ShortTransaction = (
   settings: Readonly<Record<string, string>>,
@@ -33,7 +28,7 @@ export type ShortTransaction = (
   values: readonly unknown[],
 ) => Promise<SqlResult>
 
-export function workQueue(client: SqlClient, short: ShortTransaction): WorkQueue {
+export function workQueue(short: ShortTransaction): WorkQueue {
   return {
     claim: (enrolment, request) => claimWork(short, enrolment, request),
     async extend(claims, leaseMs) {
@@ -42,10 +37,6 @@ export function workQueue(client: SqlClient, short: ShortTransaction): WorkQueue
     },
     async giveBack(claims) {
       await short(byRow, giveBack, columns(claims))
-    },
-    async oldestSeconds({ consumerId }) {
-      const { rows } = await client.query(oldest, [consumerId])
-      return rows[0].seconds as number | null
     },
   }
 }

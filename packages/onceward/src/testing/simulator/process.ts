@@ -4,7 +4,8 @@ import type { Store } from '../../contracts/store.ts'
 import type { CrashPoint, Reach } from '../../crash-points.ts'
 import { ConsumerProcess } from '../../engine/consumer.ts'
 import { errorCode, errorText } from '../../errors.ts'
-import type { Metrics } from '../../observe/metrics.ts'
+import { unmeasured } from '../../observe/metrics.ts'
+import { untraced } from '../../observe/traces.ts'
 import { type Surroundings, silent } from '../../surroundings.ts'
 import { Actor } from './actor.ts'
 import type { Job } from './job.ts'
@@ -121,32 +122,8 @@ function worldOf(actor: Actor, scheduler: Scheduler, reach: Reach): Surroundings
     },
     random: scheduler.draws.next,
     log: silent,
-    metrics: noMetrics,
+    metrics: unmeasured,
+    traces: untraced,
     reach,
   }
-}
-
-const noMetrics: Metrics = {
-  delivered() {},
-  decided() {},
-  conflicts() {},
-  results() {},
-  inboxInsertSeconds() {},
-  applySeconds() {},
-  settleMissed() {},
-  externalSuppressed() {},
-  publishSuppressed() {},
-  published() {},
-  publishFailed() {},
-  watchOutbox: () => () => {},
-  externalCall() {},
-  claimsExpired() {},
-  claimsLost() {},
-  suspectTaken() {},
-  killerFound() {},
-  watchFreshness: () => () => {},
-  parkingFull() {},
-  paused() {},
-  watchPaused: () => () => {},
-  watchLag: () => () => {},
 }

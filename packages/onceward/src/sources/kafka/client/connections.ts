@@ -16,6 +16,8 @@ export interface TopicDescription {
   readonly id: string
   /** By number, from 0 without gaps. */
   readonly partitions: readonly PartitionDescription[]
+  /** Id of the cluster; null where the brokers do not say. */
+  readonly cluster: string | null
 }
 
 export interface PartitionDescription {
@@ -75,7 +77,7 @@ export class KafkaConnections {
 
   /** Asks anew; null when there is no such topic. */
   async findTopic(name: string): Promise<TopicDescription | null> {
-    const { topics } = await this.#metadata([name])
+    const { topics, clusterId } = await this.#metadata([name])
     const found = topics.find(topic => topic.name === name)
     if (found === undefined || troubleOfCode(found.errorCode).name === 'UNKNOWN_TOPIC_OR_PARTITION') {
       this.#topics.delete(name)
@@ -89,7 +91,7 @@ export class KafkaConnections {
         leaderEpoch,
       }))
       .sort((a, b) => a.partition - b.partition)
-    const topic = { name, id: found.topicId, partitions }
+    const topic = { name, id: found.topicId, partitions, cluster: clusterId ?? null }
     this.#topics.set(name, topic)
     return topic
   }

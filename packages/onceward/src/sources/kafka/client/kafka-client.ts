@@ -36,6 +36,8 @@ export interface KafkaClient {
 export interface TopicFacts {
   readonly id: string
   readonly partitions: number
+  /** Id of the cluster; absent where the brokers do not say. */
+  readonly cluster?: string
 }
 
 export interface Bounds {

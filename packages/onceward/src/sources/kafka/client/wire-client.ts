@@ -40,7 +40,9 @@ export class WireClient implements KafkaClient {
 
   async describe(): Promise<TopicFacts | null> {
     const found = await this.#connections.findTopic(this.#settings.topic)
-    return found === null ? null : { id: found.id, partitions: found.partitions.length }
+    if (found === null) return null
+    const { id, partitions, cluster } = found
+    return { id, partitions: partitions.length, ...(cluster !== null && { cluster }) }
   }
 
   async bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, Bounds>> {

@@ -7,6 +7,8 @@ import { code, command, type FrameReader, FrameWriter, StreamRefusal } from './f
 export interface StreamLink {
   readonly connection: StreamConnection
   readonly brokerVersion: string
+  /** What the broker calls its cluster; null where it does not say. */
+  readonly cluster: string | null
   /** How the broker's node calls itself towards clients; it may not be the address we dialled. */
   readonly node: string
 }
@@ -21,7 +23,8 @@ const heartbeatS = 10
 export async function openLink(address: StreamAddress, purpose: string): Promise<StreamLink> {
   const connection = await StreamConnection.connect(address, connectTimeoutMs)
   try {
-    const brokerVersion = (await introduce(connection, purpose)).version ?? 'unknown'
+    const broker = await introduce(connection, purpose)
+    const brokerVersion = broker.version ?? 'unknown'
     assertVersion(brokerVersion, address)
     await authenticate(connection, address)
     await tune(connection)
@@ -30,6 +33,7 @@ export async function openLink(address: StreamAddress, purpose: string): Promise
     return {
       connection,
       brokerVersion,
+      cluster: broker.cluster_name ?? null,
       node: `${opened.advertised_host ?? address.host}:${opened.advertised_port ?? address.port}`,
     }
   } catch (error) {

@@ -425,6 +425,7 @@ begin
   revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval, onceward.lineage,
     onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage, onceward.migration, onceward.environment from onceward_run;
   revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event from onceward_run;
+  revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading from onceward_run;
   revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
   grant insert, update on onceward.campaign to onceward_operator, onceward_console;
   grant insert, delete on onceward.campaign_row to onceward_operator, onceward_console;
@@ -435,13 +436,17 @@ begin
   grant execute on all functions in schema onceward to onceward_run;
   revoke execute on function onceward.audit_entry, onceward.campaign_event_of, onceward.refuse, onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop,
     onceward.close_rows, onceward.free_keys, onceward.skip_parked, onceward.fix_parked, onceward.triage_parked, onceward.request_deletion,
-    onceward.approve, onceward.approve_campaign, onceward.delete_parked, onceward.release_held, onceward.create_roles from onceward_run;
+    onceward.approve, onceward.approve_campaign, onceward.delete_parked, onceward.release_held, onceward.accept_server, onceward.separate_reader, onceward.rename_consumer,
+    onceward.accept_broker, onceward.create_roles from onceward_run;
   grant execute on function onceward.actor, onceward.is_console, onceward.is_person, onceward.place_of, onceward.cause_of,
     onceward.selection_digest, onceward.selected_consumer, onceward.audit_field, onceward.audit_content, onceward.fold_parked_counts,
     onceward.seen_of, onceward.campaign_rows_digest
     to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop, onceward.skip_parked, onceward.fix_parked,
     onceward.triage_parked, onceward.request_deletion, onceward.delete_parked, onceward.release_held to onceward_operator, onceward_console;
+  grant execute on function onceward.server_now, onceward.server_check, onceward.same_life, onceward.notice_server to onceward_operator, onceward_approver, onceward_console;
+  grant execute on function onceward.accept_server, onceward.separate_reader, onceward.rename_consumer, onceward.accept_broker
+    to onceward_operator, onceward_console;
   grant execute on function onceward.approve, onceward.approve_campaign to onceward_approver, onceward_console;
 end $$;
 revoke execute on function onceward.audit_entry, onceward.refuse, onceward.close_rows, onceward.free_keys, onceward.create_roles from public;

@@ -5,6 +5,8 @@ import { parkingVerbs } from './0003-parking-verbs.ts'
 import { replay } from './0004-replay.ts'
 import { retention } from './0005-retention.ts'
 import { suspects } from './0006-suspects.ts'
+import { evidence } from './0007-evidence.ts'
+import { restore } from './0008-restore.ts'
 import { campaigns } from './0009-campaigns.ts'
 
 export interface Migration {
@@ -23,5 +25,7 @@ export const migrations: readonly Migration[] = [
   { version: 4, name: 'replay', sql: replay, compatibleFrom: 3 },
   { version: 5, name: 'retention', sql: retention, compatibleFrom: 3 },
   { version: 6, name: 'suspects', sql: suspects, compatibleFrom: 3 },
+  { version: 7, name: 'evidence', sql: evidence, compatibleFrom: 3 },
+  { version: 8, name: 'restore', sql: restore, compatibleFrom: 3 },
   { version: 9, name: 'campaigns', sql: campaigns, compatibleFrom: 3 },
 ]

@@ -116,6 +116,49 @@ async function moveRow(
   return rowCount === 1 ? [partition] : []
 }
 
+/** A fence that leaves with COMMIT: a statement that fails where it moves nothing, so that the server turns COMMIT into ROLLBACK. */
+export interface LateFence {
+  readonly text: string
+  readonly values: readonly unknown[]
+  /** Says why it failed, once the transaction is over. */
+  explain(client: SqlClient): Promise<never>
+}
+
+/**
+ * Null for batches that move some partitions and hold others, or move several: these need more than one statement, or locks in order. It
+ * spares a round trip with rows locked. Also the proof that the transaction is ours: the setting is local to it.
+ */
+export function lateFence({ consumerId }: Enrolment, progress: readonly Progress[]): LateFence | null {
+  const stays = progress.every(({ next }) => next === null)
+  if (!stays && progress.length > 1) return null
+  const statement = stays ? holdAll(consumerId, progress) : moveOne(consumerId, progress[0]!)
+  return { ...statement, explain: client => explain(client, consumerId, progress) }
+}
+
+function holdAll(consumerId: number, still: readonly Progress[]) {
+  return {
+    text: `with held as materialized (
+       select from onceward.checkpoint c
+       join unnest($2::text[], $3::integer[]) as mine (partition, epoch) using (partition)
+       where c.consumer_id = $1 and c.epoch = mine.epoch
+       order by c.partition for share of c)
+     select current_setting('onceward.run')::integer / (count(*) = cardinality($2))::integer from held`,
+    values: [consumerId, still.map(one => one.partition), still.map(one => one.epoch)],
+  }
+}
+
+function moveOne(consumerId: number, { partition, epoch, incarnation, from, next }: Progress) {
+  return {
+    text: `with moved as (
+       update onceward.checkpoint
+       set next = $6, incarnation = $4, run_id = current_setting('onceward.run')::integer, at = clock_timestamp()
+       where consumer_id = $1 and partition = $2 and epoch = $3 and ($5::text is null or next = $5)
+       returning 1)
+     select 1 / count(*) from moved`,
+    values: [consumerId, partition, epoch, incarnation, from, next],
+  }
+}
+
 /** Ours by epoch, but elsewhere: an unconfirmed commit of ours went through. Not ours: somebody took over. */
 async function explain(client: SqlClient, consumerId: number, missing: readonly Progress[]): Promise<never> {
   const { rows } = await client.query(

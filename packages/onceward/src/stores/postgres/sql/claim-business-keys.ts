@@ -1,5 +1,6 @@
 import type { BusinessAnswer, BusinessClaim, Enrolment } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
+import { oneByOne } from './one-by-one.ts'
 
 const insert = `
   insert into onceward.business_key (consumer_id, key, message_id, digest)
@@ -9,7 +10,8 @@ const insert = `
   returning key`
 
 const readBack = `
-  select key, message_id, digest from onceward.business_key where consumer_id = $1 and key = any($2::text[])`
+  select asked.key, message_id, digest
+  from ${oneByOne('business_key', 'key', 'unnest($2::text[]) as asked (key)', 'message_id, digest')}`
 
 const first: BusinessAnswer = { kind: 'first' }
 

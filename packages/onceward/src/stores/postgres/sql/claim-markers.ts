@@ -1,6 +1,7 @@
 import type { Claim, ClaimAnswer, Enrolment, MarkerStatus } from '../../../contracts/store.ts'
 import { invariant } from '../../../errors.ts'
 import type { SqlClient } from '../pool.ts'
+import { oneByOne } from './one-by-one.ts'
 
 /** One row back for the whole batch; the ids only where some were not inserted. A row each cost the client as much as parsing the messages. */
 const answered = (insert: string) => `
@@ -36,8 +37,8 @@ const insertOne = `
   on conflict do nothing`
 
 const readBack = `
-  select message_id, status::text as status, digest
-  from onceward.inbox where consumer_id = $1 and message_id = any($2::text[])`
+  select asked.key as message_id, status::text as status, digest
+  from ${oneByOne('inbox', 'message_id', 'unnest($2::text[]) as asked (key)', 'status, digest')}`
 
 /** What people made of the message: known under its id as well. Asked only where the content is not the marker's. */
 const fixes = `

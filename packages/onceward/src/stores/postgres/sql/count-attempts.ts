@@ -1,7 +1,7 @@
 import type { AttemptCount, AttemptRecord, Enrolment } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
 
-/** The history of a message is a handful of rows: read once, it gives the next number and every count. */
+/** The history of a message is a handful of rows: read once, it gives the next number and every count. `offset 0`: looked up one by one, see `oneByOne`. */
 const insert = `
   with failure as materialized (
     select f.*, row_number() over (partition by f.id order by f.n)::integer as nth
@@ -11,7 +11,7 @@ const insert = `
     select ids.id, a.* from (select distinct id from failure) ids
     cross join lateral (
       select a.number, a.failure_class, a.code, a.place from onceward.attempt a
-      where a.consumer_id = $1 and a.message_id = ids.id) a),
+      where a.consumer_id = $1 and a.message_id = ids.id offset 0) a),
   counted as (
     insert into onceward.attempt (consumer_id, run_id, message_id, number, failure_class, code, error, place)
     select $1, $2, f.id, coalesce((select max(number) from earlier e where e.id = f.id), 0) + f.nth, f.failure_class, f.code, f.error,

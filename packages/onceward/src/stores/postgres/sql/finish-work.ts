@@ -3,6 +3,9 @@ import type { Enrolment } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { claimLost } from './claim-lost.ts'
 import { intArray } from './int-array.ts'
+import { oneByOne } from './one-by-one.ts'
+
+const keysOfGone = '(select business_key as key, message_id from gone where business_key is not null) asked'
 
 /**
  * The row goes and its marker moves in one statement, and a business key that was claimed long before is remembered from now on as well. Only one transaction can ever remove a row, and only under the epoch of its claim: a
@@ -11,19 +14,21 @@ import { intArray } from './int-array.ts'
  */
 const remove = `
   with mine as materialized (
-    select h.ctid from unnest($1::bigint[], $2::integer[]) as m (id, epoch)
+    select h.ctid from unnest($2::bigint[], $3::integer[]) as m (id, epoch)
     cross join lateral (
       select ctid from onceward.held h where h.id = m.id and h.epoch = m.epoch limit 1 for update) h),
   gone as (
     delete from onceward.held h using mine where h.ctid = mine.ctid returning h.id, h.message_id, h.business_key),
   marked as (
-    update onceward.inbox i set status = 'applied', run_id = current_setting('onceward.run')::integer, at = now()
-    from gone where i.consumer_id = $3 and i.message_id = gone.message_id),
+    update onceward.inbox set status = 'applied', run_id = current_setting('onceward.run')::integer, at = now(),
+      arrived_at = coalesce(arrived_at, at)
+    where ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', '(select message_id as key from gone) asked')}))),
   renewed as (
-    update onceward.business_key k set at = clock_timestamp()
-    from gone where k.consumer_id = $3 and k.key = gone.business_key and k.message_id = gone.message_id
-      and k.at < clock_timestamp() - interval '1 hour')
-  select count(*)::integer as count, case when count(*) < cardinality($1::bigint[]) then array_agg(id::text) end as ids from gone`
+    update onceward.business_key set at = clock_timestamp()
+    where ctid = any (array(
+      select ctid from ${oneByOne('business_key', 'key', keysOfGone, 'ctid, message_id, at')}
+      where found.message_id = asked.message_id and found.at < clock_timestamp() - interval '1 hour')))
+  select count(*)::integer as count, case when count(*) < cardinality($2::bigint[]) then array_agg(id::text) end as ids from gone`
 
 const putOff = `
   update onceward.held h
@@ -66,7 +71,7 @@ async function removeSeen(
   consumerId: number,
   done: readonly WorkClaim[],
 ): Promise<readonly string[]> {
-  const values = [intArray(done.map(one => one.row)), intArray(done.map(one => one.epoch)), consumerId]
+  const values = [consumerId, intArray(done.map(one => one.row)), intArray(done.map(one => one.epoch))]
   const { rows } = await client.query(remove, values)
   return rows[0].count === done.length ? [] : missing(done, (rows[0].ids as string[] | null) ?? [])
 }

@@ -2,6 +2,7 @@ import type { Conclusion, Enrolment, HeldRecord, Outgoing } from '../../../contr
 import type { SqlClient } from '../pool.ts'
 import { copyOfDeadLetter } from './dead-letter-copy.ts'
 import { intArray } from './int-array.ts'
+import { oneByOne } from './one-by-one.ts'
 import { writeOutbox } from './write-outbox.ts'
 
 /**
@@ -17,8 +18,8 @@ const insertHeld = (placed: boolean) => `
         correlation_id, message_type, schema_version, origin, position, broker_key, delivery_count, headers, properties, bytes, version,
         due_in_ms${placed ? ', id, epoch, first_at' : ''}, n)),
   marked as (
-    update onceward.inbox i set status = m.state::onceward.marker_status
-    from m where m.marked and i.consumer_id = $1 and i.message_id = m.message_id)
+    update onceward.inbox set status = asked.state::onceward.marker_status
+    from ${oneByOne('inbox', 'message_id', '(select message_id as key, state from m where marked) asked')} where inbox.ctid = found.ctid)
   insert into onceward.held (${placed ? 'id, epoch, first_at, ' : ''}consumer_id, run_id, state, message_id, digest, seen, reason, failure_class, code,
     error, place, attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
     delivery_count, headers, properties, version, due_at, body)

@@ -13,8 +13,9 @@ const insert = `
 const readBack = `
   select ledger.target, ledger.effect_key, ledger.request_digest
   from unnest($2::text[], $3::text[]) as wanted (target, effect_key)
-  join onceward.ledger on ledger.consumer_name = $1
-    and ledger.target = wanted.target and ledger.effect_key = wanted.effect_key`
+  cross join lateral (
+    select target, effect_key, request_digest from onceward.ledger
+    where consumer_name = $1 and target = wanted.target and effect_key = wanted.effect_key limit 1) ledger`
 
 /** One row per effect key, ever. A key asked for again with the same bytes is suppressed; with others it is a conflict. */
 export async function recordIntents(

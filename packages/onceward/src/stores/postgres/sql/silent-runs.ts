@@ -1,5 +1,6 @@
 import { processDied, type SuspectLedger } from '../../../contracts/suspects.ts'
 import type { SqlClient } from '../pool.ts'
+import type { ServerLife } from '../server-life.ts'
 
 const beat = `
   with me as (update onceward.run set heard_at = clock_timestamp() where id = $2 returning started_at)
@@ -37,9 +38,10 @@ export const withdraw = `
   delete from onceward.attempt
   where consumer_id = $1 and run_id = $2 and message_id = any($3::text[]) and code = '${processDied}'`
 
-export function suspectLedger(client: SqlClient): SuspectLedger {
+export function suspectLedger(client: SqlClient, life: ServerLife): SuspectLedger {
   return {
     async beat({ consumerId, runId }, silentMs) {
+      await life.check(client)
       const { rows } = await client.query(beat, [consumerId, runId, silentMs])
       return rows.map(row => ({ runId: row.id as number, deliveriesMax: row.deliveries_max as number }))
     },

@@ -1,0 +1,19 @@
+import { realSurroundings } from 'onceward'
+import { startObserveServer } from '../../packages/onceward/src/runtime/observe-server.ts'
+import type { OpenContender } from './contender.ts'
+import { consumeAs, defineIncrements, rabbitSource } from './onceward.ts'
+
+const scrapeEveryMs = 1_000
+
+/** The batch form as `onceward run` has it: the SDK counts, and somebody collects every second. */
+export const openOncewardMeasured: OpenContender = async place => {
+  const server = await startObserveServer({ host: '127.0.0.1', port: 0 })
+  const scrape = async () => (await fetch(`${server.url}/metrics`)).text()
+  setInterval(() => void scrape(), scrapeEveryMs).unref()
+  return consumeAs(
+    place,
+    source => defineIncrements({ form: 'batch' }, source),
+    rabbitSource(place),
+    () => realSurroundings({ meter: server.meter }),
+  )
+}

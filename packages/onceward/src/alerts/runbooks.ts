@@ -1,0 +1,17 @@
+import { effectRunbooks } from './runbooks/effects.ts'
+import { failureRunbooks } from './runbooks/failures.ts'
+import { flowRunbooks } from './runbooks/flow.ts'
+import { heldRunbooks } from './runbooks/held.ts'
+import { repeatRunbooks } from './runbooks/repeats.ts'
+import { serverRunbooks } from './runbooks/server.ts'
+import type { Runbook } from './step.ts'
+
+/** One for every alert, and those for what no metric can say. */
+export const runbooks: readonly Runbook[] = [
+  ...flowRunbooks,
+  ...repeatRunbooks,
+  ...failureRunbooks,
+  ...heldRunbooks,
+  ...effectRunbooks,
+  ...serverRunbooks,
+]

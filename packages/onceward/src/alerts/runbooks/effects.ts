@@ -1,0 +1,139 @@
+import { brokersOf } from '../alert.ts'
+import { increased, onceOf } from '../promql.ts'
+import type { Runbook } from '../step.ts'
+import { partitions, slowDatabase, slowSettling, status } from './steps.ts'
+
+export const effectRunbooks: readonly Runbook[] = [
+  {
+    name: 'commit-failures',
+    title: 'Transactions do not commit.',
+    means:
+      'Effect and marker were rolled back together and the batch is run again; the broker was not told. Nothing is lost and nothing happened twice, but nothing moves.',
+    steps: [
+      { text: 'Why?', queries: ({ series }) => [increased(series('commitFailures'), '15m', ['reason'])] },
+      status,
+      {
+        text: 'Is the database up, writable and the right one: disk full, a standby, failing over, out of connections, a lock that is held (`pg_stat_activity`)?',
+      },
+      slowDatabase,
+      {
+        text: 'After a failover or a restore do not go on by hand: see runbook `restore-from-backup`.',
+        commands: ({ file }) => [`onceward runbook ${file} restore-from-backup`],
+      },
+      {
+        text: 'Serialization failures and deadlocks that do not end: handlers write the same rows in different orders. Order them, or make batches smaller.',
+      },
+    ],
+    over: 'no transaction failed for ten minutes.',
+  },
+  {
+    name: 'offset-commit-failures',
+    title: 'The broker cannot be told what is done.',
+    means:
+      'The effects are durable here; the broker does not know and will hand them over again, to be recognised as repeats. With `settle.when: with effect` the position in the database decides and the broker’s is only a courtesy.',
+    steps: [
+      slowSettling,
+      {
+        text: 'Does the group rebalance, or the connection drop, again and again?',
+        queries: ({ series }) => [increased(series('sourceEvents'), '1h', ['kind'])],
+      },
+      partitions,
+      {
+        text: 'Is a batch held for longer than the broker waits? Compare `batch.handlerTimeoutMs` with the broker’s limits (Kafka: session and poll intervals; RabbitMQ: `consumer_timeout`), and the login’s rights to commit for the group.',
+      },
+      {
+        text: 'Expect repeats after each restart until it is mended.',
+        commands: ({ file }) => [`onceward runbook ${file} duplicate-spike`],
+      },
+    ],
+    over: 'nothing failed for ten minutes.',
+  },
+  {
+    name: 'outbox-growing',
+    title: 'Messages are not published.',
+    means:
+      'They are durable in the outbox and leave later, in order of their key, at least once under one id. Whoever reads them waits.',
+    steps: [
+      {
+        text: 'Which broker, how many, how old, and what did it say last? Is there a relay, and does it hold buckets?',
+        commands: () => ['onceward status'],
+        queries: ({ series, consumer }) => {
+          const broker = { broker: brokersOf(consumer) }
+          return [
+            onceOf(series('outboxOldest', broker), ['broker']),
+            onceOf(series('outboxSize', broker), ['broker']),
+            increased(series('publishFailures', broker), '1h', ['broker', 'code']),
+          ]
+        },
+      },
+      {
+        text: 'No relay: `onceward run` brings one; without a consumer start one of its own.',
+        commands: ({ consumer }) => brokersOf(consumer).map(broker => `onceward relay --broker ${broker}`),
+      },
+      {
+        text: 'The broker refuses: unroutable means that a queue, an exchange or a topic is missing; refused, that it is full or rights are missing. Later messages of that key wait; others flow.',
+      },
+      {
+        text: 'The broker is away or raises an alarm (memory, disk): bring it back, the relay goes on by itself.',
+      },
+    ],
+    over: 'the oldest is younger than `objectives.outboxAgeMax` and nothing is refused.',
+  },
+  {
+    name: 'unknown-effects',
+    title: 'Calls failed for good, or may have happened.',
+    means:
+      'A call was sent and its answer is missing, or attempts are used up. What the target’s policy allows was done; the rest waits for a person, because only the target knows.',
+    steps: [
+      {
+        text: 'Which calls?',
+        commands: ({ name }) => [
+          `onceward ledger list --consumer ${name}`,
+          `onceward ledger list --consumer ${name} --state unknown`,
+          'onceward ledger show ID',
+        ],
+      },
+      {
+        text: 'Ask the target, by the effect key and the time: did it happen? Never guess. What led to the call, and every attempt:',
+        commands: ({ file }) => [`onceward explain --effect KEY --contract ${file}`],
+      },
+      {
+        text: 'Say what was found. `not-done` makes it one that failed, which may be tried again under the same key.',
+        commands: ({ name }) => [
+          `onceward ledger reconcile ID --as completed --consumer ${name} --because REASON`,
+          `onceward ledger reconcile ID --as not-done --consumer ${name} --because REASON`,
+          `onceward ledger retry ID --consumer ${name} --because REASON`,
+        ],
+      },
+      {
+        text: 'If it goes on, look at the target: errors, timeouts, its breaker, the life of its keys.',
+        queries: ({ series }) => [increased(series('calls'), '1h', ['target', 'result'])],
+      },
+    ],
+    over: 'no call is unknown or failed.',
+  },
+  {
+    name: 'effects-delayed',
+    title: 'Calls that are due are not made in time.',
+    means: 'The intents are durable; the dispatcher is away, throttled, or its target refuses.',
+    steps: [
+      status,
+      {
+        text: 'What does the target answer, and how long does it take?',
+        commands: ({ name }) => [`onceward ledger list --consumer ${name} --state open`],
+        queries: ({ series }) => [
+          increased(series('calls'), '1h', ['target', 'result']),
+          `histogram_quantile(0.99, sum by (target, le) (rate(${series('callDuration', {}, '_bucket')}[10m])))`,
+        ],
+      },
+      {
+        text: 'Does a dispatcher run? It is part of `onceward run`; alone:',
+        commands: ({ file }) => [`onceward run ${file} --part dispatcher`],
+      },
+      {
+        text: 'Is the target’s own limit the reason (`concurrencyMax`, `ratePerSecondMax`)? Agree on more with its owner before raising it.',
+      },
+    ],
+    over: 'the oldest is younger than `objectives.lagMax`.',
+  },
+]

@@ -1,0 +1,61 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Rule, RuleText } from './rule.ts'
+import { effectRules } from './rules/effects.ts'
+import { failureRules } from './rules/failure.ts'
+import { identityRules } from './rules/identity.ts'
+import { rulesOfTheCheck } from './rules/itself.ts'
+import { kafkaRules } from './rules/kafka.ts'
+import { memoryRules } from './rules/memory.ts'
+import { messageRules } from './rules/message.ts'
+import { operationRules } from './rules/operation.ts'
+import { orderRules } from './rules/order.ts'
+import { postgresRules } from './rules/postgres.ts'
+import { rabbitRules } from './rules/rabbitmq.ts'
+import { retentionRules } from './rules/retention.ts'
+import { severalRules } from './rules/several.ts'
+import { streamRules } from './rules/stream.ts'
+import { timingRules } from './rules/timing.ts'
+
+/** Rules over one contract as it is written. */
+export const contractRules: readonly Rule<Consumer>[] = [
+  ...identityRules,
+  ...orderRules,
+  ...effectRules,
+  ...failureRules,
+  ...messageRules,
+  ...timingRules,
+  ...retentionRules,
+  ...operationRules,
+]
+
+/** Where a rule gets its facts: what people look for first on the page of rules. */
+export type Topic =
+  | 'contract'
+  | 'contracts together'
+  | 'RabbitMQ'
+  | 'Kafka'
+  | 'PostgreSQL'
+  | 'memory'
+  | 'the check itself'
+
+const topics: readonly (readonly [Topic, readonly RuleText[]])[] = [
+  ['contract', contractRules],
+  ['contracts together', severalRules],
+  ['RabbitMQ', [...rabbitRules, ...streamRules]],
+  ['Kafka', kafkaRules],
+  ['PostgreSQL', postgresRules],
+  ['memory', memoryRules],
+  ['the check itself', rulesOfTheCheck],
+]
+
+/** Every rule there is, by topic. */
+export const catalogue: readonly (RuleText & { readonly topic: Topic })[] = topics.flatMap(([topic, rules]) =>
+  rules.map(({ id, severity, title, reason, fix }) => ({ id, severity, title, reason, fix, topic })),
+)
+
+const liveTopics: ReadonlySet<Topic> = new Set(['RabbitMQ', 'Kafka', 'PostgreSQL', 'memory'])
+
+/** Rules that need a server. */
+export const liveIds: ReadonlySet<string> = new Set(
+  catalogue.filter(rule => liveTopics.has(rule.topic)).map(rule => rule.id),
+)

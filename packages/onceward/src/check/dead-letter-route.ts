@@ -1,0 +1,95 @@
+import type { QueueState, Topology } from '../sources/rabbitmq/describe-broker.ts'
+
+/** Where a queue's dead letters go. */
+export interface DeadLetterRoute {
+  readonly exchange: string
+  /** Null: each message keeps the key it came with. */
+  readonly routingKey: string | null
+  readonly exchangeExists: boolean
+  /** The queues every dead letter can reach; empty when some reach none. */
+  readonly queues: readonly string[]
+  /** A key with which a dead letter would vanish, null when none would. */
+  readonly lostWith: string | null
+}
+
+/** Pure. An argument wins over a policy. Null for a queue without a dead-letter exchange. */
+export function deadLetterRoute(
+  queue: QueueState,
+  { exchanges, bindings }: Topology,
+  names: ReadonlySet<string>,
+): DeadLetterRoute | null {
+  const exchange = setting(queue, 'dead-letter-exchange')
+  if (exchange === undefined) return null
+  const fixed = setting(queue, 'dead-letter-routing-key')
+  const routingKey = fixed === undefined ? null : String(fixed)
+  const keys = routingKey === null ? keysOf(queue.name, bindings) : [routingKey]
+  const name = String(exchange)
+  const exchangeExists = name === '' || exchanges.has(name)
+  const reached = keys.map(key => ({
+    key,
+    queues: reach(name, key, { exchanges, bindings }, names, new Set()),
+  }))
+  const lost = reached.find(one => one.queues.length === 0)
+  return {
+    exchange: name,
+    routingKey,
+    exchangeExists,
+    queues: lost === undefined ? [...new Set(reached.flatMap(one => one.queues))] : [],
+    lostWith: lost?.key ?? null,
+  }
+}
+
+export function setting({ arguments: own, policy }: QueueState, name: string): unknown {
+  return own[`x-${name}`] ?? policy[name]
+}
+
+/** The smaller of two numbers wins, whoever set it. */
+export function limitSetting({ arguments: own, policy }: QueueState, name: string): unknown {
+  const [mine, theirs] = [own[`x-${name}`], policy[name]]
+  return typeof mine === 'number' && typeof theirs === 'number' ? Math.min(mine, theirs) : (mine ?? theirs)
+}
+
+/** What messages of this queue may have as their key: what it is bound with, or its name where it is bound to nothing but the default exchange. */
+function keysOf(queue: string, bindings: Topology['bindings']): string[] {
+  const bound = bindings.filter(one => one.source !== '' && !one.toExchange && one.destination === queue)
+  return bound.length === 0 ? [queue] : [...new Set(bound.map(one => one.routingKey))]
+}
+
+function reach(
+  exchange: string,
+  key: string,
+  topology: Topology,
+  names: ReadonlySet<string>,
+  seen: Set<string>,
+): string[] {
+  if (seen.has(exchange)) return []
+  seen.add(exchange)
+  if (exchange === '') return names.has(key) ? [key] : []
+  const found = topology.exchanges.get(exchange)
+  if (found === undefined) return []
+  const taken = topology.bindings.filter(
+    one => one.source === exchange && takes(found.type, one.routingKey, key),
+  )
+  const queues = taken.flatMap(({ destination, toExchange }) =>
+    toExchange ? reach(destination, key, topology, names, seen) : names.has(destination) ? [destination] : [],
+  )
+  if (queues.length > 0 || found.alternate === null) return queues
+  return reach(found.alternate, key, topology, names, seen)
+}
+
+/** Headers and plugins decide by what we cannot see: there a binding counts as one that takes. */
+function takes(type: string, pattern: string, key: string): boolean {
+  if (type === 'direct') return pattern === key
+  if (type === 'topic') return topicMatches(pattern.split('.'), key.split('.'))
+  return true
+}
+
+/** `*` is one word, `#` any number of them. */
+export function topicMatches(pattern: readonly string[], words: readonly string[]): boolean {
+  const [first, ...rest] = pattern
+  if (first === undefined) return words.length === 0
+  if (first === '#')
+    return words.some((_, at) => topicMatches(rest, words.slice(at))) || topicMatches(rest, [])
+  if (words.length === 0) return false
+  return (first === '*' || first === words[0]) && topicMatches(rest, words.slice(1))
+}

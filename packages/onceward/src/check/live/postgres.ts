@@ -1,0 +1,237 @@
+import type { BrokerIdentity } from '../../contracts/source.ts'
+import { migrations } from '../../stores/postgres/migrations/index.ts'
+import type { OwnPool, PooledClient, SqlClient } from '../../stores/postgres/pool.ts'
+
+/** What a check needs to know of a database. What comes from our own tables is null or empty where there is no schema yet. */
+export interface DatabaseFacts {
+  readonly name: string
+  readonly role: string
+  readonly superuser: boolean
+  readonly versionNumber: number
+  readonly inRecovery: boolean
+  readonly settings: Readonly<Record<string, string>>
+  readonly clockMs: number
+  readonly pooling: Pooling
+  readonly schema: SchemaFacts | null
+  /** Our newest version of the schema. */
+  readonly schemaWanted: number
+  readonly environment: string | null
+  readonly consumers: readonly EnrolledConsumer[]
+  readonly tables: readonly TableFacts[]
+  /** `insert on onceward.inbox`, as far as a running consumer needs it. */
+  readonly missingRights: readonly string[]
+  /** Who has read what under which name; null where the schema does not know. */
+  readonly readings: readonly NotedReading[] | null
+  /** The clusters that feed this database. */
+  readonly brokers: readonly BrokerIdentity[]
+  /** Whether a person has accepted the life this server is in; null where the schema does not know. */
+  readonly lifeAccepted: boolean | null
+  /** The oldest transaction of this database. */
+  readonly oldestTransactionSeconds: number
+}
+
+/** `none`: nobody is between. `statement` cannot keep a transaction together. */
+export type Pooling = 'none' | 'session' | 'transaction' | 'statement'
+
+export interface SchemaFacts {
+  readonly version: number
+  readonly compatibleFrom: number
+}
+
+export interface EnrolledConsumer {
+  readonly name: string
+  readonly generation: number
+  readonly dedup: string
+  readonly markers: boolean
+}
+
+export interface NotedReading {
+  readonly name: string
+  readonly kind: string
+  readonly place: string
+  readonly reader: string
+}
+
+export interface TableFacts {
+  readonly table: string
+  readonly live: number
+  readonly dead: number
+  readonly autovacuum: boolean
+}
+
+const settingNames = [
+  'fsync',
+  'full_page_writes',
+  'synchronous_commit',
+  'default_transaction_isolation',
+  'default_transaction_read_only',
+  'autovacuum',
+  'track_counts',
+]
+const neededTables = [
+  'consumer',
+  'run',
+  'inbox',
+  'business_key',
+  'checkpoint',
+  'attempt',
+  'held',
+  'ledger',
+  'outbox',
+]
+
+/** Reads in one transaction that may not write, each statement bounded by the server. */
+export async function readDatabase(pool: OwnPool): Promise<DatabaseFacts> {
+  const client = await pool.connect()
+  try {
+    const pooling = await findPooling(pool, client)
+    if (pooling !== 'statement')
+      await client.query(
+        `begin transaction read only; set local statement_timeout = '5s'; set local lock_timeout = '2s'`,
+      )
+    const facts = await readFacts(client, pooling)
+    if (pooling !== 'statement') await client.query('rollback')
+    client.release()
+    return facts
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
+}
+
+/**
+ * A pooler invents the process number it tells at connecting. Whether it lends a session or a transaction shows in what a second connection gets
+ * while the first is idle: its server connection, or another.
+ */
+async function findPooling(pool: OwnPool, client: PooledClient): Promise<Pooling> {
+  const told = (client as { processID?: number | null }).processID
+  const first = await backendOf(client)
+  if (told === first) return 'none'
+  try {
+    await client.query('begin transaction read only')
+    await client.query('rollback')
+  } catch (error) {
+    if (/statement pool/i.test(String((error as Error).message))) return 'statement'
+    throw error
+  }
+  const again = await backendOf(client)
+  const second = await pool.connect()
+  try {
+    return (await backendOf(second)) === again || again !== first ? 'transaction' : 'session'
+  } finally {
+    second.release()
+  }
+}
+
+async function backendOf(client: SqlClient): Promise<number> {
+  const { rows } = await client.query('select pg_backend_pid() as pid')
+  return rows[0].pid as number
+}
+
+async function readFacts(client: SqlClient, pooling: Pooling): Promise<DatabaseFacts> {
+  const { rows: server } = await client.query(`
+    select current_database() as name, current_user as role,
+      (select rolsuper from pg_roles where rolname = current_user) as superuser,
+      current_setting('server_version_num')::int as version, pg_is_in_recovery() as recovery,
+      (extract(epoch from clock_timestamp()) * 1000)::float8 as clock,
+      exists (select from pg_tables where schemaname = 'onceward' and tablename = 'migration') as migrated,
+      coalesce((select max(extract(epoch from clock_timestamp() - xact_start)) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()), 0)::float8 as oldest`)
+  const { rows: settings } = await client.query(
+    'select name, current_setting(name) as value from pg_settings where name = any($1::text[])',
+    [settingNames],
+  )
+  const about = server[0]
+  const own = about.migrated ? await readOwn(client) : null
+  return {
+    name: about.name,
+    role: about.role,
+    superuser: about.superuser === true,
+    versionNumber: about.version,
+    inRecovery: about.recovery,
+    settings: Object.fromEntries(settings.map(row => [row.name, row.value])),
+    clockMs: about.clock,
+    pooling,
+    schemaWanted: migrations.at(-1)!.version,
+    oldestTransactionSeconds: about.oldest,
+    ...(own ?? { ...unknown, tables: [], missingRights: [] }),
+  }
+}
+
+const unknown = {
+  schema: null,
+  environment: null,
+  consumers: [],
+  readings: null,
+  brokers: [],
+  lifeAccepted: null,
+} as const
+
+type OwnFacts = Pick<DatabaseFacts, keyof typeof unknown | 'tables' | 'missingRights'>
+
+async function readOwn(client: SqlClient): Promise<OwnFacts> {
+  const missingRights = await readMissingRights(client)
+  const nothing = { ...unknown, tables: await readTables(client), missingRights }
+  if (missingRights.includes('usage on schema onceward')) return nothing
+  const { rows: readable } = await client.query(
+    `select bool_and(has_table_privilege('onceward.' || name, 'select')) as all
+     from unnest(array['migration', 'environment', 'consumer', 'inbox', 'reading', 'broker', 'server_life']) name
+     where exists (select from pg_tables where schemaname = 'onceward' and tablename = name)`,
+  )
+  if (readable[0].all !== true) return nothing
+  const { rows: schema } = await client.query(
+    'select version, compatible_from as compatible from onceward.migration order by version desc limit 1',
+  )
+  const { rows: environment } = await client.query('select name from onceward.environment')
+  const { rows: consumers } = await client.query(
+    `select name, generation::int, dedup, exists (select from onceward.inbox where consumer_id = c.id) as markers
+     from onceward.consumer c order by name, generation`,
+  )
+  return {
+    ...nothing,
+    schema:
+      schema[0] === undefined ? null : { version: schema[0].version, compatibleFrom: schema[0].compatible },
+    environment: environment[0]?.name ?? null,
+    consumers,
+    ...(await readGuards(client, schema[0]?.version ?? 0)),
+  }
+}
+
+/** What version 8 of the schema writes down to tell another name, another cluster and another copy. */
+async function readGuards(client: SqlClient, version: number) {
+  if (version < 8) return {}
+  const { rows: readings } = await client.query(
+    'select consumer_name as name, kind, place, reader from onceward.reading',
+  )
+  const { rows: brokers } = await client.query('select kind, cluster from onceward.broker')
+  const { rows: may } = await client.query(
+    `select has_function_privilege('onceward.server_check()', 'execute') as may`,
+  )
+  if (!may[0].may) return { readings, brokers }
+  const { rows: life } = await client.query(
+    'select open is null and known is not false as accepted from onceward.server_check()',
+  )
+  return { readings, brokers, lifeAccepted: life[0].accepted as boolean }
+}
+
+async function readTables(client: SqlClient): Promise<TableFacts[]> {
+  const { rows } = await client.query(`
+    select c.relname as table, coalesce(s.n_live_tup, 0)::float8 as live, coalesce(s.n_dead_tup, 0)::float8 as dead,
+      not coalesce('autovacuum_enabled=false' = any (c.reloptions) or 'autovacuum_enabled=off' = any (c.reloptions), false) as autovacuum
+    from pg_class c left join pg_stat_all_tables s on s.relid = c.oid
+    where c.relkind = 'r' and c.relnamespace = (select oid from pg_namespace where nspname = 'onceward')`)
+  return rows
+}
+
+async function readMissingRights(client: SqlClient): Promise<string[]> {
+  const { rows: usage } = await client.query(`select has_schema_privilege('onceward', 'usage') as may`)
+  if (!usage[0].may) return ['usage on schema onceward']
+  const { rows } = await client.query(
+    `select right_name || ' on onceward.' || c.relname as missing
+     from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete']) right_name
+     where c.relnamespace = (select oid from pg_namespace where nspname = 'onceward') and c.relname = any($1::text[]) and c.relkind = 'r'
+       and not has_table_privilege(c.oid, right_name) order by 1`,
+    [neededTables],
+  )
+  return rows.map(row => row.missing as string)
+}

@@ -1,0 +1,42 @@
+import { Command } from 'commander'
+import { acceptBroker, listBrokers } from '../../restore/brokers.ts'
+import { withPool } from '../database.ts'
+import { print, table } from '../output.ts'
+
+interface Flags {
+  json?: boolean
+}
+
+/** The broker clusters this database is fed by. */
+export function brokersCommand(): Command {
+  return new Command('brokers')
+    .description('the broker clusters that feed this database; another one is another environment')
+    .option('--json', 'print one JSON object')
+    .action((flags: Flags) =>
+      withPool(flags.json === true, async pool => {
+        const brokers = await listBrokers(pool)
+        print(flags.json === true, { ok: true, brokers }, () =>
+          table(
+            ['kind', 'cluster', 'since', 'by', 'because'],
+            brokers.map(one => [one.kind, one.cluster, one.firstAt.toISOString(), one.addedBy, one.because]),
+          ),
+        )
+      }),
+    )
+    .addCommand(acceptCommand())
+}
+
+function acceptCommand(): Command {
+  return new Command('accept')
+    .description('one more cluster belongs to this environment')
+    .argument('<kind>', 'kafka or rabbitmq')
+    .argument('<cluster>', 'as the refusal named it')
+    .requiredOption('--because <reason>', 'why; it is recorded')
+    .option('--json', 'print one JSON object')
+    .action((kind: string, cluster: string, flags: Flags & { because: string }) =>
+      withPool(flags.json === true, async pool => {
+        await acceptBroker(pool, kind, cluster, flags.because)
+        print(flags.json === true, { ok: true }, () => `${kind} cluster ${cluster} may feed this database.`)
+      }),
+    )
+}

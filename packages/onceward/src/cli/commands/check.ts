@@ -1,0 +1,140 @@
+import { dirname, resolve } from 'node:path'
+import { stripVTControlCharacters, styleText } from 'node:util'
+import { Command } from 'commander'
+import {
+  type CheckReport,
+  check,
+  exitCodeOf,
+  type LoadedContract,
+  type LoadProblem,
+} from '../../check/check.ts'
+import type { LiveAccess } from '../../check/live/access.ts'
+import type { WaivedFinding, Waiver } from '../../check/waiver.ts'
+import type { ContractProblem } from '../../contract/contract-problems.ts'
+import { OncewardError } from '../../errors.ts'
+import type { PolicyProblem } from '../../policy/problem.ts'
+import type { Policy } from '../../policy/read-policy.ts'
+import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { databaseAddress } from '../database.ts'
+import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'
+import { print, safe } from '../output.ts'
+
+interface CheckFlags {
+  live?: boolean
+  policy?: string
+  strict?: boolean
+  json?: boolean
+}
+
+export function checkCommand(): Command {
+  return new Command('check')
+    .description('reviews contracts, and with --live compares them with broker and database; changes nothing')
+    .argument('<files...>', 'modules whose default export is a consumer')
+    .option('--live', 'ask the broker and the database that the environment names')
+    .option('--policy <file>', policyHelp)
+    .option('--strict', 'warnings count as errors')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 nothing wrong or all of it waived, 1 an error (with --strict a warning too), 2 wrong use.
+Rules: docs/checks.md`,
+    )
+    .action(async (files: readonly string[], flags: CheckFlags) => {
+      const loaded: LoadedContract[] = []
+      const policies = await policiesOf(files, flags.policy)
+      for (const file of files) loaded.push(await load(file, policies.get(folderOf(file)) ?? null, flags))
+      const report = await check(loaded, {
+        waivers: waiversOf(policies),
+        today: new Date().toISOString().slice(0, 10),
+        ...(flags.live && { live: liveAccess() }),
+      })
+      const code = exitCodeOf(report, flags.strict === true)
+      print(flags.json === true, { ok: code === 0, ...report }, () => reportText(report))
+      process.exitCode = code
+    })
+}
+
+/** A file that is not there is wrong use; one that cannot be used is a finding, so that the others are checked all the same. */
+async function load(file: string, loaded: Policy | null, { live }: CheckFlags): Promise<LoadedContract> {
+  try {
+    return { file, consumer: (await loadConsumer(file, { loaded, looking: live !== true })) as never }
+  } catch (error) {
+    if (!(error instanceof OncewardError)) throw error
+    if (error.code === 'usage' && /^(There is no file|The policy file)/.test(error.message)) throw error
+    const problems = error.details.problems as readonly (ContractProblem | PolicyProblem)[] | undefined
+    return { file, problems: problems?.map(problemText) ?? [{ text: error.message }] }
+  }
+}
+
+function problemText(problem: ContractProblem | PolicyProblem): LoadProblem {
+  if (!('line' in problem)) return { text: `${problem.place}: ${problem.text}` }
+  const { file, line, column, key, text } = problem
+  return { text: `${key} ${text}`.trim(), place: `${file}:${line}:${column}` }
+}
+
+const folderOf = (file: string) => dirname(resolve(file))
+
+/** By folder: the policy file that holds for the contracts in it, read once however many they are. */
+async function policiesOf(
+  files: readonly string[],
+  named: string | undefined,
+): Promise<ReadonlyMap<string, Policy | null>> {
+  const policies = new Map<string, Policy | null>()
+  for (const file of files) {
+    const folder = folderOf(file)
+    if (!policies.has(folder)) policies.set(folder, await findPolicy(file, named))
+  }
+  return policies
+}
+
+function waiversOf(policies: ReadonlyMap<string, Policy | null>): Waiver[] {
+  const all = [...policies.values()].flatMap(policy => policy?.waivers ?? [])
+  return [...new Map(all.map(waiver => [waiver.place, waiver])).values()]
+}
+
+function liveAccess(): LiveAccess {
+  return {
+    databaseUrl: databaseAddress(),
+    rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
+    rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
+    managementUrl: process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL,
+    kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
+    environment: process.env.ONCEWARD_ENVIRONMENT,
+    world: realSurroundings(),
+    wallMs: Date.now,
+  }
+}
+
+const colours = { error: 'red', warning: 'yellow', note: 'cyan' } as const
+
+function reportText(report: CheckReport): string {
+  const groups = Map.groupBy(report.findings, one => one.consumer ?? one.place)
+  const sections = [...groups].map(([name, findings]) => {
+    const rules = Map.groupBy(findings, one => `${one.id} ${one.waived === null}`)
+    return [styleText('bold', line(name)), ...[...rules.values()].map(ruleText)].join('\n')
+  })
+  return [...sections, summary(report)].join('\n\n')
+}
+
+/** Everything one rule found of one consumer, with its reason once. */
+function ruleText(findings: readonly WaivedFinding[]): string {
+  const { id, severity, reason, fix, link, waived } = findings[0]!
+  const mark = waived === null ? styleText(colours[severity], severity) : styleText('gray', 'waived')
+  const heads = findings.map(one => `  ${mark} ${id} ${line(one.found)}`).join('\n')
+  if (waived !== null)
+    return `${heads}\n    until ${line(waived.until)}, ${line(waived.owner)}: ${line(waived.reason)}`
+  return `${heads}\n    ${reason}\n    ${styleText('gray', 'fix')} ${fix}\n    ${styleText('gray', link)}`
+}
+
+function summary({ contracts, live, counts, waived }: CheckReport): string {
+  const parts = [`${counts.error} errors`, `${counts.warning} warnings`, `${counts.note} notes`]
+  if (waived > 0) parts.push(`${waived} waived`)
+  const scope = live ? 'with their servers' : 'as written; --live compares them with their servers'
+  return `${contracts} contracts checked ${scope}: ${parts.join(', ')}`
+}
+
+/** Names and reasons come from files, brokers and databases. */
+function line(text: string): string {
+  return safe(stripVTControlCharacters(text)).replaceAll('\n', ' ')
+}

@@ -1,0 +1,99 @@
+import { Command } from 'commander'
+import { acceptServer, type Exposure, type RestoreView, readRestore } from '../../restore/lives.ts'
+import { withPool } from '../database.ts'
+import { print, safe, table } from '../output.ts'
+import { wholeNumber } from '../whole-number.ts'
+
+interface Flags {
+  json?: boolean
+}
+
+/** After a failover or a restore: what may be lost, and the word that lets consumers go on. */
+export function restoreCommand(): Command {
+  return new Command('restore')
+    .description(
+      'after a failover or a restore from backup: what may be lost, by consumer, and what brings it back',
+    )
+    .option('--json', 'print one JSON object')
+    .action((flags: Flags) =>
+      withPool(flags.json === true, async pool => {
+        const view = await readRestore(pool)
+        print(flags.json === true, { ok: view.open === null, ...view }, () => viewText(view))
+        if (view.open !== null || view.inRecovery) process.exitCode = 1
+      }),
+    )
+    .addCommand(acceptCommand())
+}
+
+function acceptCommand(): Command {
+  return new Command('accept')
+    .description('let consumers go on with this copy; logs are read again from what it knows')
+    .argument('<number>', 'of what waits, from "onceward restore"')
+    .requiredOption('--because <reason>', 'why; it is recorded')
+    .option('--dry-run', 'change nothing')
+    .option('--json', 'print one JSON object')
+    .action(async (typed: string, flags: Flags & { because: string; dryRun?: boolean }) => {
+      const id = wholeNumber(typed, 'what waits', 'onceward restore')
+      await withPool(flags.json === true, async pool => {
+        if (flags.dryRun) {
+          const view = await readRestore(pool)
+          return print(flags.json === true, { ok: true, dryRun: true, ...view }, () => viewText(view))
+        }
+        const { partitionsSetBack } = await acceptServer(pool, id, flags.because)
+        print(
+          flags.json === true,
+          { ok: true, partitionsSetBack },
+          () =>
+            `Accepted. Start the consumers again: ${partitionsSetBack} partitions are read from what this copy knows, and what it has is recognised.`,
+        )
+      })
+    })
+}
+
+function viewText({ inRecovery, open, lives, exposures }: RestoreView): string {
+  if (inRecovery) return 'This is a standby. Ask the primary: nothing is decided here.'
+  const head = lives[0]
+  if (open === null)
+    return `Nothing waits. Timeline ${head?.timeline ?? 'unknown'} was accepted by ${safe(head?.acceptedBy ?? 'nobody')} on ${head?.acceptedAt?.toISOString() ?? 'no day'}: ${safe(head?.acceptedBecause ?? '')}`
+  const since = open.survivedTo?.toISOString() ?? 'an unknown time'
+  return [
+    `Number ${open.id}: ${safe(open.why)}.`,
+    `Timeline ${open.timeline ?? 'unknown'} of system ${open.systemIdentifier ?? 'unknown'}, noticed ${open.noticedAt.toISOString()}.`,
+    `What was committed before ${since} is here. What was settled after it may be lost:`,
+    '',
+    exposureTable(exposures),
+    '',
+    ...advice(exposures),
+    `Then: onceward restore accept ${open.id} --because …`,
+  ].join('\n')
+}
+
+function exposureTable(exposures: readonly Exposure[]): string {
+  if (exposures.length === 0) return 'No consumer is known to this copy.'
+  return table(
+    ['consumer', 'reads', 'group', 'begins again'],
+    exposures.map(one => [
+      one.consumer,
+      `${one.kind} ${one.place}`,
+      one.reader,
+      one.keeper === 'queue'
+        ? 'nowhere: a queue forgets what was settled'
+        : one.partitions.map(({ partition, next }) => `${partition}@${next}`).join(' '),
+    ]),
+  )
+}
+
+function advice(exposures: readonly Exposure[]): string[] {
+  const queues = exposures.filter(({ keeper, kind }) => keeper === 'queue' && kind !== 'postgres')
+  const calling = exposures.filter(({ targets }) => targets.length > 0)
+  return [
+    ...queues.map(
+      ({ consumer, place }) =>
+        `${safe(consumer)}: have the producers of ${safe(place)} send that time again from their outbox or archive, or: onceward replay create <file> --mode backfill --file <archive.jsonl> --because … What is here is recognised.`,
+    ),
+    ...calling.map(
+      ({ consumer, targets }) =>
+        `${safe(consumer)}: calls to ${safe(targets.join(', '))} that this copy does not know of are made again under their keys. Where a target knows no keys, compare with it before you accept.`,
+    ),
+  ]
+}

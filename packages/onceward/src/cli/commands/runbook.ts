@@ -1,0 +1,22 @@
+import { Command } from 'commander'
+import { renderRunbook, runbooksFor } from '../../alerts/runbook.ts'
+import { loadConsumer } from '../load-consumer.ts'
+import { print, safe } from '../output.ts'
+
+export function runbookCommand(): Command {
+  return new Command('runbook')
+    .description('what to do when an alert fires, with the commands for this consumer; starts nothing')
+    .argument('<file>', 'module whose default export is the consumer')
+    .argument('[alert]', 'an alert such as OncewardLagRising, or a runbook such as lag-rising; default all')
+    .option('--json', 'print one JSON object')
+    .action(async (file: string, alert: string | undefined, flags: { json?: boolean }) => {
+      const consumer = (await loadConsumer(file)) as never
+      const pages = runbooksFor(consumer, alert).map(runbook => ({
+        name: runbook.name,
+        markdown: renderRunbook(runbook, { consumer, file }),
+      }))
+      print(flags.json === true, { ok: true, runbooks: pages }, () =>
+        safe(pages.map(({ markdown }) => markdown).join('\n')),
+      )
+    })
+}

@@ -1,0 +1,48 @@
+import type { Absence, Explanation, Story, TimelineEntry } from '../evidence/explanation.ts'
+import { safe, table } from './output.ts'
+
+const textMax = 300
+
+/** An explanation as people read it: the answer first, then what it rests on. */
+export function explanationText({ storedAs, stories, absences, limits }: Explanation): string {
+  const blocks = [
+    ...(storedAs === null ? [] : [`This id is longer than 200 bytes and kept as ${storedAs}.`]),
+    ...(stories.length === 0 && absences.length === 0 ? ['Nothing is known of it.'] : []),
+    ...stories.map(storyText),
+    ...absences.map(absenceText),
+    ...(limits.length === 0 ? [] : [limits.map(limit => `note: ${safe(limit)}`).join('\n')]),
+  ]
+  return blocks.join('\n\n')
+}
+
+function storyText({ summary, answers, timeline }: Story): string {
+  return [
+    safe(summary).replaceAll('\n', ' '),
+    '',
+    table(
+      ['asked', 'answer', 'from'],
+      answers.map(({ asked, answer, from }) => [asked, answer?.slice(0, textMax) ?? '–', from]),
+    ),
+    '',
+    table(['at', 'what', 'by', 'text'], timeline.map(lineOf)),
+    ...timeline.flatMap(payloadLines),
+  ].join('\n')
+}
+
+function lineOf({ at, what, by, text }: TimelineEntry): string[] {
+  return [at?.toISOString() ?? 'now', what, by ?? '', text.slice(0, textMax)]
+}
+
+function payloadLines({ what, facts }: TimelineEntry): string[] {
+  const body = facts.body as { as: string; content: string; bytes: number; whole: boolean } | undefined
+  if (body === undefined) return []
+  return [
+    '',
+    `body of "${safe(what)}", ${body.bytes} bytes${body.as === 'hex' ? ' in hexadecimal' : ''}${body.whole ? '' : ', cut'}`,
+    safe(body.content),
+  ]
+}
+
+function absenceText({ consumer, generation, text }: Absence): string {
+  return `${safe(consumer)}, generation ${generation}: ${safe(text)}`
+}

@@ -1,0 +1,20 @@
+import type { Declared } from '../alerts/alert-rules.ts'
+import { OncewardError } from '../errors.ts'
+import { loadConsumer } from './load-consumer.ts'
+
+/** The consumers of these files, in the order given. */
+export async function loadDeclared(files: readonly string[]): Promise<Declared[]> {
+  const declared: Declared[] = []
+  for (const file of files)
+    declared.push({ file, consumer: (await loadConsumer(file)) as Declared['consumer'] })
+  return declared
+}
+
+/** `env=production` and the like. */
+export function labelsOf(labels: readonly string[] = []): readonly (readonly [string, string])[] {
+  return labels.map(text => {
+    const at = text.indexOf('=')
+    if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)]
+    throw new OncewardError('usage', '--label must be written name=value. Nothing was written.')
+  })
+}

@@ -1,0 +1,25 @@
+import type { ContractPage } from './contract-page.ts'
+import { code, plain } from './markdown.ts'
+
+/** The page as Markdown. Whatever a contract says is text in it and nothing else. */
+export function renderPage(page: ContractPage): string {
+  const rows = page.sections.map(
+    ({ title, text }) => `| ${title} | ${title === 'Name' ? code(text) : plain(text)} |`,
+  )
+  const sinks = page.promise.map(
+    ({ sink, name, often, text, assumes }) =>
+      `| ${name === null ? sink : `${sink} ${code(name)}`} | **${often}** | ${plain(text)} | ${plain(assumes.join('; ')) || '-'} |`,
+  )
+  const list = (lines: readonly string[]) => lines.map(line => `- ${plain(line)}`).join('\n')
+  return [
+    `# Consumer contract: ${code(page.name)}`,
+    ...(page.description === null ? [] : [plain(page.description)]),
+    `| | |\n| --- | --- |\n${rows.join('\n')}\n| Risk | ${plain(page.risk)} |`,
+    '## What is promised, and of what',
+    `| sink | effect | how | provided that |\n| --- | --- | --- | --- |\n${sinks.join('\n')}`,
+    '## What must hold for it',
+    list(page.assumptions),
+    '## What is not promised',
+    list(page.notPromised),
+  ].join('\n\n')
+}

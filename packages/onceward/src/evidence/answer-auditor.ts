@@ -1,0 +1,90 @@
+import type { Answer, Event, Subject } from './explanation.ts'
+import type { RunFacts } from './read-campaigns.ts'
+import type { HeldStory } from './read-held.ts'
+import type { Marker } from './read-marker.ts'
+
+export interface KnownFacts {
+  readonly subject: Subject
+  readonly marker: Marker | null
+  readonly held: HeldStory
+  readonly run: RunFacts | null
+  /** In order of time. */
+  readonly events: readonly Event[]
+  readonly sinkRows: readonly string[]
+  /** When the id says that it was made; null when it says nothing. */
+  readonly idTime: Date | null
+}
+
+/** The questions of an audit, each with its answer or the reason why there is none. Pure. */
+export function answerAuditor(known: KnownFacts): readonly Answer[] {
+  const { subject, marker, held, run, sinkRows, events } = known
+  const row = held.rows.at(-1)
+  const place = marker?.position ?? row?.position ?? null
+  const unread =
+    place === null
+      ? 'not kept for messages that were never set aside'
+      : `not kept for messages that were never set aside; read the record at ${place}`
+  const first = events.find(event => event.at !== null)?.at ?? null
+  const settled = marker !== null && !unfinished.includes(marker.status)
+  return [
+    answer('source event id', subject.messageId, 'identity.id of the contract'),
+    answer('event type', row?.messageType, row === undefined ? unread : 'the held row'),
+    answer('event version', row?.schemaVersion, row === undefined ? unread : 'the held row'),
+    sourceTime(known, unread),
+    answer('ingested at', first?.toISOString(), 'the first trace of it'),
+    answer(
+      'processed at',
+      settled ? marker.at.toISOString() : null,
+      settled ? 'the marker' : 'it is not done',
+    ),
+    answer(
+      'transform version',
+      run?.handlerVersion,
+      run === null ? 'no run is known' : `run ${run.id}, ${run.instance}`,
+    ),
+    answer('consumer', `${subject.consumer}, generation ${subject.generation}`, 'the marker'),
+    answer(
+      'sink rows',
+      sinkRows.length === 0 ? null : sinkRows.join('; '),
+      sinkRows.length === 0
+        ? 'none was asked for or found: give --contract, or ask by --row'
+        : 'the tables named by the contract, or the row asked about',
+    ),
+    answer('decision', marker?.status ?? row?.state, marker === null ? 'the held row' : 'the marker'),
+    answer('reason', reasonOf(known), marker?.because != null ? 'the marker' : 'the last thing said of it'),
+    answer('replay or backfill', replayOf(known), run === null ? 'no run is known' : `run ${run.id}`),
+    answer('position', place, place === null ? 'queues have none' : 'the marker'),
+  ]
+}
+
+const unfinished = ['stored', 'waiting', 'parked']
+
+const answer = (asked: string, value: string | null | undefined, from: string): Answer => ({
+  asked,
+  answer: value ?? null,
+  from,
+})
+
+function sourceTime({ held, idTime }: KnownFacts, unread: string): Answer {
+  const sent = held.rows.find(row => row.sentAt !== null)?.sentAt
+  if (sent != null)
+    return answer('source time', sent.toISOString(), "the broker's timestamp, in the held row")
+  if (idTime !== null) return answer('source time', idTime.toISOString(), 'the id itself')
+  return answer('source time', null, unread)
+}
+
+function reasonOf({ marker, events }: KnownFacts): string | null {
+  if (marker?.because != null) return marker.because
+  if (marker?.status === 'applied') return 'it was new'
+  return events.findLast(event => event.what.startsWith('held as') || said.has(event.what))?.text ?? null
+}
+
+const said = new Set(['parked', 'dead', 'quarantined', 'skipped', 'deleted', 'rebuilt'])
+
+function replayOf({ run, events }: KnownFacts): string | null {
+  const replayed = events.filter(event => event.what === 'replay moved').length
+  const mode =
+    run === null ? null : run.campaignId === null ? run.mode : `${run.mode}, campaign ${run.campaignId}`
+  if (replayed === 0) return mode
+  return `${mode ?? 'unknown mode'}, replayed by people ${replayed} time${replayed === 1 ? '' : 's'}`
+}

@@ -1,0 +1,47 @@
+import { stableId } from '../message/stable-id.ts'
+import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { Event, ExplainOptions, Subject } from './explanation.ts'
+import type { Trouble } from './read-trouble.ts'
+
+/** Calls of one handler that are looked for by the ids they would have; more are rare. */
+const callsMax = 8
+/** What waits to be published is looked at one by one: in good times there is next to nothing. */
+const rowsMax = 50_000
+
+const waiting = `
+  select o.message_id as id, concat_ws('/', o.broker, o.exchange, o.queue) as target, o.created_at as at, o.failures, o.last_error as error, o.key
+  from (select * from onceward.outbox limit ${rowsMax}) o where o.message_id = any($1::text[])`
+
+/** Rows leave the outbox only when the broker has confirmed them: what was noted and is not there was published. */
+export async function readOutbox(
+  client: SqlClient,
+  { consumer, messageId }: Subject,
+  { heldIds, published }: Trouble,
+  { contract }: ExplainOptions,
+): Promise<readonly Event[]> {
+  const targets = contract?.name === consumer ? Object.keys(contract.effect?.publish ?? {}) : []
+  const made = targets.flatMap(target =>
+    Array.from({ length: callsMax }, (_, call) => stableId(consumer, messageId, target, call)),
+  )
+  const noted = published.map(({ id }) => id)
+  const copies = [messageId, ...heldIds.map(id => `held:${id}`)]
+  const { rows } = await client.query(waiting, [[...copies, ...made, ...noted]])
+  const there = new Set(rows.map(row => row.id as string))
+  return [
+    ...rows.map(row => ({
+      at: row.at,
+      what: copies.includes(row.id) ? 'dead letter in the outbox' : 'message in the outbox',
+      text: `to ${row.target} under id ${row.id}, ${row.failures > 0 ? `refused ${row.failures} times: ${row.error}` : 'not confirmed by the broker yet'}`,
+      facts: { id: row.id, target: row.target, key: row.key },
+    })),
+    ...published
+      .filter(({ id }) => !there.has(id))
+      .map(({ id, target, at, runId }) => ({
+        at,
+        what: 'published',
+        text: `to ${target} under id ${id}; the broker has confirmed it`,
+        runId,
+        facts: { id, target },
+      })),
+  ]
+}

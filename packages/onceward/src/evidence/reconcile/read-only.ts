@@ -1,0 +1,40 @@
+import { OncewardError } from '../../errors.ts'
+import { inTransaction } from '../../stores/postgres/in-transaction.ts'
+import type { SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
+
+/** Shorter than the client's own patience, so that the server says why. */
+const timeoutSeconds = 55
+
+/**
+ * One statement in a transaction of its own that cannot write, whatever the contract's queries say. Each sees one moment, in which markers and their
+ * effects agree; and none keeps the server from cleaning up for as long as the whole comparison takes.
+ */
+export async function readOnly(
+  pool: SqlPool,
+  place: string,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<SqlResult> {
+  try {
+    return await inTransaction(pool, async client => {
+      await client.query(
+        `set transaction read only; set local statement_timeout = '${timeoutSeconds}s'; set local work_mem = '64MB'`,
+      )
+      return client.query(text, values)
+    })
+  } catch (cause) {
+    const { code, message } = cause as Error & { code?: string }
+    if (code === '57014')
+      throw refused(
+        `${place} took longer than ${timeoutSeconds} s for one stretch of ids; an index on its message id helps`,
+        cause,
+      )
+    if (code === '25006') throw refused(`${place} tried to write: ${message}`, cause)
+    if (/^(42|22)/.test(code ?? '')) throw refused(`${place} cannot be run: ${message}`, cause)
+    throw cause
+  }
+}
+
+function refused(why: string, cause: unknown): OncewardError {
+  return new OncewardError('usage', `${why}. Nothing was changed.`, { cause })
+}

@@ -1,0 +1,123 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import { OncewardError } from '../../errors.ts'
+import { assertUsable } from '../../stores/postgres/migrate.ts'
+import type { SqlPool } from '../../stores/postgres/pool.ts'
+import { readConsumers } from '../find-subjects.ts'
+import { DriftBook, type FoundDrift } from './drift.ts'
+import { compareLedger, compareOwn } from './own-drift.ts'
+import { readOnly } from './read-only.ts'
+import { type Compared, compareSink, findEdited, type Sink } from './sink-drift.ts'
+
+export interface ReconcileOptions {
+  /** Kept of each kind. Default 20. */
+  readonly examplesMax?: number
+  readonly onProgress?: (step: string, markers: number) => void
+}
+
+export interface Reconciliation {
+  readonly consumer: string
+  readonly generation: number
+  readonly markers: number
+  readonly effects: number
+  /** Empty: everything agrees, as far as `limits` says. */
+  readonly drift: readonly FoundDrift[]
+  /** What was not or could not be compared, and why. */
+  readonly limits: readonly string[]
+}
+
+type Reconciled = Pick<Consumer, 'name' | 'generation' | 'dedup' | 'effect' | 'reconcile'>
+
+/** Compares what is remembered with what is there. Reads only; memory does not grow with the tables. */
+export async function reconcile(
+  pool: SqlPool,
+  consumer: Reconciled,
+  { examplesMax = 20, onProgress = () => {} }: ReconcileOptions = {},
+): Promise<Reconciliation> {
+  await assertUsable(pool)
+  if (consumer.dedup !== 'marker')
+    throw new OncewardError(
+      'usage',
+      `Consumer ${consumer.name} remembers by ${consumer.dedup} and has no marker of each message to compare with. Nothing was changed.`,
+    )
+  const compared = await comparedOf(pool, consumer)
+  const book = new DriftBook(examplesMax)
+  const limits: string[] = []
+  const total = { markers: 0, effects: 0 }
+  const sinks = sinksOf(consumer)
+  if (sinks.length === 0)
+    limits.push(
+      'No effects were compared: the contract has no section reconcile, and its effect names no messages.',
+    )
+  for (const sink of sinks) {
+    const found = await compareSink(pool, sink, compared, book, markers => onProgress(sink.place, markers))
+    total.markers = Math.max(total.markers, found.markers)
+    total.effects += found.effects
+    if (found.unjudged > 0)
+      limits.push(
+        `${found.unjudged} rows of ${sink.place} have no marker, and markers before ${compared.purgedBefore!.toISOString()} are removed: let the query give "at", and it can be told which should have one.`,
+      )
+  }
+  if (consumer.reconcile !== undefined) await findEdited(pool, consumer.reconcile, book)
+  await findSummaryDrift(pool, consumer, book)
+  onProgress("the inbox's own tables", total.markers)
+  await compareOwn(pool, compared, book)
+  await compareLedger(pool, consumer.name, compared, book)
+  return { consumer: consumer.name, generation: consumer.generation, ...total, drift: book.list(), limits }
+}
+
+async function comparedOf(pool: SqlPool, { name, generation }: Reconciled): Promise<Compared> {
+  const known = await readConsumers(pool, name)
+  const own = known.find(one => one.generation === generation)
+  if (own === undefined)
+    throw new OncewardError(
+      'usage',
+      `Consumer ${name} never ran here as generation ${generation}; known: ${known.map(one => one.generation).join(', ')}. Nothing was changed.`,
+    )
+  const generations = known.map(one => one.consumerId)
+  const { rows } = await pool.query(
+    'select max(purged_before) as before from onceward.horizon where consumer_id = any($1::integer[])',
+    [generations],
+  )
+  return { consumerId: own.consumerId, generations, purgedBefore: rows[0].before }
+}
+
+/** The contract's own query, and the tables of its declared effect that name their messages. */
+function sinksOf({ name, effect, reconcile }: Reconciled): readonly Sink[] {
+  const traces = effect?.apply?.traces?.() ?? []
+  const declared = traces.flatMap(({ table, message, at, consumer, covers }) => {
+    if (message === null) return []
+    const quoted = (column: string) => `t."${column}"`
+    const when = at === null || covers === 'some' ? '' : `, ${quoted(at)} as at`
+    const mine = consumer === null ? '' : ` where ${quoted(consumer)} = '${name}'`
+    const from = table.split('.').map(part => `"${part}"`)
+    return [
+      {
+        place: table,
+        covers,
+        effects: `select ${quoted(message)} as message_id${when} from ${from.join('.')} as t${mine}`,
+      },
+    ]
+  })
+  return [...(reconcile === undefined ? [] : [{ ...reconcile, place: 'reconcile.effects' }]), ...declared]
+}
+
+interface Summed {
+  drift(
+    query: unknown,
+  ): Promise<readonly { readonly key: string; readonly held: unknown; readonly counted: unknown }[]>
+}
+
+/** Effects that keep sums of their own facts can count them again. */
+async function findSummaryDrift(pool: SqlPool, { effect }: Reconciled, book: DriftBook): Promise<void> {
+  const apply = effect?.apply as Partial<Summed> | undefined
+  if (apply?.drift === undefined) return
+  const rows = await apply.drift(async (text: string, values?: readonly unknown[]) =>
+    readOnly(pool, 'the summary', text, values),
+  )
+  const said = (value: unknown) => (value === null ? 'nothing' : JSON.stringify(value))
+  const examples = rows.map(({ key, held, counted }) => ({
+    id: key,
+    detail: `has ${said(held)}, counted ${said(counted)}`,
+  }))
+  book.add('summary differs from its facts', rows.length, examples)
+}

@@ -1,0 +1,143 @@
+import type { SqlPool } from '../stores/postgres/pool.ts'
+import { answerAuditor } from './answer-auditor.ts'
+import type { Event, ExplainOptions, Story, Subject, TimelineEntry } from './explanation.ts'
+import { readAbsence } from './read-absence.ts'
+import { type RunFacts, readCampaigns, readRuns } from './read-campaigns.ts'
+import { readLedger } from './read-effects.ts'
+import { readHeld } from './read-held.ts'
+import { type Marker, markerEvents, readMarker } from './read-marker.ts'
+import { readOutbox } from './read-outbox.ts'
+import { timeInId } from './read-time.ts'
+import { readTraces } from './read-traces.ts'
+import { readTrouble } from './read-trouble.ts'
+
+/** What the question already found: events of rows that led here. */
+export interface Lead {
+  readonly events: readonly Event[]
+  readonly rows: readonly string[]
+}
+
+/** Everything that is known of one message at one consumer, in the order in which it happened. */
+export async function tellStory(
+  pool: SqlPool,
+  subject: Subject,
+  options: ExplainOptions,
+  lead: Lead | null,
+  limits: string[],
+): Promise<Story> {
+  const marker = await readMarker(pool, subject)
+  const trouble = await readTrouble(pool, subject)
+  const withPayload = options.payload === true
+  const [held, ledger, outbox, campaigns, idTime] = await Promise.all([
+    readHeld(pool, subject, marker, trouble.heldIds, withPayload),
+    readLedger(pool, subject, marker, withPayload),
+    readOutbox(pool, subject, trouble, options),
+    readCampaigns(pool, subject),
+    timeInId(pool, subject.messageId),
+  ])
+  const traced = await readTraces(pool, subject, options)
+  limits.push(...traced.limits)
+  const told = [
+    ...(marker === null ? [] : markerEvents(marker)),
+    ...trouble.events,
+    ...held.events,
+    ...ledger,
+    ...outbox,
+    ...campaigns,
+    ...traced.events,
+  ]
+  const led = (lead?.events ?? []).filter(event => !told.some(known => sameEvent(known, event)))
+  const events = inOrder([...told, ...led])
+  const gone = marker === null && subject.dedup === 'marker' ? await purgeEvent(pool, subject, events) : null
+  const runs = await readRuns(pool, [
+    ...new Set([...events, ...(marker ? [marker] : [])].flatMap(one => one.runId ?? [])),
+  ])
+  const run = runOf(marker, events, runs)
+  const sinkRows = [...new Set([...(lead?.rows ?? []), ...traced.rows])]
+  const { consumer, generation, messageId } = subject
+  const answers = answerAuditor({ subject, marker, held, run, events, sinkRows, idTime })
+  const summary = summarise(subject, marker, gone, run, trouble, held.acts)
+  const timeline = [...events, ...(gone === null ? [] : [gone])].map(event => entryOf(event, runs))
+  return { consumer, generation, messageId, summary, answers, timeline }
+}
+
+/** There are traces and no marker: it was given back to be retried, or removed for its age. */
+async function purgeEvent(pool: SqlPool, subject: Subject, events: readonly Event[]): Promise<Event | null> {
+  const at = events.find(event => event.at !== null)?.at ?? null
+  const absence = await readAbsence(pool, subject, subject.messageId, { at })
+  const purged = absence.facts.purgedBefore as Date | null
+  if (purged === null || (at !== null && at >= purged)) return null
+  return { at: null, what: 'marker purged', text: absence.text, facts: absence.facts }
+}
+
+/** The run that decided: the marker's, or the last that touched it. */
+function runOf(
+  marker: Marker | null,
+  events: readonly Event[],
+  runs: ReadonlyMap<number, RunFacts>,
+): RunFacts | null {
+  const id = marker?.runId ?? events.findLast(event => event.runId != null)?.runId
+  return id == null ? null : (runs.get(id) ?? null)
+}
+
+function inOrder(events: readonly Event[]): readonly Event[] {
+  const ms = ({ at }: Event) => at?.getTime() ?? Number.POSITIVE_INFINITY
+  return events.toSorted((a, b) => (ms(a) === ms(b) ? 0 : ms(a) - ms(b)))
+}
+
+const sameEvent = (one: Event, other: Event) =>
+  one.what === other.what && one.text === other.text && one.at?.getTime() === other.at?.getTime()
+
+function entryOf(
+  { at, what, by, text, runId, facts }: Event,
+  runs: ReadonlyMap<number, RunFacts>,
+): TimelineEntry {
+  const run = runId == null ? undefined : runs.get(runId)
+  const process =
+    run &&
+    `${run.instance} (run ${run.id}, version ${run.handlerVersion}${run.mode === 'live' ? '' : `, ${run.mode}`})`
+  return {
+    at,
+    what,
+    by: by ?? process ?? null,
+    text,
+    facts: {
+      ...facts,
+      ...(run && {
+        run: run.id,
+        handlerVersion: run.handlerVersion,
+        mode: run.mode,
+        campaign: run.campaignId,
+      }),
+    },
+  }
+}
+
+function summarise(
+  { consumer, generation, messageId }: Subject,
+  marker: Marker | null,
+  gone: Event | null,
+  run: RunFacts | null,
+  { attempts, repeats }: { readonly attempts: number; readonly repeats: number },
+  acts: number,
+): string {
+  const times = (count: number, what: string) =>
+    count === 0 ? [] : [`${count} ${what}${count === 1 ? '' : 's'}`]
+  const history = [
+    ...times(attempts, 'failed attempt'),
+    ...times(repeats, 'repeated delivery').map(text => text.replace(/deliverys$/, 'deliveries')),
+    ...times(acts, 'act of people').map(text => text.replace(/act of peoples$/, 'acts of people')),
+  ]
+  const state =
+    marker !== null
+      ? `is ${marker.status}, ${marker.at.toISOString()}`
+      : gone !== null
+        ? 'has traces here, and its marker was purged'
+        : 'has traces here and no marker: it was not applied, or is tried again'
+  const version =
+    run === null
+      ? ''
+      : `, by version ${run.handlerVersion}${run.mode === 'live' ? '' : ` in mode ${run.mode}`}`
+  const after = history.length === 0 ? '' : `, with ${history.join(', ')}`
+  return `${messageId} at ${consumer}, generation ${generation}, ${state}${version}${after}.`
+}

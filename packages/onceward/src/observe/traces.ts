@@ -1,0 +1,136 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  propagation,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapGetter,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import { errorCode } from '../errors.ts'
+
+/** What a message carries beside its body. */
+export type Carrier = Readonly<Record<string, unknown>>
+
+export interface SpanSpec {
+  readonly name: string
+  readonly kind: 'process' | 'call' | 'send'
+  readonly attributes: Attributes
+  /** The messages it is about. Of one alone the trace is continued; several are linked. Headers are asked for only where somebody traces. */
+  readonly about?: { readonly count: number; headersOf(index: number): Carrier }
+}
+
+/** A span under way. Whoever asks for nothing but `on` pays nothing where nobody traces. */
+export interface OpenSpan {
+  readonly on: boolean
+  set(attributes: Attributes): void
+}
+
+/** Spans around the work, and the context that messages carry from process to process. The API alone: without an SDK all of it is idle. */
+export interface Traces {
+  /** Ends with the work. A failure is marked by its code: texts of errors may quote messages. */
+  span<T>(spec: SpanSpec, work: (span: OpenSpan) => Promise<T>): Promise<T>
+  /** Headers for a message made while the one with these headers is worked on; null while nobody traces. */
+  outgoing(from: Carrier, destination: string): Record<string, string> | null
+}
+
+const nothing: NonNullable<SpanSpec['about']> = { count: 0, headersOf: () => ({}) }
+const idle: OpenSpan = { on: false, set() {} }
+
+/** For whoever looks at none. */
+export const untraced: Traces = {
+  span: (_spec, work) => work(idle),
+  outgoing: () => null,
+}
+
+/** As many as an SDK keeps by default. */
+const linksMax = 128
+
+const kinds = { process: SpanKind.CONSUMER, call: SpanKind.CLIENT, send: SpanKind.PRODUCER } as const
+
+export function createTraces(tracer: Tracer = trace.getTracer('onceward')): Traces {
+  return {
+    async span({ name, kind, attributes, about = nothing }, work) {
+      const parent = about.count === 1 ? continued(about.headersOf(0)) : context.active()
+      const span = tracer.startSpan(name, { kind: kinds[kind], attributes }, parent)
+      const on = span.isRecording()
+      if (on && about.count > 1) link(span, about)
+      try {
+        return await context.with(trace.setSpan(parent, span), () =>
+          work(on ? { on, set: more => void span.setAttributes(more) } : idle),
+        )
+      } catch (error) {
+        if (on) span.setAttribute('error.type', errorCode(error)).setStatus({ code: SpanStatusCode.ERROR })
+        throw error
+      } finally {
+        span.end()
+      }
+    },
+    outgoing(from, destination) {
+      const around = trace.getSpan(context.active())
+      if (around?.isRecording() !== true) return null
+      const origin = extracted(from)
+      const its = trace.getSpanContext(origin)
+      const same = its === undefined || its.traceId === around.spanContext().traceId
+      const span = tracer.startSpan(
+        `create ${destination}`,
+        {
+          kind: SpanKind.PRODUCER,
+          attributes: { 'messaging.operation.name': 'create', 'messaging.destination.name': destination },
+          ...(!same && { links: [{ context: around.spanContext() }] }),
+        },
+        same ? context.active() : origin,
+      )
+      span.end()
+      return injected(trace.setSpan(ROOT_CONTEXT, span))
+    },
+  }
+}
+
+/** Headers for a message made outside of any batch; null where there is no trace to go on. */
+export function currentTrace(): Record<string, string> | null {
+  return injected(context.active())
+}
+
+/** The trace a message came with, or the one at hand. */
+function continued(carrier: Carrier): Context {
+  const found = extracted(carrier)
+  return trace.getSpanContext(found) === undefined ? context.active() : found
+}
+
+function link(span: Span, { count, headersOf }: NonNullable<SpanSpec['about']>): void {
+  let links = 0
+  for (let index = 0; index < count; index++) {
+    const found = trace.getSpanContext(extracted(headersOf(index)))
+    if (found === undefined) continue
+    span.addLink({ context: found })
+    if (++links === linksMax) return
+  }
+}
+
+function extracted(carrier: Carrier): Context {
+  return propagation.extract(ROOT_CONTEXT, carrier, getter)
+}
+
+function injected(from: Context): Record<string, string> | null {
+  const headers: Record<string, string> = {}
+  propagation.inject(from, headers)
+  return Object.keys(headers).length === 0 ? null : headers
+}
+
+const headerMax = 2_048
+
+/** Kafka's headers are bytes. Whatever else a producer puts there is no context. */
+const getter: TextMapGetter<Carrier> = {
+  keys: carrier => Object.keys(carrier),
+  get(carrier, name) {
+    const value = carrier[name]
+    if (typeof value === 'string') return value.length <= headerMax ? value : undefined
+    if (!(value instanceof Uint8Array) || value.length > headerMax) return undefined
+    return Buffer.from(value).toString('latin1')
+  },
+}

@@ -1,0 +1,54 @@
+import { durationText } from '../contract/duration.ts'
+import { policyKeys } from './keys/key-tree.ts'
+import type { PolicyKey, ValueKind } from './keys/policy-key.ts'
+import { sizeText } from './read-size.ts'
+import { envExample } from './secret-reference.ts'
+
+/** Every key for the docs: name, what may stand there, meaning. */
+export function keyReference(): readonly { key: string; values: string; description: string }[] {
+  return policyKeys.map((key: PolicyKey) => ({
+    key: key.key.replaceAll('*', '<name>'),
+    values: values(key),
+    description: key.description,
+  }))
+}
+
+function values(key: ValueKind): string {
+  switch (key.kind) {
+    case 'word':
+      return key.words.map(word => `\`${word}\``).join(', ')
+    case 'words':
+      return `list of ${key.words.map(word => `\`${word}\``).join(', ')}`
+    case 'count':
+      return `whole number, ${key.min} to ${key.max}`
+    case 'duration':
+      return `duration, ${durationText(key.min)} to ${durationText(key.max)}`
+    case 'size':
+      return `size, ${sizeText(key.min)} to ${sizeText(key.max)}`
+    case 'share':
+      return 'above 0, at most 1'
+    case 'flag':
+      return 'true, false'
+    case 'off':
+      return '`false`'
+    case 'texts':
+      return 'list of texts'
+    case 'ports':
+      return 'list of port numbers'
+    case 'from':
+      return '`{ header: … }`, `{ property: … }`'
+    case 'from or position':
+      return '`{ header: … }`, `{ property: … }`, `position`'
+    case 'versions':
+      return 'list, `{ min, max }`'
+    case 'secret':
+    case 'address':
+      return `**secret**: \`${envExample}\``
+    case 'header':
+      return `text, or **secret**: \`Bearer ${envExample}\``
+    case 'text or none':
+      return 'text, `null`'
+    case 'text':
+      return 'text'
+  }
+}

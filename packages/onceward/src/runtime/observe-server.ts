@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Meter, metrics } from '@opentelemetry/api'
+import { errorCode, errorText, OncewardError } from '../errors.ts'
+import type { Health } from './run-health.ts'
+
+export interface ObserveServer {
+  /** Where it is reached, as `http://127.0.0.1:9464`. */
+  readonly url: string
+  /** What is counted with it is shown under `/metrics`. */
+  readonly meter: Meter
+  /** Until it is called `/readyz` says that the process is starting. */
+  watch(read: () => Health): void
+  close(): Promise<void>
+}
+
+const connectionsMax = 64
+const requestMs = 5_000
+
+/**
+ * Serves `/metrics` for Prometheus, `/livez` (the event loop turns) and `/readyz` (the work is being done). Nothing here can be changed from
+ * outside, and nothing of a message is shown. The SDK is loaded only here: the library knows the API alone.
+ */
+export async function startObserveServer(at: {
+  readonly host: string
+  readonly port: number
+}): Promise<ObserveServer> {
+  const { exposition, meter } = await openMeter()
+  let read: () => Health = () => ({ ready: false, reasons: ['starting'], oldestUnfinishedSeconds: null })
+  const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs }, (request, response) =>
+    answer(request, response, exposition, () => read()),
+  )
+  server.maxConnections = connectionsMax
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', error => reject(cannotListen(at, error)))
+    server.listen(at.port, at.host, resolve)
+  })
+  server.unref()
+  const { address, port } = server.address() as AddressInfo
+  return {
+    url: `http://${address.includes(':') ? `[${address}]` : address}:${port}`,
+    meter,
+    watch(reader) {
+      read = reader
+    },
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+/** One provider with a reader that is asked; handlers that use the API find it too, unless somebody registered another before. */
+async function openMeter(): Promise<{ exposition: () => Promise<string>; meter: Meter }> {
+  const { MeterProvider } = await import('@opentelemetry/sdk-metrics')
+  const { PrometheusExporter, PrometheusSerializer } = await import('@opentelemetry/exporter-prometheus')
+  const exporter = new PrometheusExporter({ preventServerStart: true })
+  const serializer = new PrometheusSerializer('', false, undefined, true, true)
+  const provider = new MeterProvider({ readers: [exporter] })
+  metrics.setGlobalMeterProvider(provider)
+  const exposition = async () => {
+    const { resourceMetrics, errors } = await exporter.collect()
+    if (errors.length > 0) throw errors[0]
+    return serializer.serialize(resourceMetrics)
+  }
+  return { exposition, meter: provider.getMeter('onceward') }
+}
+
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  exposition: () => Promise<string>,
+  read: () => Health,
+): void {
+  const say = (status: number, text: string, type = 'text/plain; charset=utf-8') => {
+    response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
+    response.end(request.method === 'HEAD' ? undefined : text)
+  }
+  if (request.method !== 'GET' && request.method !== 'HEAD') return say(405, 'only GET\n')
+  switch (request.url?.split('?', 1)[0]) {
+    case '/livez':
+      return say(200, 'alive\n')
+    case '/readyz': {
+      const health = read()
+      return say(health.ready ? 200 : 503, `${JSON.stringify(health)}\n`, 'application/json')
+    }
+    case '/metrics':
+      return void exposition().then(
+        text => say(200, text, 'text/plain; version=0.0.4; charset=utf-8'),
+        error => say(500, `# not collected: ${errorText(error, 200).replaceAll(/\s+/g, ' ')}\n`),
+      )
+    default:
+      return say(404, 'there are /metrics, /livez and /readyz\n')
+  }
+}
+
+function cannotListen({ host, port }: { host: string; port: number }, error: Error): OncewardError {
+  const why =
+    errorCode(error) === 'EADDRINUSE' ? 'the port is taken by another process' : errorText(error, 200)
+  return new OncewardError(
+    'configuration',
+    `Metrics and health cannot be served at ${host}:${port}: ${why}. Nothing was started. Give another --metrics-port, 0 for any free one, or --no-metrics.`,
+    { cause: error },
+  )
+}

@@ -1,0 +1,94 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { ConsumerProcess } from '../engine/consumer.ts'
+import type { Received } from '../message/received.ts'
+import { StoreGauges } from '../observe/store-gauges.ts'
+import { UnfinishedWatch } from '../observe/unfinished-watch.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { Surroundings } from '../surroundings.ts'
+
+/** Whether a process does its work now. */
+export interface Health {
+  readonly ready: boolean
+  /** Why it is not ready, one sentence each. */
+  readonly reasons: readonly string[]
+  /** Of messages that were read or stored and are not done; null where none is known. */
+  readonly oldestUnfinishedSeconds: number | null
+}
+
+export interface HealthWatch {
+  read(): Health
+  /** Asks and shows nothing any more. */
+  close(): Promise<void>
+}
+
+type AnyProcess = Pick<ConsumerProcess<unknown, never>, 'state' | 'tally' | 'unfinished'>
+
+export interface ConsumerWatchOptions {
+  readonly consumer: Consumer<never, never>
+  /** The consumer and the worker beside it, as far as there are any. */
+  readonly processes: () => readonly AnyProcess[]
+  /** The queue, whose effect lag is looked at here; null for logs, which know their own. */
+  readonly queue: string | null
+  readonly pool: SqlPool
+  readonly world: Surroundings
+  readonly now: () => number
+}
+
+/** Begins to look at ages with the first question, so that a process nobody asks pays nothing. */
+export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
+  const { consumer, processes, world, now, queue } = options
+  const { name, owner, risk, objectives } = consumer
+  const store = new StoreGauges(options)
+  let watch: UnfinishedWatch | null = null
+  const oldestMs = () => {
+    watch ??= new UnfinishedWatch({ world, now, unfinished: () => unfinished(processes()) })
+    return watch.oldestMs()
+  }
+  const stop = world.metrics.watch(['up', 'info', 'effectLag'], see => {
+    const up = processes().some(({ state }) => state === 'running')
+    see('up', up ? 1 : 0, { consumer: name })
+    see('info', 1, { consumer: name, owner, risk })
+    if (queue !== null) see('effectLag', (oldestMs() ?? 0) / 1_000, { consumer: name, partition: queue })
+  })
+  return {
+    read() {
+      const known = [oldestMs(), store.heldOldestMs || null].filter(one => one !== null)
+      const oldest = known.length === 0 ? null : Math.max(...known)
+      const reasons = processes().flatMap(troubles)
+      if (processes().length === 0) reasons.push('no part of it takes messages')
+      if (oldest !== null && oldest > objectives.lagMaxMs)
+        reasons.push(
+          `the oldest unfinished message is ${Math.round(oldest / 1_000)} s old, and the contract says ${objectives.lagMaxMs / 1_000} s at most`,
+        )
+      return {
+        ready: reasons.length === 0,
+        reasons: [...new Set(reasons)],
+        oldestUnfinishedSeconds: oldest === null ? null : oldest / 1_000,
+      }
+    },
+    async close() {
+      stop()
+      watch?.stop()
+      await store.close()
+    },
+  }
+}
+
+/** Of relays alone: they are at work until they stop. */
+export const carriersOnly: HealthWatch = {
+  read: () => ({ ready: true, reasons: [], oldestUnfinishedSeconds: null }),
+  close: async () => {},
+}
+
+function troubles({ state, tally }: AnyProcess): string[] {
+  const found: string[] = []
+  if (state === 'new') found.push('starting')
+  else if (state !== 'running') found.push(state)
+  if (tally.breaker !== 'closed') found.push('paused: the downstream is away')
+  if (tally.storeAway) found.push('the database does not answer')
+  return found
+}
+
+function* unfinished(processes: readonly AnyProcess[]): Iterable<Received> {
+  for (const process of processes) yield* process.unfinished()
+}

@@ -1,0 +1,208 @@
+import { errorText, OncewardError } from '../../errors.ts'
+import { assertUrl, type Connection, openConnection, refusal } from './connection.ts'
+import { askManagement } from './management.ts'
+import { exists } from './topology.ts'
+
+/** What a check needs to know of a virtual host. */
+export interface BrokerState {
+  readonly version: string
+  /** What it calls its cluster; null where it was not asked by AMQP or does not say. */
+  readonly cluster: string | null
+  /** In words, as `memory alarm on rabbit@one`. */
+  readonly alarms: readonly string[]
+  /** By name. Without the management plugin those that were asked for and exist, with nothing but their names. */
+  readonly queues: ReadonlyMap<string, QueueState>
+  /** Null without the management plugin. */
+  readonly topology: Topology | null
+  /** What nobody could tell, and why. */
+  readonly unasked: readonly string[]
+}
+
+export interface Topology {
+  readonly exchanges: ReadonlyMap<string, ExchangeState>
+  readonly bindings: readonly BindingState[]
+}
+
+export interface QueueState {
+  readonly name: string
+  readonly type: string
+  readonly durable: boolean
+  readonly transient: boolean
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** What the policies in force say of it, under their names: `delivery-limit`. */
+  readonly policy: Readonly<Record<string, unknown>>
+}
+
+export interface ExchangeState {
+  readonly type: string
+  readonly alternate: string | null
+}
+
+export interface BindingState {
+  readonly source: string
+  readonly destination: string
+  readonly toExchange: boolean
+  readonly routingKey: string
+}
+
+export interface BrokerAddress {
+  /** AMQP; null where only the management plugin is to be asked, as for streams, with the login and virtual host of `loginUrl`. */
+  readonly amqpUrl: string | null
+  readonly loginUrl: string
+  readonly managementUrl: string | undefined
+}
+
+const listTimeoutMs = 8_000
+
+/** Reads and declares nothing. Rejects with an operational error when the broker does not answer at all. */
+export async function describeBroker(
+  { amqpUrl, loginUrl, managementUrl }: BrokerAddress,
+  queues: readonly string[],
+): Promise<BrokerState> {
+  const asked = askForAll(managementUrl, loginUrl)
+  // The consumer comes this way, so it is tried even where the plugin knows everything.
+  const spoken = amqpUrl === null ? null : await askByAmqp(amqpUrl, queues, asked)
+  const managed = await asked
+  if ('known' in managed)
+    return {
+      ...managed.known,
+      version: spoken?.version ?? managed.known.version,
+      cluster: spoken?.cluster ?? managed.known.cluster,
+    }
+  if (spoken === null) {
+    throw new OncewardError(
+      'broker_unreachable',
+      `RabbitMQ could not be asked: ${managed.unknown}. Nothing was changed.`,
+    )
+  }
+  return {
+    version: spoken.version,
+    cluster: spoken.cluster,
+    alarms: [],
+    queues: new Map([...spoken.existing].map(name => [name, nameOnly(name)])),
+    topology: null,
+    unasked: [`arguments, policies, bindings and alarms: ${managed.unknown}`],
+  }
+}
+
+/** Which queues exist is asked only where the plugin does not say. */
+async function askByAmqp(url: string, queues: readonly string[], managed: ReturnType<typeof askForAll>) {
+  let connection: Connection | null = null
+  try {
+    connection = await openConnection(assertUrl(url, 'A check of RabbitMQ'), 'check')
+    const existing = new Set<string>()
+    if ('unknown' in (await managed))
+      for (const queue of queues) if (await exists(connection, queue)) existing.add(queue)
+    return { version: connection.brokerVersion, cluster: connection.cluster, existing }
+  } catch (error) {
+    throw (
+      refusal(error, 'A check of RabbitMQ') ??
+      new OncewardError(
+        'broker_unreachable',
+        `RabbitMQ does not answer: ${errorText(error, 300)}. Nothing was changed.`,
+        { cause: error },
+      )
+    )
+  } finally {
+    await connection?.close(1_000)
+  }
+}
+
+async function askForAll(managementUrl: string | undefined, url: string) {
+  const ask = (path: (vhost: string) => string) => askManagement(managementUrl, url, path, listTimeoutMs)
+  const overview = await ask(() => 'overview')
+  if ('unknown' in overview) return overview
+  const [queues, exchanges, bindings, policies, operator, nodes] = await Promise.all([
+    ask(vhost => `queues/${vhost}?disable_stats=true`),
+    ask(vhost => `exchanges/${vhost}`),
+    ask(vhost => `bindings/${vhost}`),
+    ask(vhost => `policies/${vhost}`),
+    ask(vhost => `operator-policies/${vhost}`),
+    ask(() => 'nodes'),
+  ])
+  for (const needed of [queues, exchanges, bindings]) if ('unknown' in needed) return needed
+  const unasked: string[] = []
+  const listOf = (asked: typeof queues, what: string) => {
+    if ('known' in asked) return asked.known as readonly Reply[]
+    unasked.push(`${what}: ${asked.unknown}`)
+    return []
+  }
+  const definitions = {
+    policies: definitionsOf(listOf(policies, 'policies')),
+    operator: definitionsOf(listOf(operator, 'operator policies')),
+  }
+  const states = listOf(queues, 'queues').map(reply => toQueue(reply, definitions))
+  const known: BrokerState = {
+    version: String((overview.known as Reply).rabbitmq_version ?? ''),
+    cluster: (overview.known as Reply).cluster_name ?? null,
+    alarms: listOf(nodes, 'alarms').flatMap(alarmsOf),
+    queues: new Map(states.map(state => [state.name, state])),
+    topology: {
+      exchanges: new Map(listOf(exchanges, 'exchanges').map(toExchange)),
+      bindings: listOf(bindings, 'bindings').map(toBinding),
+    },
+    unasked,
+  }
+  return { known }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: replies of the plugin, read field by field
+type Reply = any
+type Definitions = ReadonlyMap<string, Readonly<Record<string, unknown>>>
+
+const definitionsOf = (policies: readonly Reply[]): Definitions =>
+  new Map(policies.map(policy => [String(policy.name), policy.definition ?? {}]))
+
+function toQueue(
+  reply: Reply,
+  { policies, operator }: { policies: Definitions; operator: Definitions },
+): QueueState {
+  const stated = reply.effective_policy_definition
+  const named = merged(policies.get(reply.policy) ?? {}, operator.get(reply.operator_policy) ?? {})
+  return {
+    name: String(reply.name),
+    type: String(reply.type ?? 'classic'),
+    durable: reply.durable === true,
+    transient: reply.exclusive === true || reply.auto_delete === true,
+    arguments: reply.arguments ?? {},
+    policy: stated !== undefined && !Array.isArray(stated) ? { ...named, ...stated } : named,
+  }
+}
+
+/** An operator's policy can only make numbers smaller. */
+function merged(own: Readonly<Record<string, unknown>>, operator: Readonly<Record<string, unknown>>) {
+  const both: Record<string, unknown> = { ...own }
+  for (const [name, value] of Object.entries(operator)) {
+    const mine = own[name]
+    both[name] = typeof mine === 'number' && typeof value === 'number' ? Math.min(mine, value) : value
+  }
+  return both
+}
+
+function toExchange(reply: Reply): [string, ExchangeState] {
+  const alternate = reply.arguments?.['alternate-exchange']
+  return [
+    String(reply.name),
+    { type: String(reply.type), alternate: alternate === undefined ? null : String(alternate) },
+  ]
+}
+
+function toBinding(reply: Reply): BindingState {
+  return {
+    source: String(reply.source),
+    destination: String(reply.destination),
+    toExchange: reply.destination_type === 'exchange',
+    routingKey: String(reply.routing_key ?? ''),
+  }
+}
+
+function alarmsOf(node: Reply): string[] {
+  const alarms: string[] = []
+  if (node.mem_alarm === true) alarms.push(`memory alarm on ${node.name}`)
+  if (node.disk_free_alarm === true) alarms.push(`disk alarm on ${node.name}`)
+  return alarms
+}
+
+function nameOnly(name: string): QueueState {
+  return { name, type: 'unknown', durable: true, transient: false, arguments: {}, policy: {} }
+}

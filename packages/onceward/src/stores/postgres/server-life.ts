@@ -1,0 +1,116 @@
+import { OncewardError } from '../../errors.ts'
+import type { SqlClient } from './pool.ts'
+
+/** What the server answered on a connection. Null where it does not say. */
+interface Found {
+  readonly in_recovery: boolean
+  readonly read_only: boolean
+  readonly system_identifier: string | null
+  readonly timeline: number | null
+  readonly database_oid: number
+  readonly flushed: string | null
+  readonly open: string | null
+  readonly known: boolean | null
+}
+
+/** After a crash a server may end before the half of a record it had on disk; more than a segment is another disk. */
+const flushedMargin = 16n * 1024n * 1024n
+
+/**
+ * The life of the server as this process has seen it. Asked on every new connection, at start, with each sign of life and after every outage;
+ * never by a batch.
+ *
+ *   the life a person accepted, and the one this process began on ──▶ goes on
+ *   a standby, or a timeline before the one this process has seen ──▶ `wrong_server`: not used, tried again
+ *   anything else ──▶ written down, `server_changed`: halts until a person has accepted it
+ */
+export class ServerLife {
+  #seen: Pick<Found, 'system_identifier' | 'timeline'> | null = null
+  #flushed = 0n
+
+  async check(client: SqlClient): Promise<void> {
+    const found = await ask(client)
+    if (found === null) return
+    this.#assertUsable(found)
+    const why = this.#change(found)
+    if (why !== null) throw serverChanged(await notice(client, why), why)
+    if (this.#seen !== null && !this.#isSeen(found)) throw acceptedMeanwhile()
+    this.#seen = found
+    if (found.flushed !== null) this.#flushed = BigInt(found.flushed)
+  }
+
+  #assertUsable({ in_recovery, read_only, system_identifier, timeline }: Found): void {
+    if (in_recovery || read_only)
+      throw wrongServer(
+        in_recovery ? 'is a standby' : 'takes no writes (transaction_read_only)',
+        'what a replica shows may be older, or in another order, than what was committed',
+      )
+    const seen = this.#seen
+    if (seen === null || seen.system_identifier !== system_identifier) return
+    if (timeline !== null && seen.timeline !== null && timeline < seen.timeline)
+      throw wrongServer(
+        `is on timeline ${timeline}, and this process has worked on timeline ${seen.timeline}`,
+        'it is a primary of before the failover, and what is written there will be lost',
+      )
+  }
+
+  #isSeen({ system_identifier, timeline }: Found): boolean {
+    return this.#seen?.system_identifier === system_identifier && this.#seen.timeline === timeline
+  }
+
+  #change(found: Found): string | null {
+    const { open, known, flushed } = found
+    if (open !== null) return 'it was noticed before and nobody has accepted it'
+    if (known === false)
+      return 'the server, its timeline or the database is another than the one last accepted'
+    if (this.#isSeen(found) && flushed !== null && BigInt(flushed) + flushedMargin < this.#flushed)
+      return `the log of the server ends at ${flushed}, and this process has seen it at ${this.#flushed}`
+    return null
+  }
+}
+
+/** Null where the schema is missing or older: that is somebody else's to say. */
+async function ask(client: SqlClient): Promise<Found | null> {
+  try {
+    const { rows } = await client.query(
+      'select in_recovery, read_only, system_identifier, timeline, database_oid, flushed::text, open::text, known from onceward.server_check()',
+    )
+    return rows[0] as Found
+  } catch (error) {
+    if (['42883', '3F000', '42P01'].includes((error as { code?: string }).code ?? '')) return null
+    throw error
+  }
+}
+
+async function notice(client: SqlClient, why: string) {
+  const { rows } = await client.query(
+    `select l.id::text, l.survived_to as "survivedTo", l.noticed_at as "noticedAt" from onceward.server_life l
+     where l.id = onceward.notice_server($1)`,
+    [why],
+  )
+  return rows[0] as { id: string; survivedTo: Date | null; noticedAt: Date } | undefined
+}
+
+function wrongServer(what: string, why: string): OncewardError {
+  return new OncewardError(
+    'wrong_server',
+    `The connection leads to a server that ${what}: ${why}. Nothing is decided there; nothing was settled and nothing is lost. Let the address lead to the primary (target_session_attrs=read-write, or the name your failover moves).`,
+  )
+}
+
+/** What it has in hand belongs to the life before: only a new start reads from where this one stands. */
+function acceptedMeanwhile(): OncewardError {
+  return new OncewardError(
+    'server_changed',
+    'This database is another copy than the one this process began on, and a person has accepted it meanwhile. Nothing more was settled. Start again: reading begins where this copy stands.',
+  )
+}
+
+function serverChanged(life: Awaited<ReturnType<typeof notice>>, why: string): OncewardError {
+  const since = life?.survivedTo?.toISOString() ?? 'an unknown time'
+  return new OncewardError(
+    'server_changed',
+    `This database is another copy than the one consumers worked on: ${why}. After a failover or a restore it may lack what was committed and settled after ${since}: such messages are gone from queues, and logs stand behind them. Nothing more was settled. See what may be lost, and go on, with "onceward restore" and "onceward restore accept ${life?.id ?? '<number>'} --because …".`,
+    { details: { life: life?.id, survivedTo: life?.survivedTo, noticedAt: life?.noticedAt } },
+  )
+}

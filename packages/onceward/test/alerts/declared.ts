@@ -1,0 +1,49 @@
+import type { Declared } from '../../src/alerts/alert-rules.ts'
+import { defineConsumer } from '../../src/index.ts'
+import { topic } from '../../src/sources/kafka/index.ts'
+import { queue } from '../../src/sources/rabbitmq/index.ts'
+
+const gateway = { kind: 'http' as const, url: 'https://gateway.example/captures', policy: 'keyed' as const }
+
+/** Everything an alert may be about: a log, stored work, calls, messages, retention. */
+export const everything: Declared = {
+  file: 'payment-capture.ts',
+  consumer: defineConsumer({
+    name: 'payment_capture',
+    owner: 'payments',
+    producer: 'checkout',
+    risk: 'money',
+    source: topic('captures'),
+    identity: { id: { header: 'id' } },
+    inbox: { mode: 'stored' },
+    failure: { deadLetter: { to: 'captures.dead', owner: 'payments-desk' } },
+    retention: { markers: '7y', sourceKeeps: '7d' },
+    effect: { external: { gateway }, publish: { captured: { broker: 'rabbitmq', queue: 'captured' } } },
+    handle: () => {},
+  }) as Declared['consumer'],
+}
+
+/** A consumer with nothing but the spine. */
+export const plain: Declared = {
+  file: 'views.ts',
+  consumer: defineConsumer({
+    name: 'views',
+    owner: 'web',
+    risk: 'telemetry',
+    source: queue('views'),
+    identity: { id: { header: 'id' } },
+    objectives: { idleMax: '10m', applyP99Max: '2m' },
+    handle: () => {},
+  }) as Declared['consumer'],
+}
+
+/** Names a contract would refuse and texts it would not, all of them hostile. */
+export const hostile: Declared = {
+  file: `we're {{ .Labels }} "here".ts`,
+  consumer: {
+    ...everything.consumer,
+    name: 'x"} or vector(1) #\\\n{{ $value }}',
+    owner: `pay "x" {{ .Labels }} {}} : [&a *a] \u0007\u001b[31m # '\u2028\u{1f600}\ud800`,
+    producer: '{{ define "x" }}',
+  },
+}

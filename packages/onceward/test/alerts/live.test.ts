@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { defineConsumer, realSurroundings, runConsumer } from 'onceward'
+import { file } from 'onceward/file'
+import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
+import { alertRules } from '../../src/alerts/alert-rules.ts'
+import { dashboard } from '../../src/alerts/dashboard.ts'
+import { objectiveSeries } from '../../src/alerts/objective-rules.ts'
+import { startObserveServer } from '../../src/runtime/observe-server.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
+import { everything } from './declared.ts'
+import { selectorsOf } from './selectors.ts'
+
+/** Counters appear when what they count happens; what must not happen in a healthy run of a few seconds is not staged here. */
+const notStaged = [
+  'consumer_ack_after_commit_failures_total',
+  'consumer_claims_expired_total',
+  'consumer_commit_failures_total',
+  'consumer_horizon_behind_total',
+  'consumer_offset_commits_total',
+  'consumer_parking_full_total',
+  'consumer_redelivered_total',
+]
+
+const orders = defineConsumer<{ do: string }>({
+  name: 'orders',
+  owner: 'shop',
+  risk: 'money',
+  source: postgresQueue('orders'),
+  identity: { id: { property: 'messageId' } },
+  inbox: { mode: 'stored' },
+  failure: { attemptsMax: 2, delayMs: 1, delayMaxMs: 1, breaker: false },
+  effect: {
+    external: {
+      gateway: {
+        kind: 'custom',
+        policy: 'at most once',
+        call: async () => ({ result: 'unknown' as const }),
+      },
+    },
+    publish: { out: { broker: 'postgres', queue: 'out' } },
+  },
+  handle({ message, effects, envelope }) {
+    if (message.do === 'fail') throw new Error('always')
+    if (message.do === 'call') effects.external('gateway', { key: envelope.id, body: {} })
+    if (message.do === 'send') effects.publish('out', { body: {} })
+  },
+})
+
+const message = (messageId: string, body: string) => ({ messageId, body, properties: { messageId } })
+const arrivals = [
+  message('1', '{"do":"nothing"}'),
+  message('1', '{"do":"nothing"}'),
+  message('1', '{"do":"something else"}'),
+  message('2', '{"do":"fail"}'),
+  message('3', '{"do":"call"}'),
+  message('4', '{"do":"send"}'),
+  message('5', 'no JSON'),
+]
+
+/** Names of the page with the labels their series really have. */
+function exportedBy(page: string): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>()
+  for (const line of page.split('\n')) {
+    const [, name, labels] = /^([a-zA-Z_:][\w:]*)\{(.*)\} \S+$/.exec(line) ?? []
+    if (name === undefined) continue
+    const known = found.get(name) ?? new Set()
+    found.set(name, known)
+    for (const [, label] of labels!.matchAll(/([a-zA-Z_]\w*)="(?:[^"\\]|\\.)*"/g)) known.add(label!)
+  }
+  return found
+}
+
+describe('a live run', await skipWithout('postgres'), () => {
+  test('exports every name and label that alerts and dashboard ask for', async () => {
+    const database = await createDatabase()
+    const pool = createPool(database.url, { max: 2 })
+    const folder = mkdtempSync(join(tmpdir(), 'onceward-live-'))
+    const server = await startObserveServer({ host: '127.0.0.1', port: 0 })
+    const lines = defineConsumer({
+      name: 'lines',
+      owner: 'shop',
+      risk: 'projection',
+      source: file(join(folder, 'lines.jsonl')),
+      identity: { id: 'position' },
+      handle: () => {},
+    })
+    try {
+      await migrate(pool)
+      for (const name of ['orders', 'out']) await createQueue(pool, name)
+      await publish(pool, 'orders', arrivals)
+      writeFileSync(join(folder, 'lines.jsonl'), '{}\n{}\n')
+      const world = realSurroundings({ meter: server.meter })
+      const running = await Promise.all([
+        runConsumer(orders, { databaseUrl: database.url, world }),
+        runConsumer(lines, { databaseUrl: database.url, world }),
+      ])
+      const asked = new Map(
+        [
+          ...alertRules([everything])[0]!.rules.map(rule => rule.expr),
+          ...dashboard([everything]).panels.flatMap(panel =>
+            'targets' in panel ? panel.targets.map(target => target.expr) : [],
+          ),
+        ]
+          .flatMap(selectorsOf)
+          .filter(({ name }) => name !== objectiveSeries)
+          .map(({ name, labels }) => [name, labels]),
+      )
+      const due = [...asked.keys()].filter(name => !notStaged.includes(name))
+      let exported = new Map<string, Set<string>>()
+      const missing = () => due.filter(name => !exported.has(name))
+      await until(
+        'every name is exported',
+        async () => {
+          exported = exportedBy(await (await fetch(`${server.url}/metrics`)).text())
+          return missing().length === 0
+        },
+        { deadlineMs: 40_000 },
+      ).catch(() => assert.deepEqual(missing(), []))
+      for (const [name, labels] of asked) {
+        const real = exported.get(name)
+        if (real !== undefined)
+          for (const label of labels) assert.ok(real.has(label), `${name} has no ${label}`)
+      }
+      await Promise.all(running.map(one => one.drain(5_000)))
+    } finally {
+      await server.close()
+      await pool.end()
+      await database.drop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { topic } from 'onceward/kafka'
+import { createPool, migrate } from 'onceward/postgres'
+import { until } from 'onceward/testing'
+import type { Finding } from '../../src/check/rule.ts'
+import { kafkaRules } from '../../src/check/rules/kafka.ts'
+import { openKafka, type TestKafka } from '../kafka/fixture.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
+import { consumerWith } from './contract-pairs.ts'
+import { liveFindings, Seen } from './live-scene.ts'
+
+const seen = new Seen()
+const day = 86_400_000
+
+/** A broker needs a moment to tell of a changed configuration. */
+async function settled(look: () => Promise<readonly Finding[]>, id: string, speaks: boolean) {
+  let found: readonly Finding[] = []
+  await until(`${id} ${speaks ? 'speaks' : 'is silent'}`, async () => {
+    found = await look()
+    return found.some(one => one.id === id) === speaks
+  })
+  return found
+}
+
+describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => {
+  const looking =
+    (kafka: TestKafka, name: string, changes = {}) =>
+    () =>
+      liveFindings(
+        [consumerWith({ source: topic(name, { start: 'earliest' }), replay: { window: '3d' }, ...changes })],
+        {
+          kafkaBootstrap: kafka.bootstrap,
+        },
+      )
+
+  test('a topic is missing, and asking for it does not make it; then it is there', async t => {
+    const kafka = await openKafka(t)
+    const name = `check.${randomBytes(4).toString('hex')}`
+    const first = await looking(kafka, name)()
+    assert.equal(await kafka.connections.findTopic(name), null)
+    await kafka.createTopic({ name, partitions: 2 })
+    seen.note('OW301', first, await looking(kafka, name)())
+  })
+
+  test('configurations are wrong, then mended', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic({ partitions: 2 })
+    const look = looking(kafka, name, { replay: { window: '5d' }, retention: { sourceKeeps: '30d' } })
+    const cases: readonly [string, Record<string, string>, Record<string, string>][] = [
+      ['OW302', { 'cleanup.policy': 'compact' }, { 'cleanup.policy': 'delete' }],
+      ['OW303', { 'retention.ms': String(day) }, { 'retention.ms': String(6 * day) }],
+      ['OW307', { 'unclean.leader.election.enable': 'true' }, { 'unclean.leader.election.enable': 'false' }],
+      ['OW312', { 'message.timestamp.type': 'CreateTime' }, { 'message.timestamp.type': 'LogAppendTime' }],
+      ['OW308', { 'retention.ms': '-1' }, { 'retention.ms': String(day), 'segment.ms': String(day) }],
+    ]
+    for (const [id, wrong, right] of cases) {
+      await kafka.alterTopic(name, wrong)
+      const first = await settled(look, id, true)
+      await kafka.alterTopic(name, right)
+      seen.note(id, first, await settled(look, id, false))
+    }
+  })
+
+  test('more replicas are needed in step than there are, then fewer', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic({ configs: { 'min.insync.replicas': '2' } })
+    const look = looking(kafka, name)
+    const first = await settled(look, 'OW306', true)
+    await kafka.alterTopic(name, { 'min.insync.replicas': '1' })
+    seen.note('OW306', first, await settled(look, 'OW306', false))
+    assert.ok(first.some(one => one.id === 'OW304') && first.some(one => one.id === 'OW305'))
+  })
+
+  test('a topic has one partition, then three', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic()
+    const first = await looking(kafka, name)()
+    await kafka.addPartitions(name, 3)
+    seen.note('OW309', first, await looking(kafka, name)())
+  })
+
+  test('records have no key, or one key has most of them; then neither', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic({ partitions: 3 })
+    const identity = { id: () => '1', businessKey: () => '1', orderKey: () => 'k' }
+    const look = looking(kafka, name, { order: 'key', identity })
+    const send = (count: number, keyOf: (index: number) => string | null) =>
+      kafka.produce(
+        name,
+        Array.from({ length: count }, (_, index) => ({
+          value: `v${index}`,
+          key: keyOf(index),
+          partition: index % 3,
+        })),
+      )
+    await send(60, () => null)
+    const keyless = await look()
+    await send(300, index => (index % 5 === 0 ? `k${index}` : 'everybody'))
+    const lopsided = await look()
+    assert.ok(keyless.some(one => one.id === 'OW310'))
+    assert.match(lopsided.find(one => one.id === 'OW311')!.found, /one key has \d\d %/)
+    assert.doesNotMatch(JSON.stringify(lopsided), /everybody/, 'keys may be personal')
+    await send(900, index => `key ${index}`)
+    const even = await look()
+    seen.note('OW310', keyless, even)
+    seen.note('OW311', lopsided, even)
+  })
+
+  test('memory is held against what the topic really keeps', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic({
+      configs: { 'retention.ms': String(20 * day), 'segment.ms': String(day) },
+    })
+    const changes = { retention: { markers: '14d' }, replay: { window: '1d' } }
+    const first = await looking(kafka, name, changes)()
+    assert.match(first.find(one => one.id === 'OW501')!.found, /markers is 14d, retention\.ms .* 21d/)
+    await kafka.alterTopic(name, { 'retention.ms': String(10 * day) })
+    await settled(looking(kafka, name, changes), 'OW501', false)
+  })
+
+  test('the cluster is another than the one that feeds the database, then that one', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic({ partitions: 2 })
+    const database = await createDatabase()
+    const pool = createPool(database.url)
+    t.after(async () => {
+      await pool.end()
+      await database.drop()
+    })
+    await migrate(pool, { environment: 'test' })
+    const look = () =>
+      liveFindings([consumerWith({ source: topic(name, { start: 'earliest' }) })], {
+        kafkaBootstrap: kafka.bootstrap,
+        databaseUrl: database.url,
+        environment: 'test',
+      })
+    await pool.query(`insert into onceward.broker (kind, cluster) values ('kafka', 'of production')`)
+    const found = (await look()).find(one => one.id === 'OW510')!.found
+    const cluster = /the kafka cluster is "([^"]+)"/.exec(found)![1]
+    await pool.query('update onceward.broker set cluster = $1', [cluster])
+    assert.ok((await look()).every(one => one.id !== 'OW510'))
+  })
+
+  test('a cluster that is not there is a finding', async () => {
+    const consumer = consumerWith({ source: topic('t', { bootstrap: '127.0.0.1:1' }) })
+    const found = await liveFindings([consumer], {})
+    assert.deepEqual(
+      found.filter(one => one.id === 'OW901').map(one => one.place),
+      ['127.0.0.1:1'],
+    )
+  })
+
+  test('every rule over Kafka was seen to speak and to fall silent, where one broker can show it', () => {
+    const oneBroker = 'more than one replica needs more than one broker: shown on facts in rules.test.ts'
+    const ids = kafkaRules.map(rule => rule.id)
+    assert.deepEqual(seen.missing(ids, { OW304: oneBroker, OW305: oneBroker }), [])
+  })
+})

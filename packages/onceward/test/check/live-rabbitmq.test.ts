@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer, type Server } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { type Channel, type ChannelModel, connect, type Options } from 'amqplib'
+import { type QueueOptions, queue } from 'onceward/rabbitmq'
+import { stream } from 'onceward/rabbitmq-stream'
+import { rabbitRules } from '../../src/check/rules/rabbitmq.ts'
+import { streamRules } from '../../src/check/rules/stream.ts'
+import { rabbitmqManagementUrl, rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
+import { consumerWith } from './contract-pairs.ts'
+import { liveFindings, Seen } from './live-scene.ts'
+
+const seen = new Seen()
+const hex = () => randomBytes(4).toString('hex')
+
+describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
+  const own = `check-${hex()}`
+  const queues: string[] = []
+  let connection: ChannelModel
+  let channel: Channel
+  let access: { rabbitmqUrl: string; managementUrl: string; rabbitmqStreamUrl: string }
+
+  before(async () => {
+    access = {
+      rabbitmqUrl: await rabbitmqUrl(),
+      managementUrl: (await rabbitmqManagementUrl())!,
+      rabbitmqStreamUrl: (await rabbitmqStreamUrl())!,
+    }
+    connection = await connect(access.rabbitmqUrl)
+    channel = await connection.createChannel()
+    await channel.assertExchange(`${own}.dlx`, 'topic')
+  })
+  after(async () => {
+    await setPolicy(null)
+    for (const name of queues) await channel.deleteQueue(name)
+    await channel.deleteExchange(`${own}.dlx`)
+    await channel.deleteExchange(`${own}.super`)
+    await connection.close()
+  })
+
+  const declare = async (
+    name: string,
+    settings: Record<string, unknown>,
+    options: Options.AssertQueue = {},
+  ) => {
+    await channel.assertQueue(name, { arguments: settings, ...options })
+    if (!queues.includes(name)) queues.push(name)
+  }
+  const quorum = (settings: Record<string, unknown> = {}) => ({
+    'x-queue-type': 'quorum',
+    'x-delivery-limit': -1,
+    ...settings,
+  })
+  const setPolicy = async (definition: Record<string, unknown> | null, pattern = '') => {
+    const url = new URL(`/api/policies/%2F/${own}`, access.managementUrl)
+    const authorization = `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}`
+    url.username = ''
+    url.password = ''
+    const body = JSON.stringify({
+      pattern: `^${pattern.replaceAll('.', '\\.')}$`,
+      definition,
+      'apply-to': 'queues',
+    })
+    const request = definition === null ? { method: 'DELETE' } : { method: 'PUT', body }
+    await fetch(url, { ...request, headers: { authorization, 'content-type': 'application/json' } })
+  }
+  const findings = (name: string, options: QueueOptions = { declare: 'verify' }, changes = {}) =>
+    liveFindings([consumerWith({ source: queue(name, options), ...changes })], access)
+
+  /** The queue made wrong, looked at, made anew and right, and looked at again. */
+  async function mended(
+    id: string,
+    wrong: Record<string, unknown>,
+    right: Record<string, unknown>,
+    { options = { declare: 'verify' } as QueueOptions, asserted = {} as Options.AssertQueue } = {},
+  ): Promise<void> {
+    const name = `${own}.${id}`
+    await declare(name, wrong, asserted)
+    const first = await findings(name, options)
+    await channel.deleteQueue(name)
+    await declare(name, right)
+    const second = await findings(name, options)
+    seen.note(id, first, second)
+    assert.ok(
+      first.some(one => one.id === id),
+      JSON.stringify(first.map(one => `${one.id} ${one.found}`)),
+    )
+    assert.deepEqual(
+      second.filter(one => one.id === id),
+      [],
+    )
+  }
+
+  const dead = (routingKey: string, other: Record<string, unknown> = {}) => ({
+    'x-dead-letter-exchange': `${own}.dlx`,
+    'x-dead-letter-routing-key': routingKey,
+    'x-dead-letter-strategy': 'at-least-once',
+    'x-overflow': 'reject-publish',
+    ...other,
+  })
+
+  test('a queue that others declare is missing, then there', async () => {
+    const name = `${own}.verify`
+    const first = await findings(name)
+    await declare(name, quorum())
+    seen.note('OW201', first, await findings(name))
+  })
+
+  test('arguments differ from the declaration, then agree', async () => {
+    await mended('OW202', { 'x-queue-type': 'classic' }, quorum(), { options: {} })
+  })
+
+  test('a queue is not durable, then is', async () => {
+    await mended('OW203', {}, quorum(), { asserted: { durable: false, exclusive: false, autoDelete: true } })
+  })
+
+  test('a queue is classic, then a quorum queue', async () => {
+    await mended('OW204', { 'x-queue-type': 'classic' }, quorum())
+  })
+
+  test('a limit has no dead-letter exchange, then none is set', async () => {
+    await mended('OW205', { 'x-queue-type': 'quorum' }, quorum())
+    await mended('OW206', quorum({ 'x-delivery-limit': 2 }), quorum())
+  })
+
+  test('dead letters reach no queue, then one: what counts is the binding', async () => {
+    const name = `${own}.route`
+    const target = `${own}.dead`
+    await declare(target, quorum())
+    await declare(name, quorum(dead('lost.letters')))
+    await channel.bindQueue(target, `${own}.dlx`, 'other.#')
+    const first = await findings(name)
+    await channel.bindQueue(target, `${own}.dlx`, 'lost.*')
+    const second = await findings(name)
+    seen.note('OW207', first, second)
+    assert.match(first.find(one => one.id === 'OW207')!.found, /nothing takes key "lost\.letters"/)
+    await channel.deleteQueue(target)
+    assert.ok(
+      (await findings(name)).some(one => one.id === 'OW207'),
+      'a binding goes with its queue',
+    )
+    await declare(target, quorum())
+  })
+
+  test('dead letters are handed on at most once, or in a circle, then neither', async () => {
+    await channel.bindQueue(`${own}.dead`, `${own}.dlx`, 'fine')
+    await mended(
+      'OW208',
+      quorum(dead('fine', { 'x-dead-letter-strategy': 'at-most-once' })),
+      quorum(dead('fine')),
+    )
+    const circle = { 'x-dead-letter-exchange': '', 'x-dead-letter-routing-key': `${own}.OW209` }
+    await mended('OW209', quorum(circle), quorum())
+  })
+
+  test('a policy sets a time-out shorter than the work, drops from the head, then is gone', async () => {
+    const name = `${own}.policy`
+    await declare(name, quorum())
+    await setPolicy({ 'consumer-timeout': 5_000, 'max-length': 10 }, name)
+    const first = await findings(name)
+    await setPolicy(null)
+    const second = await findings(name)
+    for (const id of ['OW210', 'OW211']) seen.note(id, first, second)
+    const ids = first.map(one => one.id)
+    assert.ok(ids.includes('OW210') && ids.includes('OW211'), ids.join())
+  })
+
+  test('the queue of what is taken back has a limit, then none', async () => {
+    const back = `${own}.back`
+    const name = `${own}.front`
+    const options: QueueOptions = { declare: 'verify', deadLetterIngest: back }
+    await declare(name, quorum())
+    await declare(back, { 'x-queue-type': 'quorum' })
+    const first = await findings(name, options)
+    await channel.deleteQueue(back)
+    await declare(back, quorum())
+    seen.note('OW213', first, await findings(name, options))
+  })
+
+  test('streams: missing, kept too short, cut by size; then not', async () => {
+    const name = `${own}.stream`
+    const look = () =>
+      liveFindings(
+        [consumerWith({ source: stream(name, { start: 'first' }), replay: { window: '30d' } })],
+        access,
+      )
+    const missing = await look()
+    await declare(name, { 'x-queue-type': 'stream', 'x-max-age': '7D' })
+    const short = await look()
+    await channel.deleteQueue(name)
+    await declare(name, { 'x-queue-type': 'stream', 'x-max-length-bytes': 1_000_000 })
+    const cut = await look()
+    await channel.deleteQueue(name)
+    await declare(name, { 'x-queue-type': 'stream', 'x-max-age': '60D' })
+    const fine = await look()
+    seen.note('OW221', missing, fine)
+    seen.note('OW222', short, fine)
+    seen.note('OW223', cut, fine)
+  })
+
+  test('a super stream is looked at by its partitions', async () => {
+    const name = `${own}.super`
+    await channel.assertExchange(name, 'direct')
+    for (const number of [0, 1]) {
+      const settings = { 'x-queue-type': 'stream', ...(number === 0 && { 'x-max-age': '60D' }) }
+      await declare(`${name}-${number}`, { ...settings, 'x-max-length-bytes': 1_000_000 })
+      await channel.bindQueue(`${name}-${number}`, name, String(number))
+    }
+    const source = stream(name, { start: 'first', superStream: true })
+    const found = await liveFindings([consumerWith({ source })], access)
+    assert.deepEqual(
+      found.filter(one => one.id === 'OW223').map(one => one.found),
+      [`${name}-1 is cut at 1000000 bytes and has no max-age`],
+    )
+    assert.ok(found.every(one => one.id !== 'OW221'))
+  })
+
+  test('an alarm is told; the plugin is played by the test, as an alarm would stop everybody else', async () => {
+    let alarm = true
+    const plugin = createHttpServer((request, response) => {
+      const replies: Record<string, unknown> = {
+        '/api/overview': { rabbitmq_version: '4.0.5' },
+        '/api/nodes': [{ name: 'rabbit@one', mem_alarm: alarm, disk_free_alarm: false }],
+      }
+      response.end(JSON.stringify(replies[request.url!] ?? []))
+    }).listen(0, '127.0.0.1')
+    await once(plugin, 'listening')
+    const managementUrl = `http://127.0.0.1:${(plugin.address() as { port: number }).port}`
+    const look = () => liveFindings([consumerWith({ source: queue('any') })], { ...access, managementUrl })
+    const first = await look()
+    alarm = false
+    seen.note('OW212', first, await look())
+    plugin.close()
+  })
+
+  test('without the plugin it says what was not looked at, and judges what it knows', async () => {
+    const found = await liveFindings(
+      [consumerWith({ source: queue(`${own}.none`, { declare: 'verify' }) })],
+      {
+        rabbitmqUrl: access.rabbitmqUrl,
+        managementUrl: 'http://127.0.0.1:1',
+      },
+    )
+    const ids = found.map(one => one.id)
+    assert.ok(ids.includes('OW201') && ids.includes('OW902'), ids.join())
+  })
+
+  test('a broker that is not there, refuses or says nothing is a finding that gives no password away', async t => {
+    const silent: Server = createServer(() => {}).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    t.after(() => silent.close())
+    const { port } = silent.address() as { port: number }
+    const wrong = new URL(access.rabbitmqUrl)
+    wrong.password = 'hunter2'
+    const sources = [
+      queue('a', { url: 'amqp://guest:secret@127.0.0.1:1' }),
+      queue('b', { url: wrong.href }),
+      queue('c', { url: `amqp://guest:secret@127.0.0.1:${port}` }),
+    ]
+    const consumers = sources.map((source, index) => consumerWith({ name: `silent_${index}`, source }))
+    const found = (await liveFindings(consumers, { timeoutMs: 2_000 })).filter(one => one.id === 'OW901')
+    assert.equal(found.length, 3)
+    assert.doesNotMatch(JSON.stringify(found), /secret|hunter2/)
+  })
+
+  test('nothing was made: no queue and no exchange of a contract that was only looked at', async () => {
+    const names = [`${own}.never`, `${own}.none`]
+    await findings(names[0]!, {})
+    for (const name of names) {
+      const look = await connection.createChannel()
+      look.on('error', () => {})
+      await assert.rejects(look.checkQueue(name), /404/)
+    }
+  })
+
+  test('every rule over RabbitMQ was seen to speak and to fall silent', () => {
+    assert.deepEqual(
+      seen.missing(
+        [...rabbitRules, ...streamRules].map(rule => rule.id),
+        {},
+      ),
+      [],
+    )
+  })
+})

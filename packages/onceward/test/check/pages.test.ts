@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { catalogue } from '../../src/check/catalogue.ts'
+import { checksPage } from '../../src/check/page.ts'
+import { sections } from '../../src/contract/known-names.ts'
+import { questions } from './checklist-questions.ts'
+import { checklistsPage } from './checklists-page.ts'
+
+const page = (name: string) => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), 'utf8')
+const ids = new Set(catalogue.map(rule => rule.id))
+
+describe('the page of rules', () => {
+  test('is what the rules say; "npm run reference" writes it anew', () => {
+    assert.equal(page('checks.md'), checksPage())
+  })
+
+  test('has an anchor for each rule, and no other', () => {
+    const anchors = [...page('checks.md').matchAll(/^### (OW\d+)$/gm)].map(([, id]) => id!)
+    assert.deepEqual(anchors.sort(), [...ids].sort())
+  })
+})
+
+describe('the page of checklists', () => {
+  test('is what the list of questions says', () => {
+    assert.equal(page('checklists.md'), checklistsPage())
+  })
+
+  test('has a row for every question and every anti-pattern of the source documents', () => {
+    const counts = Object.fromEntries(
+      [...Map.groupBy(questions, question => question.section)].map(([section, rows]) => [
+        section,
+        rows.length,
+      ]),
+    )
+    assert.deepEqual(counts, {
+      '000 §25': 10,
+      '000 §26': 12,
+      '001 §35': 10,
+      '001 §37': 20,
+      '003 §23': 7,
+      '003 §24': 15,
+      '004 §29': 16,
+      '004 §30': 6,
+    })
+  })
+
+  test('answers each of them by a rule, a field or a test that exists', () => {
+    const wrong = questions.flatMap(question => {
+      const { asks, rules = [], fields = [], shownBy } = question
+      const problems = [
+        ...rules.filter(id => !ids.has(id)).map(id => `no rule ${id}`),
+        ...fields.filter(field => !isField(field)).map(field => `no field ${field}`),
+        ...(shownBy === undefined || stands(...shownBy) ? [] : [`${shownBy.join(': ')} is not there`]),
+        ...(rules.length + fields.length === 0 && shownBy === undefined ? ['no answer'] : []),
+      ]
+      return problems.map(problem => `${question.section} ${asks}: ${problem}`)
+    })
+    assert.deepEqual(wrong, [])
+  })
+})
+
+function isField(path: string): boolean {
+  const [section, key] = path.split('.') as [string, string?]
+  if (!sections.contract.includes(section)) return false
+  return key === undefined || (sections as Record<string, readonly string[]>)[section]!.includes(key)
+}
+
+function stands(file: string, words: string): boolean {
+  const path = new URL(`../${file}`, import.meta.url)
+  return existsSync(path) && readFileSync(path, 'utf8').includes(words)
+}

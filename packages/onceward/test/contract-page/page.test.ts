@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { defineConsumer } from 'onceward'
+import { topic } from 'onceward/kafka'
+import { queue } from 'onceward/rabbitmq'
+import { contractPage } from '../../src/contract-page/contract-page.ts'
+import { renderPage } from '../../src/contract-page/render-page.ts'
+import type { Consumer, ConsumerContract } from '../../src/index.ts'
+
+type Message = { eventId: string; caseId: string; version: number }
+const page = (changes: object) =>
+  contractPage(
+    defineConsumer<Message>({
+      name: 'case_view',
+      owner: 'case team',
+      risk: 'projection',
+      source: topic('case-events', { start: 'earliest', group: 'case-view-v1' }),
+      identity: { id: m => m.eventId, orderKey: m => m.caseId },
+      handle() {},
+      ...changes,
+    } as ConsumerContract<Message>) as unknown as Consumer,
+  )
+const section = (of: ReturnType<typeof page>, title: string) =>
+  of.sections.find(one => one.title === title)!.text
+
+describe('the one-page contract', () => {
+  test('has every part of a consumer contract', () => {
+    const titles = page({}).sections.map(({ title }) => title)
+    for (const title of [
+      'Name',
+      'Input topic',
+      'Group ID',
+      'Partition key assumption',
+      'Delivery target',
+      'Side effect',
+      'Idempotency key',
+      'Commit point',
+      'Duplicate behavior',
+      'Out-of-order behavior',
+      'Poison behavior',
+      'Replay behavior',
+      'Owner',
+    ])
+      assert.ok(titles.includes(title), title)
+  })
+
+  test('says what this consumer does, not what consumers do', () => {
+    const one = page({
+      order: 'key',
+      producer: 'portal',
+      failure: { retry: { maxAttempts: 3 }, deadLetter: { to: 'case-dlq', owner: 'ops' }, exhausted: 'stop' },
+      replay: { modes: ['rebuild'], window: '30d', tables: ['case_view'], effects: 'never' },
+      retention: { markers: '30d' },
+      objectives: { lagMax: '2m' },
+      effect: { publish: { out: { broker: 'kafka', topic: 'cases' } } },
+    })
+    assert.equal(section(one, 'Input topic'), 'Kafka topic case-events')
+    assert.equal(section(one, 'Group ID'), 'case-view-v1')
+    assert.match(section(one, 'Partition key assumption'), /share caseId/)
+    assert.match(section(one, 'Idempotency key'), /message id: eventId/)
+    assert.match(
+      section(one, 'Poison behavior'),
+      /^3 attempts, then its lane stops .*copy to case-dlq; ops answers/,
+    )
+    assert.match(section(one, 'Replay behavior'), /^allowed: rebuild; back to 30d; .* always suppressed$/)
+    assert.match(section(one, 'Retention'), /^markers 30d/)
+    assert.match(section(one, 'Objectives'), /longer than 2m/)
+    assert.equal(section(one, 'Owner'), 'case team; dead letters: ops; producer: portal')
+  })
+
+  test('names who accepted a loss, and when the source is told', () => {
+    const lossy = page({
+      risk: 'low value',
+      settle: { when: 'before effect', lossAcceptable: 'only a hint' },
+    })
+    assert.equal(section(lossy, 'Commit point'), 'before the effect; accepted because: only a hint')
+    assert.match(section(page({ inbox: { mode: 'stored' } }), 'Commit point'), /stores the message/)
+    assert.match(section(page({ settle: { when: 'with effect' } }), 'Commit point'), /position is written/)
+  })
+
+  test('shows no address and no secret', () => {
+    const secret = page({
+      source: queue('q', { url: 'amqp://shop:hunter2@broker/', managementUrl: 'http://a:hunter2@broker' }),
+      effect: {
+        external: {
+          hook: {
+            kind: 'webhook',
+            url: 'https://hook.example/path?token=hunter2',
+            secrets: { a: { env: 'S' } },
+          },
+        },
+      },
+    })
+    assert.doesNotMatch(JSON.stringify(secret) + renderPage(secret), /hunter2/)
+  })
+
+  test('takes nothing in a contract for mark-up', () => {
+    const hostile = 'a | b\n# h <script>x</script> [x](http://e) `c` **d** _e_ \u001b[2J \u202e ~~f~~ & $m$'
+    const text = renderPage(page({ owner: hostile, description: hostile, failure: { deadLetter: hostile } }))
+    for (const row of text.split('\n').filter(line => line.startsWith('| Owner')))
+      assert.equal(row.replaceAll('\\|', '').split('|').length, 4, row)
+    assert.doesNotMatch(text, /<script|\p{Cf}|(?<!\\)\[x\]|(?<!\\)\*\*d|^# h/mu)
+    assert.ok(!text.includes('\u001b'))
+    assert.equal(text.split('\n').filter(line => line.startsWith('# ')).length, 1)
+    const names = renderPage(page({ effect: { external: { 'p`a|y': { url: 'https://pay.example/' } } } }))
+    assert.match(names, /external `` p`a\\\|y ``/)
+  })
+})

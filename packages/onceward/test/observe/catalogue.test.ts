@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, test } from 'node:test'
+import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
+import { MeterProvider } from '@opentelemetry/sdk-metrics'
+import { catalogue, type MetricSpec, prometheusLabel, prometheusName } from '../../src/observe/catalogue.ts'
+import { createMetrics } from '../../src/observe/metrics.ts'
+
+const specs = Object.values(catalogue) as readonly MetricSpec[]
+const page = readFileSync(new URL('../../../../docs/metrics.md', import.meta.url), 'utf8')
+
+/** As the source documents list them. */
+const seeds = {
+  '000 §22': [
+    'consumer.deliveries.total',
+    'consumer.processed.total',
+    'consumer.duplicates.total',
+    'consumer.duplicate_conflicts.total',
+    'consumer.inbox.insert.latency',
+    'consumer.business.apply.latency',
+    'consumer.redelivered.total',
+    'consumer.ack.after.commit.failures',
+  ],
+  '001 §29': [
+    'consumer.messages.received.total',
+    'consumer.messages.processed.total',
+    'consumer.processing.duration',
+    'consumer.duplicates.total',
+    'consumer.retries.total',
+    'consumer.dlq.total',
+    'consumer.lag',
+    'consumer.offset.commits.total',
+    'consumer.deserialization.failures.total',
+    'consumer.poison.detected.total',
+  ],
+  '003 §19': [
+    'consumer.records.polled.count',
+    'consumer.offset.commit.success.count',
+    'consumer.offset.commit.failure.count',
+    'consumer.inbox.insert.count',
+    'consumer.inbox.duplicate.count',
+    'consumer.inbox.claimed.count',
+    'consumer.inbox.processed.count',
+    'consumer.inbox.retryable_failed.count',
+    'consumer.inbox.quarantined.count',
+    'consumer.inbox.oldest_pending_age.seconds',
+    'consumer.inbox.processing.duration.ms',
+    'consumer.inbox.claim.expired.count',
+    'consumer.effect.idempotent_skip.count',
+    'consumer.effect.failure.count',
+    'consumer.replay.mode.count',
+  ],
+} as const
+
+const rows = (head: string) => {
+  const lines = page.split('\n')
+  const at = lines.findIndex(line => line.startsWith(`| ${head} `))
+  const end = lines.findIndex((line, index) => index > at && !line.startsWith('|'))
+  return lines.slice(at + 2, end === -1 ? undefined : end).filter(line => line !== '')
+}
+
+function openProvider() {
+  const exporter = new PrometheusExporter({ preventServerStart: true })
+  const provider = new MeterProvider({ readers: [exporter] })
+  const serializer = new PrometheusSerializer('', false, undefined, true, true)
+  const exported = async () => serializer.serialize((await exporter.collect()).resourceMetrics)
+  return { metrics: createMetrics(provider.getMeter('test')), exported }
+}
+
+describe('the table of metrics', () => {
+  test('answers to every name of the source documents, and to no other', () => {
+    for (const [from, names] of Object.entries(seeds)) {
+      const answered = specs.flatMap(spec => spec.seeds.filter(seed => seed.from === from))
+      assert.deepEqual(answered.map(({ name }) => name).sort(), [...names].sort(), from)
+      for (const spec of specs)
+        for (const { where = {} } of spec.seeds)
+          for (const label of Object.keys(where)) assert.ok(spec.labels.includes(label as never), spec.name)
+    }
+  })
+
+  test('has each name once, and says what each is', () => {
+    const names = specs.map(prometheusName)
+    assert.deepEqual([...new Set(names)], names)
+    for (const { name, description } of specs) assert.ok(description.length > 10, name)
+  })
+
+  test('is the one in the docs, line by line', () => {
+    const lines = specs.map(
+      spec =>
+        `| \`${prometheusName(spec)}\` | \`${spec.name}\` | ${spec.kind} | ${spec.unit} | ${spec.labels.join(', ')} | ${spec.description} |`,
+    )
+    assert.deepEqual(rows('Prometheus'), lines)
+    const told = Object.keys(seeds).flatMap(from =>
+      specs.flatMap(spec =>
+        spec.seeds
+          .filter(seed => seed.from === from)
+          .map(({ name, where }) => {
+            const labels = Object.entries(where ?? {}).map(([label, value]) => `${label}="${value}"`)
+            const narrowed = labels.length === 0 ? '' : `{${labels.join(',')}}`
+            return `| ${from} | \`${name}\` | \`${prometheusName(spec)}${narrowed}\` |`
+          }),
+      ),
+    )
+    assert.deepEqual(rows('source'), told)
+  })
+
+  test('is exported under exactly these names, kinds and labels', async () => {
+    const { metrics, exported } = openProvider()
+    const labelled = Object.fromEntries(
+      Object.entries(catalogue as Record<string, MetricSpec>).map(([key, { labels }]) => [
+        key,
+        Object.fromEntries(labels.map(label => [label, 'x'])),
+      ]),
+    )
+    const gauges = Object.entries(catalogue).filter(([, { kind }]) => kind === 'gauge')
+    metrics.watch(gauges.map(([key]) => key) as never, see => {
+      for (const [key] of gauges) see(key as never, 1, labelled[key] as never)
+    })
+    for (const [key, { kind }] of Object.entries(catalogue)) {
+      if (kind === 'counter') metrics.add(key as never, 1, labelled[key] as never)
+      if (kind === 'histogram') metrics.record(key as never, 1, labelled[key] as never)
+    }
+    const text = await exported()
+    for (const spec of specs) {
+      const name = prometheusName(spec)
+      assert.match(text, new RegExp(`^# TYPE ${name} ${spec.kind}$`, 'm'), name)
+      const line = text.match(
+        new RegExp(`^${name}${spec.kind === 'histogram' ? '_count' : ''}\\{(.*)\\} 1$`, 'm'),
+      )
+      assert.ok(line, name)
+      const labels = [...line[1]!.matchAll(/([a-z_]+)="/g)].map(([, label]) => label!)
+      assert.deepEqual(labels.sort(), spec.labels.map(prometheusLabel).sort(), name)
+    }
+    const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name!)
+    assert.deepEqual(types.sort(), specs.map(prometheusName).sort())
+  })
+
+  test('keeps values from outside from becoming ever more time series', async () => {
+    const { metrics, exported } = openProvider()
+    for (let n = 0; n < 5_000; n++)
+      metrics.add('outcomes', 1, { consumer: 'c', outcome: 'applied', type: `type-${n}` })
+    for (const code of ['two\nlines', 'x'.repeat(500), '\u001b[31mred', 'snow ☃'])
+      metrics.add('publishFailures', 1, { broker: 'kafka', code })
+    const text = await exported()
+    const series = text.split('\n').filter(line => line.startsWith('consumer_outcomes_total{'))
+    assert.equal(series.length, 101)
+    assert.match(text, /^consumer_outcomes_total\{.*type="other".*\} 4900$/m)
+    assert.match(text, /^outbox_publish_failures_total\{broker="kafka",code="other"\} 4$/m)
+    assert.ok(!text.includes('\u001b'))
+  })
+
+  test('labels counts of another mode as such', async () => {
+    const { metrics, exported } = openProvider()
+    metrics.add('processed', 1, { consumer: 'c' })
+    metrics.inMode('rebuild').add('processed', 2, { consumer: 'c' })
+    const text = await exported()
+    assert.match(text, /^consumer_processed_total\{mode="live",consumer="c"\} 1$/m)
+    assert.match(text, /^consumer_processed_total\{mode="rebuild",consumer="c"\} 2$/m)
+  })
+})

@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
+import { createTestSurroundings, until } from 'onceward/testing'
+import { type ConsumerContract, defineConsumer, runConsumer } from '../../src/index.ts'
+import type { Received } from '../../src/message/received.ts'
+import { createMetrics } from '../../src/observe/metrics.ts'
+import { StoreGauges } from '../../src/observe/store-gauges.ts'
+import { UnfinishedWatch } from '../../src/observe/unfinished-watch.ts'
+import { startObserveServer } from '../../src/runtime/observe-server.ts'
+import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
+import { scrape } from './scraped.ts'
+
+type Message = { id: string }
+
+describe('readiness', await skipWithout('postgres'), () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let pool: ReturnType<typeof createPool>
+
+  before(async () => {
+    database = await createDatabase()
+    pool = createPool(database.url, { max: 2 })
+    await migrate(pool)
+  })
+  after(async () => {
+    await pool.end()
+    await database.drop()
+  })
+
+  const run = async (
+    t: TestContext,
+    contract: Pick<ConsumerContract<Message>, 'name'> & Partial<ConsumerContract<Message>>,
+  ) => {
+    await createQueue(pool, contract.name)
+    const server = await startObserveServer({ host: '127.0.0.1', port: 0 })
+    t.after(() => server.close())
+    const starting = await fetch(`${server.url}/readyz`)
+    assert.equal(starting.status, 503)
+    assert.deepEqual(await starting.json(), {
+      ready: false,
+      reasons: ['starting'],
+      oldestUnfinishedSeconds: null,
+    })
+    const running = await runConsumer(
+      defineConsumer<Message>({
+        owner: 'tests',
+        risk: 'projection',
+        source: postgresQueue(contract.name),
+        identity: { id: message => message.id },
+        ...contract,
+      }),
+      { databaseUrl: database.url, world: realSurroundings({ meter: server.meter }) },
+    )
+    t.after(() => running.drain(1_000).catch(() => {}))
+    server.watch(running.health)
+    const ready = async () => {
+      const answer = await fetch(`${server.url}/readyz`)
+      return { status: answer.status, ...((await answer.json()) as { reasons: string[] }) }
+    }
+    return { running, server, ready }
+  }
+
+  test('ends when the oldest unfinished message is older than the contract says, and comes back', async t => {
+    const { promise: gate, resolve: open } = Promise.withResolvers<void>()
+    const { running, ready, server } = await run(t, {
+      name: 'ready_slow',
+      objectives: { lagMax: '1s' },
+      batch: { handlerTimeoutMs: 60_000 },
+      handle: () => gate,
+    })
+    assert.equal((await ready()).status, 200)
+    await publish(pool, 'ready_slow', [{ body: { id: 'slow' } }])
+    await until('it is not ready', async () => (await ready()).status === 503)
+    const [reason, none] = (await ready()).reasons
+    assert.match(reason!, /^the oldest unfinished message is \d+ s old, and the contract says 1 s at most$/)
+    assert.equal(none, undefined)
+    assert.equal((await fetch(`${server.url}/livez`)).status, 200, 'alive all the same')
+    assert.ok((await scrape(server.url)).sum('consumer_effect_lag', { partition: 'ready_slow' }) >= 1)
+    open()
+    await until('it is ready again', async () => (await ready()).status === 200)
+    void running.drain()
+    await until('it drains', async () => (await ready()).status === 503)
+    await running.finished
+    assert.deepEqual((await ready()).reasons, ['stopped'])
+  })
+
+  test('ends while the downstream is away', async t => {
+    let away = true
+    const { ready } = await run(t, {
+      name: 'ready_paused',
+      failure: {
+        breaker: { failuresMax: 2, pauseMs: 20, pauseMaxMs: 20 },
+        delayMs: 1,
+        delayMaxMs: 1,
+        attemptsMax: 100,
+      },
+      handle: async () => {
+        if (away) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+      },
+    })
+    await publish(
+      pool,
+      'ready_paused',
+      ['a', 'b', 'c'].map(id => ({ body: { id } })),
+    )
+    await until('it is paused', async () =>
+      (await ready()).reasons.includes('paused: the downstream is away'),
+    )
+    away = false
+    await until('it goes on', async () => (await ready()).status === 200)
+  })
+
+  test('ends when it has halted, for as long as anybody can ask', async t => {
+    const { running, ready } = await run(t, {
+      name: 'ready_halted',
+      failure: { classes: { broken: 'configuration' }, policies: { configuration: { terminal: 'halted' } } },
+      handle: async () => {
+        throw Object.assign(new Error('no'), { code: 'broken' })
+      },
+    })
+    await publish(pool, 'ready_halted', [{ body: { id: 'x' } }])
+    await assert.rejects(running.finished, { code: 'consumer_halted' })
+    assert.equal((await ready()).status, 503)
+  })
+
+  test('the database is asked once in five seconds, however often somebody collects, and never when nobody does', async () => {
+    const world = createTestSurroundings()
+    let asked = 0
+    let away = false
+    const counting = {
+      ...pool,
+      query: async (text: string) => (away ? assert.fail('away') : pool.query(text)),
+      connect: async () => {
+        asked++
+        return pool.connect()
+      },
+    }
+    const server = await startObserveServer({ host: '127.0.0.1', port: 0 })
+    const consumer = { name: 'unknown', generation: 1, failure: { parking: { totalMax: 10, perKeyMax: 10 } } }
+    const metrics = createMetrics(server.meter)
+    const gauges = new StoreGauges({
+      pool: counting as never,
+      consumer: consumer as never,
+      world: { ...world, metrics },
+    })
+    await world.advance(60_000)
+    assert.equal(asked, 0)
+    await Promise.all(Array.from({ length: 20 }, () => scrape(server.url)))
+    await until(
+      'it was read',
+      async () => (await scrape(server.url)).by('consumer_held', 'state').parked === 0,
+    )
+    assert.equal(asked, 1)
+    await world.advance(5_000)
+    await scrape(server.url)
+    await until('it is asked again', () => asked === 2)
+    away = true
+    await world.advance(400_000)
+    const last = await scrape(server.url)
+    assert.equal(last.by('consumer_held', 'state').parked, Number.NaN, 'not the last value for ever')
+    await gauges.close()
+    await server.close()
+  })
+})
+
+test("age counts from a message's own time, or from when it was seen, and no further than a year back", async () => {
+  const world = createTestSurroundings()
+  const unfinished: Pick<Received, 'delivery'>[] = []
+  const watch = new UnfinishedWatch({
+    world,
+    now: () => 1_000_000,
+    unfinished: () => unfinished as Received[],
+  })
+  const received = (timestampMs?: number) => ({ delivery: { properties: { timestampMs } } }) as never
+  assert.equal(watch.oldestMs(), null)
+  unfinished.push(received())
+  await world.advance(2_500)
+  assert.ok(watch.oldestMs()! >= 1_500)
+  unfinished.push(received(990_000))
+  assert.equal(watch.oldestMs(), 10_000)
+  unfinished.push(received(Number.MIN_SAFE_INTEGER), received(99_999_999_999))
+  assert.equal(watch.oldestMs(), 366 * 24 * 3_600_000)
+  unfinished.length = 0
+  assert.equal(watch.oldestMs(), null)
+  watch.stop()
+  assert.deepEqual(world.due, [])
+})

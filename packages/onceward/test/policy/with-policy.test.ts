@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { consumerParts, defineConsumer, OncewardError, withPolicy } from 'onceward'
+import { queue } from 'onceward/rabbitmq'
+import { contractProblems } from '../../src/contract/contract-problems.ts'
+import { find, put } from '../../src/policy/contract-path.ts'
+import { readPolicy } from '../../src/policy/read-policy.ts'
+import { everyKey } from './samples.ts'
+
+const policy = (text: string) => readPolicy(text, 'onceward.yaml')
+const parts = (changes: object = {}) =>
+  consumerParts<{ id: string }>({
+    name: 'orders',
+    source: queue('orders.q'),
+    identity: { id: m => m.id, orderKey: m => m.id },
+    handle() {},
+    ...changes,
+  })
+
+function refused(make: () => unknown): string {
+  try {
+    make()
+  } catch (error) {
+    assert.ok(error instanceof OncewardError)
+    assert.equal(error.code, 'contract_invalid')
+    assert.match(error.message, /Nothing was started\.$/)
+    return error.message
+  }
+  return assert.fail('nothing was refused')
+}
+
+describe('a contract and its policy file', () => {
+  test('make one consumer, in the units of contracts', () => {
+    const consumer = withPolicy(
+      parts({ failure: { mode: 'defer' } }),
+      policy(`consumers:
+  orders:
+    owner: shop
+    risk: money
+    order: key
+    failure:
+      retry: { maxAttempts: 3, initialDelay: 2s, backoff: exponential }
+      deadLetter: orders.dead
+    batch: { handlerTimeout: 1.5s, bytesMax: 10MiB }
+    isolation: { mode: child, memoryMax: 0.5GiB }
+    objectives: { lagMax: 1m }
+    effect:
+      external:
+        gateway:
+          url: https://pay.example/
+          headers: { Authorization: "Bearer \${env:PAY_TOKEN}", X-Shop: ours }
+        hook: { kind: webhook, url: https://hook.example/, secrets: { "2026": "\${env:HOOK}" } }
+`),
+    )
+    assert.equal(consumer.owner, 'shop')
+    assert.equal(consumer.order, 'key')
+    assert.equal(consumer.failure.mode, 'defer')
+    assert.equal(consumer.failure.attemptsMax, 3)
+    assert.equal(consumer.failure.jitter, false)
+    assert.equal(consumer.failure.rules.transient.delayMs, 2_000)
+    assert.equal(consumer.failure.deadLetter, 'orders.dead')
+    assert.equal(consumer.batch.handlerTimeoutMs, 1_500)
+    assert.equal(consumer.batch.bytesMax, 10 * 1024 * 1024)
+    assert.equal(consumer.isolation.memoryMaxMb, 512)
+    assert.equal(consumer.objectives.lagMaxMs, 60_000)
+    assert.deepEqual(consumer.effect?.external, {
+      gateway: {
+        url: 'https://pay.example/',
+        headers: { Authorization: { env: 'PAY_TOKEN', prefix: 'Bearer ' }, 'X-Shop': 'ours' },
+      },
+      hook: { kind: 'webhook', url: 'https://hook.example/', secrets: { 2026: { env: 'HOOK' } } },
+    })
+  })
+
+  test('may say the same, and not two things', () => {
+    const text = 'consumers:\n  orders:\n    owner: shop\n    risk: money\n    retention: { markers: 7y }\n'
+    const same = parts({ owner: 'shop', risk: 'money', retention: { markers: 7 * 365 * 86_400_000 } })
+    assert.equal(withPolicy(same, policy(text)).risk, 'money')
+    const message = refused(() =>
+      withPolicy(parts({ owner: 'other', risk: 'money', retention: { markers: '8y' } }), policy(text)),
+    )
+    assert.match(message, /onceward\.yaml:3:12: consumers\.orders\.owner is said differently by the contract/)
+    assert.match(message, /onceward\.yaml:5:27: consumers\.orders\.retention\.markers is said differently/)
+    assert.doesNotMatch(message, /risk/)
+  })
+
+  test('a function in code and a header in the file are two things', () => {
+    const message = refused(() =>
+      withPolicy(
+        parts(),
+        policy('consumers: { orders: { owner: a, risk: money, identity: { id: { header: x } } } }'),
+      ),
+    )
+    assert.match(message, /identity\.id is said differently/)
+    const off = refused(() =>
+      withPolicy(
+        parts({ failure: { breaker: false } }),
+        policy('consumers: { orders: { owner: a, risk: money, failure: { breaker: { failuresMax: 3 } } } }'),
+      ),
+    )
+    assert.match(off, /failure\.breaker\.failuresMax is said differently/)
+  })
+
+  test('a contract that was defined already is taken as it was written, not with its defaults', () => {
+    const defined = defineConsumer({ ...parts(), owner: 'shop', risk: 'money' } as never)
+    const consumer = withPolicy(defined, policy('consumers: { orders: { batch: { sizeMax: 7 } } }'))
+    assert.equal(consumer.batch.sizeMax, 7)
+    assert.equal(defined.batch.sizeMax, 500)
+    assert.equal(consumer.declared.batch?.sizeMax, 7)
+  })
+
+  test('defaults fill in what nobody said, those of the source first', () => {
+    const text = `defaults:
+  owner: platform
+  order: none
+  batch: { sizeMax: 10, inFlightMax: 3 }
+  failure: { retry: { maxAttempts: 9, initialDelay: 5s }, breaker: { failuresMax: 4 } }
+sources:
+  orders.q: { batch: { sizeMax: 20 }, order: key }
+  another.q: { batch: { sizeMax: 30 } }
+consumers:
+  orders: { risk: money, failure: { breaker: false } }
+`
+    const consumer = withPolicy(parts({ owner: 'shop', failure: { attemptsMax: 2 } }), policy(text))
+    assert.equal(consumer.owner, 'shop')
+    assert.equal(consumer.order, 'key')
+    assert.deepEqual([consumer.batch.sizeMax, consumer.batch.inFlightMax], [20, 3])
+    assert.equal(consumer.failure.attemptsMax, 2)
+    assert.equal(consumer.failure.rules.transient.delayMs, 5_000)
+    assert.equal(consumer.failure.breaker, null)
+  })
+
+  test('how long a source keeps begins no forgetting by itself', () => {
+    const text = (retention: string) =>
+      `sources:\n  orders.q: { retention: { sourceKeeps: 7d } }\nconsumers:\n  orders: { owner: a, risk: money${retention} }\n`
+    assert.equal(withPolicy(parts(), policy(text(''))).retention, null)
+    const kept = withPolicy(parts(), policy(text(', retention: { markers: 8y }')))
+    assert.equal(kept.retention?.sourceKeeps, 7 * 86_400_000)
+  })
+
+  test('a consumer the file does not name is refused, with the nearest name at its line', () => {
+    const near = refused(() =>
+      withPolicy(parts(), policy('consumers:\n  ordes: { owner: a, risk: money }\n')),
+    )
+    assert.match(near, /onceward\.yaml:2:10: consumers has no orders: did you mean this by 'ordes'\?/)
+    const none = refused(() => withPolicy(parts({ owner: 'a', risk: 'money' }), policy('defaults: {}\n')))
+    assert.match(none, /onceward\.yaml:1:1: consumers has no orders: add "orders: \{\}"/)
+  })
+
+  test('everything that is wrong is told at once: the file, what does not fit together, and the code', () => {
+    const message = refused(() =>
+      withPolicy(
+        parts({ name: 'orders', batch: { sizeMax: 0 }, handle: undefined }),
+        policy(`defaults:
+  owner: 7
+consumers:
+  orders:
+    risk: none
+    dedup: checkpoint
+    bogus: 1
+    retention: { businessKeys: 1d, markers: 2d }
+  Second-One: {}
+`),
+      ),
+    )
+    for (const line of [
+      'onceward.yaml:2:10: defaults.owner must be a text',
+      'onceward.yaml:5:11: consumers.orders.risk must be one of',
+      "onceward.yaml:6:12: consumers.orders.dedup 'checkpoint' needs order 'partition'",
+      'onceward.yaml:7:5: consumers.orders.bogus is not a known key',
+      'onceward.yaml:9:3: consumers.Second-One is no name of a consumer',
+      '- batch.sizeMax: must be a whole number',
+      '- handle: give exactly one of',
+    ])
+      assert.ok(message.includes(line), `${line}\nis not in\n${message}`)
+    assert.doesNotMatch(message, /^ {2}- (owner|risk)/m)
+  })
+})
+
+describe('secrets', () => {
+  const text =
+    'consumers:\n  orders:\n    owner: a\n    risk: money\n    source: { url: "${' + 'env:ORDERS_URL}" }\n'
+  const url = 'amqp://shop:hunter2@broker/'
+  const source = ({ source }: { source: unknown }) => source as { url?: string }
+
+  test('are taken from the environment they are run in', () => {
+    const consumer = withPolicy(parts(), policy(text), { environment: { ORDERS_URL: url } })
+    assert.equal(source(consumer).url, url)
+  })
+
+  test('need not be there for looking', () => {
+    assert.equal(source(withPolicy(parts(), policy(text))).url, undefined)
+  })
+
+  test('that are not set are told by the name of the variable', () => {
+    for (const environment of [{}, { ORDERS_URL: '' }])
+      assert.match(
+        refused(() => withPolicy(parts(), policy(text), { environment })),
+        /onceward\.yaml:5:20: .*source\.url needs the environment variable ORDERS_URL, which is not set/,
+      )
+  })
+
+  test('are in no error, whatever else is wrong', () => {
+    const other = parts({ source: queue('orders.q', { url: 'amqp://other' }), batch: { sizeMax: 0 } })
+    const message = refused(() => withPolicy(other, policy(text), { environment: { ORDERS_URL: url } }))
+    assert.match(message, /source\.url is said differently/)
+    assert.doesNotMatch(message, /hunter2/)
+    const literal = refused(() => withPolicy(parts(), policy(text.replace(/"\$.*"/, `"${url}"`))))
+    assert.match(literal, /source\.url is a secret/)
+    assert.doesNotMatch(literal, /hunter2/)
+  })
+})
+
+test('the file and the contract draw the same lines between right and wrong', () => {
+  const base = {
+    ...parts(),
+    owner: 'a',
+    risk: 'low value',
+    isolation: { mode: 'child' },
+    effect: { external: { chosen: { url: 'https://one.example/', policy: 'manual' } } },
+  } as never as Record<string, unknown>
+  const checked: string[] = []
+  for (const key of everyKey) {
+    if ((key.kind !== 'count' && key.kind !== 'duration' && key.kind !== 'size') || key.at === null) continue
+    if (key.key.endsWith('.port')) continue
+    const unit = key.kind === 'size' ? key.unitBytes : 1
+    const path = key.at
+      .split('.')
+      .map(part => (part !== '*' ? part : key.at!.includes('policies') ? 'poison' : 'chosen'))
+    const verdict = (value: number) =>
+      contractProblems(put(base, path, value) as never).some(({ place }) => place === path.join('.'))
+    assert.equal(find(put(base, path, 1), path).is, 'value')
+    const alone = /^(retention|effect\.external\.\*\.keyLifetime)/.test(key.key)
+    assert.equal(verdict(key.max / unit), false, `${key.key} at most ${key.max}`)
+    if (alone) continue
+    assert.equal(verdict(key.min / unit), false, `${key.key} at least ${key.min}`)
+    assert.equal(verdict(key.max / unit + 1), true, `${key.key} above ${key.max}`)
+    if (key.min > 0) assert.equal(verdict(key.min / unit - 1), true, `${key.key} below ${key.min}`)
+    checked.push(key.key)
+  }
+  assert.ok(checked.length > 30, String(checked.length))
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { runConsumer } from 'onceward'
+import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
+import { acceptBroker, listBrokers } from '../../src/restore/brokers.ts'
+import { acceptServer, readRestore } from '../../src/restore/lives.ts'
+import { listReadings, renameConsumer, separateConsumer } from '../../src/restore/names.ts'
+import { createPostgresStore } from '../../src/stores/postgres/store.ts'
+import { People, refusal } from '../parking/people.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
+import { applying, effects, refusalOf } from './scene.ts'
+
+async function open(environment?: string) {
+  const database = await createDatabase()
+  const pool = createPool(database.url, { max: 3 })
+  await migrate(pool, { environment })
+  await pool.query('create table effect (id text primary key, times integer not null default 1)')
+  await createQueue(pool, 'facts')
+  return {
+    ...database,
+    pool,
+    effects: async () => Object.values((await pool.query(effects)).rows[0])[0],
+    async [Symbol.asyncDispose]() {
+      await pool.end()
+      await database.drop()
+    },
+  }
+}
+
+describe('a consumer under another name', await skipWithout('postgres'), () => {
+  test('is refused with the fix; renamed it keeps its memory, separated it has its own', async () => {
+    await using scene = await open()
+    const start = (name: string) =>
+      runConsumer(applying({ name, source: postgresQueue('facts') }), { databaseUrl: scene.url })
+    const send = () => publish(scene.pool, 'facts', [{ body: JSON.stringify({ id: 'a' }) }])
+    const running = await start('orders')
+    await send()
+    await until('applied', async () => (await scene.effects()) === '1 of 1')
+    await assert.rejects(renameConsumer(scene.pool, 'orders', 'order_intake', 'too early'), /It is running/)
+    await running.drain()
+
+    assert.equal(await refusalOf(start('order_intake')), 'consumer_renamed')
+    await assert.rejects(
+      renameConsumer(scene.pool, 'orders', 'Order Intake', 'slip'),
+      /no name of a consumer/,
+    )
+    await renameConsumer(scene.pool, 'orders', 'order_intake', 'the team was renamed')
+    const renamed = await start('order_intake')
+    await send()
+    await until('told', () => renamed.consumer!.tally.outcomes.duplicate === 1)
+    await renamed.drain()
+    assert.equal(await scene.effects(), '1 of 1')
+
+    assert.equal(await refusalOf(start('orders')), 'consumer_renamed', 'the old name has no memory any more')
+    await separateConsumer(scene.pool, 'orders_copy', 'order_intake', 'a second effect on purpose')
+    const separate = await start('orders_copy')
+    await send()
+    await until('applied by both', async () => (await scene.effects()) === '1 of 2')
+    await separate.drain()
+    assert.deepEqual(
+      (await listReadings(scene.pool)).map(one => one.consumer),
+      ['order_intake', 'orders_copy'],
+    )
+  })
+})
+
+describe('a broker of another environment', await skipWithout('postgres'), () => {
+  test('is refused where the database belongs to a named one, until a person adds it; elsewhere people are told', async () => {
+    await using scene = await open('staging')
+    const store = createPostgresStore({ pool: scene.pool })
+    await store.meetBroker!({ kind: 'kafka', cluster: 'staging-1' })
+    await store.meetBroker!({ kind: 'rabbitmq', cluster: 'rabbit@staging' })
+    await store.meetBroker!({ kind: 'kafka', cluster: 'staging-1' })
+    await assert.rejects(store.meetBroker!({ kind: 'kafka', cluster: 'production-1' }), {
+      code: 'wrong_environment',
+    })
+    await acceptBroker(scene.pool, 'kafka', 'production-1', 'moved to a new cluster')
+    await store.meetBroker!({ kind: 'kafka', cluster: 'production-1' })
+    assert.equal((await listBrokers(scene.pool)).length, 3)
+
+    await using unnamed = await open()
+    const warnings: unknown[] = []
+    const log = { debug() {}, info() {}, error() {}, warn: (...said: unknown[]) => void warnings.push(said) }
+    const beside = createPostgresStore({ pool: unnamed.pool, log })
+    await beside.meetBroker!({ kind: 'kafka', cluster: 'one' })
+    await beside.meetBroker!({ kind: 'kafka', cluster: 'two' })
+    assert.equal(warnings.length, 1)
+  })
+})
+
+describe('who may say so', await skipWithout('postgres'), () => {
+  test('a consumer notices and may accept nothing; an operator does, without a right on the tables', async () => {
+    await using scene = await open()
+    await scene.pool.query('select onceward.create_roles()')
+    const people = new People(scene.pool, scene.url)
+    try {
+      const runner = await people.login(['onceward_run'], { person: false })
+      const operator = await people.login(['onceward_operator'], { person: true })
+      await scene.pool.query('update onceward.server_life set timeline = timeline + 1')
+      const store = createPostgresStore({ pool: runner.pool })
+      await assert.rejects(store.ping(), { code: 'server_changed' })
+      for (const act of [
+        `accept_server(2, 'mine')`,
+        `rename_consumer('a', 'b', 'mine')`,
+        `separate_reader('a', 'b', 'mine')`,
+        `accept_broker('kafka', 'x', 'mine')`,
+      ])
+        assert.match(await refusal(runner.pool, `select onceward.${act}`), /^42501/)
+      assert.match(await refusal(runner.pool, 'delete from onceward.server_life'), /^42501/)
+      assert.match(await refusal(operator.pool, 'delete from onceward.server_life'), /^42501/)
+      const { open: waits } = await readRestore(operator.pool)
+      await acceptServer(operator.pool, Number(waits!.id), 'looked at')
+      const { lives } = await readRestore(operator.pool)
+      assert.equal(lives[0]?.acceptedBy, operator.name)
+      await store.ping()
+    } finally {
+      await people.close()
+    }
+  })
+})

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { checksPage } from '../../packages/onceward/src/check/page.ts'
+import { checklistsPage } from '../../packages/onceward/test/check/checklists-page.ts'
+import { cliPage } from './cli-page.ts'
+import { errorsPage } from './errors-page.ts'
+import { replaceTable } from './markdown.ts'
+import { metricsTable } from './metrics-table.ts'
+import { policyPage } from './policy-page.ts'
+
+export const docs = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs')
+
+/** Whole pages, by path below docs. */
+export const wholePages: Readonly<Record<string, () => string>> = {
+  'reference/errors.md': errorsPage,
+  'reference/cli.md': cliPage,
+  'reference/policy.md': policyPage,
+  'checks.md': checksPage,
+  'checklists.md': checklistsPage,
+}
+
+/** Tables in pages that people write; the words of its head say which table it is. */
+export const writtenTables: Readonly<Record<string, () => string>> = {
+  'metrics.md': metricsTable,
+}
+
+/** Every page that code has a part in, as it should be. */
+export function referencePages(): Record<string, string> {
+  const whole = Object.entries(wholePages).map(([path, write]) => [path, write()])
+  const parts = Object.entries(writtenTables).map(([path, write]) => [
+    path,
+    replaceTable(readFileSync(join(docs, path), 'utf8'), write(), path),
+  ])
+  return Object.fromEntries([...whole, ...parts])
+}
