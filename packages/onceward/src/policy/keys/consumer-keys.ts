@@ -203,6 +203,16 @@ export const consumerKeys: readonly PolicyKey[] = [
     kind: 'texts',
     description: 'the tables a handler writes, for its rebuild',
   },
+  {
+    ...same('replay.compare.*.key'),
+    kind: 'texts',
+    description: 'columns that tell rows of a rebuilt table apart. Default its primary key',
+  },
+  {
+    ...same('replay.compare.*.columns'),
+    kind: 'texts',
+    description: 'columns that must be the same before a swap. Default all',
+  },
 ]
 
 function limitKeys(): PolicyKey[] {

@@ -29,7 +29,7 @@ export function createCommand(): Command {
     .option('--file <path>', 'JSON lines instead of the log the contract reads')
     .option('--held <states>', 'messages this store still holds instead of the log: parked,dead,…')
     .option('--key <key...>', 'repair, parked: only messages of these keys')
-    .option('--cause <fingerprint>', 'parked: only what failed like this; see "onceward parked group"')
+    .option('--cause <fingerprint>', 'parked: only what failed like this; see "onceward parked groups"')
     .option('--rebuild-keys', 'repair: the keys a projection has left for a rebuild')
     .option('--rate <count>', 'messages a second at most')
     .option('--request-effects', 'backfill, repair: let external effects and messages happen; needs approval')
