@@ -225,6 +225,16 @@ export const consumerKeys: readonly PolicyKey[] = [
     kind: 'text',
     description: 'a SELECT of the `message_id` of rows that are not what was written',
   },
+  {
+    ...same('replay.compare.*.key'),
+    kind: 'texts',
+    description: 'columns that tell rows of a rebuilt table apart. Default its primary key',
+  },
+  {
+    ...same('replay.compare.*.columns'),
+    kind: 'texts',
+    description: 'columns that must be the same before a swap. Default all',
+  },
 ]
 
 function limitKeys(): PolicyKey[] {
