@@ -34,7 +34,12 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
 
   const start = (...flags: string[]) => {
     const child = spawn(process.execPath, [...arguments_, ...flags], {
-      env: { ...process.env, ONCEWARD_DATABASE_URL: database.url, COUNTED_GATEWAY: gateway.url },
+      env: {
+        ...process.env,
+        ONCEWARD_METRICS_PORT: undefined,
+        ONCEWARD_DATABASE_URL: database.url,
+        COUNTED_GATEWAY: gateway.url,
+      },
     })
     let said = ''
     child.stderr.on('data', chunk => {
@@ -187,6 +192,24 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
       assert.equal((await wrong.ended)[0], 2)
       assert.match(wrong.said(), /no port for metrics/)
     } finally {
+      taken.close()
+    }
+  })
+
+  test('the usual port may be taken by another consumer: any free one is used, and said', async () => {
+    const taken = createServer()
+    // Taken by somebody else already is as good.
+    await new Promise<void>(resolve =>
+      taken.once('error', () => resolve()).listen(9464, '127.0.0.1', resolve),
+    )
+    const run = start('relay', '--broker', 'postgres', '--json')
+    try {
+      await until('it says where', () => run.url() !== undefined)
+      assert.notEqual(new URL(run.url()!).port, '9464')
+      assert.match(run.said(), /the usual port for metrics is taken/)
+    } finally {
+      run.child.kill('SIGTERM')
+      await run.ended
       taken.close()
     }
   })
