@@ -20,7 +20,9 @@ import { measureRounds } from './rounds.ts'
 const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
   postgres: () => true,
   rabbitmq: parts =>
-    parts.some(part => ['rabbitmq', 'stream', 'effects', 'latency', 'memory', 'metrics', 'check'].includes(part)),
+    parts.some(part =>
+      ['rabbitmq', 'stream', 'effects', 'latency', 'memory', 'metrics', 'check'].includes(part),
+    ),
   kafka: parts => parts.some(part => ['kafka', 'effects', 'rebalance', 'check'].includes(part)),
 }
 

@@ -198,8 +198,8 @@ export interface PartitionLag {
   readonly partition: string
   /** Records in the log that are not settled yet; null while unknown. */
   readonly behind: number | null
-  /** Timestamp of the oldest record handed over and not settled; null when there is none. */
-  readonly oldestMs: number | null
+  /** Timestamp of the oldest record handed over and not settled; null when there is none. Absent for queues, whose messages need not have one. */
+  readonly oldestMs?: number | null
 }
 
 export type SourceEvent =

@@ -91,6 +91,12 @@ function createInstrument(meter: Meter, spec: MetricSpec): Instrument {
   }
 }
 
+/** An SDK repeats the last value of a series for ever: what is not known any more must be said to be so. */
+interface Shown {
+  readonly gauge: ObservableGauge
+  readonly attributes: Attributes
+}
+
 function inMode(mode: string, instruments: ReadonlyMap<MetricKey, Instrument>, meter: Meter): Metrics {
   const attributesOf = ({ spec, bound }: Instrument, labels: Readonly<Partial<Record<Label, string>>>) =>
     bound({ ...spec.fixed, ...(spec.labels.includes('mode') && { mode }), ...labels })
@@ -100,11 +106,19 @@ function inMode(mode: string, instruments: ReadonlyMap<MetricKey, Instrument>, m
   }
   const watch = (gauges: readonly GaugeKey[], read: (see: See) => void) => {
     const watched = gauges.map(key => instruments.get(key)!.gauge!)
-    const observe = (result: BatchObservableResult) =>
+    let before = new Map<string, Shown>()
+    const observe = (result: BatchObservableResult) => {
+      const now = new Map<string, Shown>()
       read((key, value, labels) => {
         const instrument = instruments.get(key)!
-        result.observe(instrument.gauge!, value, attributesOf(instrument, labels))
+        const attributes = attributesOf(instrument, labels)
+        result.observe(instrument.gauge!, value, attributes)
+        now.set(`${key} ${JSON.stringify(attributes)}`, { gauge: instrument.gauge!, attributes })
       })
+      for (const [series, { gauge, attributes }] of before)
+        if (!now.has(series)) result.observe(gauge, Number.NaN, attributes)
+      before = now
+    }
     meter.addBatchObservableCallback(observe, watched)
     return () => meter.removeBatchObservableCallback(observe, watched)
   }
@@ -117,8 +131,11 @@ function inMode(mode: string, instruments: ReadonlyMap<MetricKey, Instrument>, m
       watch(['lag', 'effectLag'], see => {
         for (const { partition, behind, oldestMs } of read().slice(0, partitionsMax)) {
           if (behind !== null) see('lag', behind, { consumer, partition })
-          if (oldestMs !== null)
-            see('effectLag', Math.max(0, Date.now() - oldestMs) / 1000, { consumer, partition })
+          if (oldestMs !== undefined)
+            see('effectLag', oldestMs === null ? 0 : Math.max(0, Date.now() - oldestMs) / 1000, {
+              consumer,
+              partition,
+            })
         }
       }),
   }

@@ -28,6 +28,7 @@ const gauges: readonly GaugeKey[] = [
   'campaignDone',
 ]
 
+const openStates = ['pending', 'in flight', 'retryable', 'unknown', 'reconciling', 'failed'] as const
 const states = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
 
 export interface StoreGaugesOptions {
@@ -46,6 +47,8 @@ export class StoreGauges {
   #seen: { readonly reading: StoreReading; readonly atMs: number } | null = null
   #askedMs = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | null = null
+  readonly #targets = new Set<string>()
+  readonly #campaigns = new Map<string, { readonly mode: string; readonly state: string }>()
   #closed = false
   #failed = false
 
@@ -121,29 +124,38 @@ export class StoreGauges {
     for (const { partition, age } of reading.checkpoints)
       see('checkpointAge', age + since, { consumer, partition })
     see('losses', reading.losses, { consumer })
-    showEffects(see, consumer, reading, since)
-    showMemory(see, consumer, reading, since)
+    this.#showEffects(see, reading, since)
+    this.#showMemory(see, reading, since)
   }
-}
 
-function showEffects(see: See, consumer: string, { ledger }: StoreReading, since: number): void {
-  const oldest = new Map<string, number>()
-  for (const { target, state, count, oldest: itsOldest } of ledger) {
-    see('ledger', count, { consumer, target, state })
-    oldest.set(target, Math.max(oldest.get(target) ?? 0, itsOldest))
+  /** What was open once and is not any more is none, and said to be. */
+  #showEffects(see: See, { ledger }: StoreReading, since: number): void {
+    const { name: consumer } = this.#options.consumer
+    for (const { target } of ledger) this.#targets.add(target)
+    for (const target of this.#targets) {
+      const open = ledger.filter(row => row.target === target)
+      for (const state of openStates)
+        see('ledger', open.find(row => row.state === state)?.count ?? 0, { consumer, target, state })
+      const oldest = Math.max(0, ...open.map(row => row.oldest))
+      see('ledgerOldest', oldest === 0 ? 0 : oldest + since, { consumer, target })
+    }
   }
-  for (const [target, seconds] of oldest) see('ledgerOldest', seconds + since, { consumer, target })
-}
 
-function showMemory(see: See, consumer: string, reading: StoreReading, since: number): void {
-  if (reading.horizonAge !== null) see('horizonAge', reading.horizonAge + since, { consumer })
-  for (const { kind, keep, removed } of reading.retention) {
-    see('keep', keep, { consumer, kind })
-    see('removed', removed, { consumer, kind })
+  #showMemory(see: See, reading: StoreReading, since: number): void {
+    const { name: consumer } = this.#options.consumer
+    if (reading.horizonAge !== null) see('horizonAge', reading.horizonAge + since, { consumer })
+    for (const { kind, keep, removed } of reading.retention) {
+      see('keep', keep, { consumer, kind })
+      see('removed', removed, { consumer, kind })
+    }
+    see('overdue', reading.overdue, { consumer })
+    for (const { mode, state } of reading.campaigns) this.#campaigns.set(`${mode} ${state}`, { mode, state })
+    for (const { mode, state } of this.#campaigns.values()) {
+      const found = reading.campaigns.find(one => one.mode === mode && one.state === state)
+      see('campaigns', found?.count ?? 0, { consumer, mode, state })
+    }
+    const least = new Map<string, number>()
+    for (const { mode, share } of reading.progress) least.set(mode, Math.min(least.get(mode) ?? 1, share))
+    for (const [mode, share] of least) see('campaignDone', share, { consumer, mode })
   }
-  see('overdue', reading.overdue, { consumer })
-  for (const { mode, state, count } of reading.campaigns) see('campaigns', count, { consumer, mode, state })
-  const least = new Map<string, number>()
-  for (const { mode, share } of reading.progress) least.set(mode, Math.min(least.get(mode) ?? 1, share))
-  for (const [mode, share] of least) see('campaignDone', share, { consumer, mode })
 }

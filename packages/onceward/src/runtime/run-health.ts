@@ -48,9 +48,7 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
     const up = processes().some(({ state }) => state === 'running')
     see('up', up ? 1 : 0, { consumer: name })
     see('info', 1, { consumer: name, owner, risk })
-    const oldest = oldestMs()
-    if (oldest !== null && queue !== null)
-      see('effectLag', oldest / 1_000, { consumer: name, partition: queue })
+    if (queue !== null) see('effectLag', (oldestMs() ?? 0) / 1_000, { consumer: name, partition: queue })
   })
   return {
     read() {

@@ -25,9 +25,7 @@ export class QueueDepth {
   lag(): readonly PartitionLag[] {
     const { queue, held, nowMs } = this.#options
     if (!this.#asking && nowMs() - this.#askedMs >= everyMs) void this.#ask()
-    return [
-      { partition: queue, behind: this.#waiting === null ? null : this.#waiting + held(), oldestMs: null },
-    ]
+    return [{ partition: queue, behind: this.#waiting === null ? null : this.#waiting + held() }]
   }
 
   async #ask(): Promise<void> {
