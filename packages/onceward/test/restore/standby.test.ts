@@ -53,7 +53,11 @@ describe('a server that is not the primary', () => {
     await settled()
     lead(primary)
     counting.publish({ id: 'd', key: 'k' })
-    await until('it waits again', () => counting.process.tally.storeAway, { deadlineMs })
+    const before = front.bytesFromServer
+    await until('the old primary has answered several times', () => front.bytesFromServer > before + 4_000, {
+      deadlineMs,
+    })
+    assert.equal(counting.process.state, 'running')
     assert.equal(counting.queue.unsettled, 1, 'the old primary would take it, and lose it')
     assert.equal(await ask(primary, 'select times from count'), 2)
     lead(standby)
