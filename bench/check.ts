@@ -26,8 +26,11 @@ export async function measureCheck(place: PreparedPlace, rounds: number): Promis
   const [rabbitmq] = await ensureServices(['rabbitmq'], { log: () => {} })
   const managementUrl = rabbitmq !== undefined && 'managementUrl' in rabbitmq ? rabbitmq.managementUrl : ''
   const folder = mkdtempSync(join(tmpdir(), 'onceward-bench-check-'))
+  const policy = join(folder, 'policy.yaml')
+  writeFileSync(policy, policyText())
   const kinds = [
     { kind: 'as written', source: `{ kind: 'rabbitmq', queue }`, flags: [] },
+    { kind: 'with a policy file', source: `{ kind: 'rabbitmq', queue }`, flags: ['--policy', policy] },
     { kind: 'live on RabbitMQ', source: `{ kind: 'rabbitmq', queue }`, flags: ['--live'] },
     {
       kind: 'live on Kafka',
@@ -79,6 +82,11 @@ export async function measureCheck(place: PreparedPlace, rounds: number): Promis
 /** Findings are the point of a check and end it with 1; anything else is a broken measurement. */
 function refused(error: { code?: unknown }): void {
   if (error.code !== 1) throw error
+}
+
+function policyText(): string {
+  const named = Array.from({ length: contracts }, (_, index) => `  checked_${index}:\n    owner: bench\n`)
+  return `consumers:\n${named.join('')}`
 }
 
 function writeContract(folder: string, kind: string, source: string, index: number): string {

@@ -72,7 +72,7 @@ export function reportLines(results: Results): string[] {
       `onceward check, ${check.contracts} contracts and one, milliseconds with the start of the process`,
     )
     for (const { kind, one, all } of check.kinds)
-      lines.push(`  ${kind.padEnd(16)}  one ${whole(one)}  all ${whole(all)}`)
+      lines.push(`  ${kind.padEnd(18)}  one ${whole(one)}  all ${whole(all)}`)
   }
   const targets = targetsOf(results)
   if (targets.length > 0) lines.push('', 'targets (the lower ratio of ordered and random ids)')

@@ -8,7 +8,12 @@ import { crashPoints } from '../src/crash-points.ts'
 const home = join(dirname(fileURLToPath(import.meta.url)), '..')
 const src = join(home, 'src')
 const files = globSync('**/*.ts', { cwd: src }).map(normalize).sort()
-const text = new Map(files.map(file => [file, readFileSync(join(src, file), 'utf8')]))
+const text = new Map(files.map(file => [file, ownCode(file, readFileSync(join(src, file), 'utf8'))]))
+
+/** What `onceward init` writes is a program in a text: not ours to look at. */
+function ownCode(file: string, code: string): string {
+  return /^init\/.*-text\.ts$/.test(file) ? code.replaceAll(/`(?:[^`\\]|\\.)*`/gs, "''") : code
+}
 
 interface Import {
   readonly file: string
@@ -59,6 +64,7 @@ describe('import boundaries', () => {
       'check/',
       'policy/',
       'contract-page/',
+      'init/',
       'cli/',
       'testing/',
       'runtime/',
@@ -121,6 +127,7 @@ describe('import boundaries', () => {
       'retention/',
       'policy/',
       'contract-page/',
+      'init/',
       'contract/duration.ts',
       'demo/',
       'errors.ts',
@@ -174,6 +181,7 @@ describe('the world is passed in', () => {
     'check/',
     'policy/',
     'contract-page/',
+    'init/',
     'contract/',
     'contracts/',
     'alerts/',
@@ -298,8 +306,9 @@ const publicNames: Record<string, string> = {
     ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration
     CallOutcome CustomTarget EmailTarget HttpTarget InlineAnswer Mail notification NotificationIdentity QueryAnswer RepeatPolicy Secret TargetContext
     TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify
+    CampaignMode openReplay Replay ReplayOptions ReplaySection RetentionSection
+    Accepted Campaign CampaignProgress CampaignRequest CampaignState ComparedTable ParkedSelection Plan Preview Selection Swap TableComparison
     Cause cause ReconcileSection
-    CampaignMode openReplay Replay ReplayOptions ReplaySection
     ConsumerParts consumerParts loadPolicy Policy withPolicy
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue

@@ -66,6 +66,8 @@ policy or argument sets one, its default of 30 minutes is taken.
 A finding that people have decided to live with is written into the policy file, with a reason, somebody who answers for it, and an end:
 
 \`\`\`yaml
+consumers:
+  legacy_import: {}
 waivers:
   - rule: OW204
     consumer: legacy_import

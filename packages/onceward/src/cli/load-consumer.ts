@@ -34,6 +34,8 @@ export const policyHelp = 'the policy file. Default ONCEWARD_POLICY, else oncewa
 export interface LoadOptions {
   /** A policy file by name. Default `ONCEWARD_POLICY`, else `onceward.yaml` beside the consumer's file, if there is one. */
   readonly policy?: string | undefined
+  /** The policy file as it was read already, null for none: many consumers may share one. */
+  readonly loaded?: Policy | null | undefined
   /** Only looked at: what stands in the environment need not be there. */
   readonly looking?: boolean
 }
@@ -41,10 +43,10 @@ export interface LoadOptions {
 /** The default export of a file, with its policy file, checked. Anything wrong is one error that names the file. */
 export async function loadConsumer(
   file: string,
-  { policy, looking = false }: LoadOptions = {},
+  { policy, loaded: known, looking = false }: LoadOptions = {},
 ): Promise<Consumer<unknown, SqlTransaction>> {
   const found = await defaultExport(file)
-  const loaded = await findPolicy(file, policy)
+  const loaded = known === undefined ? await findPolicy(file, policy) : known
   if (loaded !== null) return withPolicy(found, loaded, looking ? {} : { environment: process.env })
   const defined = Object.isFrozen(found) && (found as { declared?: unknown }).declared !== undefined
   return defined

@@ -10,6 +10,7 @@ import { dashboardCommand } from './commands/dashboard.ts'
 import { demoCommand } from './commands/demo.ts'
 import { explainCommand } from './commands/explain.ts'
 import { inboxCommand } from './commands/inbox.ts'
+import { initCommand } from './commands/init.ts'
 import { ledgerCommand } from './commands/ledger.ts'
 import { lossesCommand } from './commands/losses.ts'
 import { migrateCommand } from './commands/migrate.ts'
@@ -21,12 +22,13 @@ import { retentionCommand } from './commands/retention.ts'
 import { runCommand } from './commands/run.ts'
 import { runbookCommand } from './commands/runbook.ts'
 import { statusCommand } from './commands/status.ts'
+import { packageVersion } from './version.ts'
 
 /** The `onceward` command. Wrong use ends in one error with exit code 2 and changes nothing. */
 export function createProgram(): Command {
   const program = new Command('onceward')
     .description('A message may arrive many times. Its effect happens once.')
-    .version('0.1.0')
+    .version(packageVersion)
     .showSuggestionAfterError()
     .addHelpText(
       'after',
@@ -44,6 +46,7 @@ Environment:
   ONCEWARD_ENVIRONMENT              refuse to touch the database of another environment`,
     )
   for (const command of [
+    initCommand(),
     migrateCommand(),
     runCommand(),
     relayCommand(),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -57,6 +57,16 @@ describe('onceward check', () => {
       codes[3]!.stdout,
       /^wrong\n {2}error OW103 identity\.id reads header x-death\n.*\n {4}fix .*\n.*#ow103/,
     )
+  })
+
+  test('finds no error in the examples', async () => {
+    const examples = fileURLToPath(new URL('../../../../examples', import.meta.url))
+    const files = globSync('*/*.ts', { cwd: examples })
+      .map(file => join(examples, file))
+      .filter(file => /^export default /m.test(readFileSync(file, 'utf8')))
+    assert.ok(files.length >= 9, files.join())
+    const { code, stdout } = await run(files)
+    assert.equal(code, 0, stdout)
   })
 
   test('a contract that is refused does not keep others from being checked, and all problems are told', async () => {

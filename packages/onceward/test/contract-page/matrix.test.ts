@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineConsumer, projection } from 'onceward'
+import { defineConsumer } from 'onceward'
 import { file } from 'onceward/file'
 import { topic } from 'onceward/kafka'
 import { postgresQueue } from 'onceward/postgres'
@@ -24,17 +24,6 @@ const sources: Record<string, { source: SourceDeclaration; log: boolean; assumes
 }
 const http = { url: 'https://pay.example/' }
 const handler = { handle() {} }
-const projected = {
-  dedup: 'version',
-  effect: {
-    apply: projection<Message>({
-      into: 'case_view',
-      key: m => m.key,
-      version: m => m.version,
-      fold: () => ({}),
-    } as never),
-  },
-}
 /** What a reader of the matrix expects, written down apart from the code: [after or with the effect, before it]. */
 const effects: Record<
   string,
@@ -135,13 +124,11 @@ describe('what is promised', () => {
       })
     }
 
-  test('by a position alone is told as once per record, and by a version as once', () => {
+  test('by a position alone is told as once per record', () => {
     const { source } = sources.kafka!
     const checkpoint = pageOf(source, { ...handler, dedup: 'checkpoint', order: 'partition' }, undefined)
     assert.equal(checkpoint.promise[0]!.often, 'once per record')
     assert.match(checkpoint.promise[0]!.text, /applied twice/)
-    const version = { ...checkpoint }
-    assert.equal(version.notPromised.length, 2)
   })
 
   test('without a business key an id is all that is known of an intent, and the page says so', () => {
@@ -176,7 +163,7 @@ describe('what is promised', () => {
         ...handler,
       }) as unknown as Consumer),
       dedup: 'version',
-      effect: projected.effect as never,
+      effect: { apply: { kind: 'projection', remembers: true, tables: ['case_view'] } as never },
     })
     assert.equal(page.promise[0]!.often, 'effectively once')
     assert.match(page.promise[0]!.text, /per key and version/)

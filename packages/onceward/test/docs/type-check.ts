@@ -21,12 +21,13 @@ const after: Record<string, string> = {
  */
 export function typeProblems(blocks: readonly Block[]): string[] {
   const folder = join(root, 'packages/onceward/test/docs/blocks')
-  const modules = new Map(blocks.map((block, at) => [join(folder, `block-${at}.ts`), block]))
+  const modules = new Map(blocks.map((block, at) => [join(folder, slug(block), nameOf(block, at)), block]))
   const options = compilerOptions()
   const host = ts.createCompilerHost(options)
   const { fileExists, readFile, getSourceFile } = host
   const texts = new Map([...modules].map(([path, block]) => [path, moduleText(block)]))
   host.fileExists = path => texts.has(path) || fileExists(path)
+  host.directoryExists = path => path.startsWith(folder) || ts.sys.directoryExists(path)
   host.readFile = path => texts.get(path) ?? readFile(path)
   host.getSourceFile = (path, ...rest) =>
     texts.has(path) ? ts.createSourceFile(path, texts.get(path)!, rest[0]) : getSourceFile(path, ...rest)
@@ -40,6 +41,12 @@ export function typeProblems(blocks: readonly Block[]): string[] {
     })
   })
 }
+
+const slug = ({ page }: Block): string => page.replaceAll(/[^a-z0-9]+/gi, '-')
+
+/** Blocks of a page that begin with a file's name may import each other by it. */
+const nameOf = ({ code }: Block, at: number): string =>
+  /^\/\/ (\S+\.ts)\n/.exec(code)?.[1] ?? `block-${at}.ts`
 
 function compilerOptions(): ts.CompilerOptions {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)

@@ -134,6 +134,7 @@ describe('every key', () => {
       'email target': 'effect.external.*.',
       'custom target': 'effect.external.*.',
       breaker: 'effect.external.*.breaker.',
+      'compared table': 'replay.compare.*.',
     }
     const said = new Set(everyKey.map(({ at }) => at))
     const holds = (place: string) => said.has(place) || [...said].some(at => at?.startsWith(`${place}.`))

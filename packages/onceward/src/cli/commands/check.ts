@@ -1,4 +1,4 @@
-import { dirname, join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { Command } from 'commander'
 import {
@@ -13,6 +13,7 @@ import type { WaivedFinding, Waiver } from '../../check/waiver.ts'
 import type { ContractProblem } from '../../contract/contract-problems.ts'
 import { OncewardError } from '../../errors.ts'
 import type { PolicyProblem } from '../../policy/problem.ts'
+import type { Policy } from '../../policy/read-policy.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { databaseAddress } from '../database.ts'
 import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'
@@ -41,9 +42,10 @@ Rules: docs/checks.md`,
     )
     .action(async (files: readonly string[], flags: CheckFlags) => {
       const loaded: LoadedContract[] = []
-      for (const file of files) loaded.push(await load(file, flags))
+      const policies = await policiesOf(files, flags.policy)
+      for (const file of files) loaded.push(await load(file, policies.get(folderOf(file)) ?? null, flags))
       const report = await check(loaded, {
-        waivers: await waiversOf(files, flags.policy),
+        waivers: waiversOf(policies),
         today: new Date().toISOString().slice(0, 10),
         ...(flags.live && { live: liveAccess() }),
       })
@@ -54,9 +56,9 @@ Rules: docs/checks.md`,
 }
 
 /** A file that is not there is wrong use; one that cannot be used is a finding, so that the others are checked all the same. */
-async function load(file: string, { policy, live }: CheckFlags): Promise<LoadedContract> {
+async function load(file: string, loaded: Policy | null, { live }: CheckFlags): Promise<LoadedContract> {
   try {
-    return { file, consumer: (await loadConsumer(file, { policy, looking: live !== true })) as never }
+    return { file, consumer: (await loadConsumer(file, { loaded, looking: live !== true })) as never }
   } catch (error) {
     if (!(error instanceof OncewardError)) throw error
     if (error.code === 'usage' && /^(There is no file|The policy file)/.test(error.message)) throw error
@@ -71,15 +73,24 @@ function problemText(problem: ContractProblem | PolicyProblem): LoadProblem {
   return { text: `${key} ${text}`.trim(), place: `${file}:${line}:${column}` }
 }
 
-/** Of every policy file that one of the contracts has, once. */
-async function waiversOf(files: readonly string[], named: string | undefined): Promise<Waiver[]> {
-  const waivers = new Map<string, Waiver>()
-  const folders = new Set(named === undefined ? files.map(file => dirname(resolve(file))) : ['.'])
-  for (const folder of folders) {
-    const policy = await findPolicy(join(folder, 'consumer.ts'), named)
-    for (const waiver of policy?.waivers ?? []) waivers.set(waiver.place, waiver)
+const folderOf = (file: string) => dirname(resolve(file))
+
+/** By folder: the policy file that holds for the contracts in it, read once however many they are. */
+async function policiesOf(
+  files: readonly string[],
+  named: string | undefined,
+): Promise<ReadonlyMap<string, Policy | null>> {
+  const policies = new Map<string, Policy | null>()
+  for (const file of files) {
+    const folder = folderOf(file)
+    if (!policies.has(folder)) policies.set(folder, await findPolicy(file, named))
   }
-  return [...waivers.values()]
+  return policies
+}
+
+function waiversOf(policies: ReadonlyMap<string, Policy | null>): Waiver[] {
+  const all = [...policies.values()].flatMap(policy => policy?.waivers ?? [])
+  return [...new Map(all.map(waiver => [waiver.place, waiver])).values()]
 }
 
 function liveAccess(): LiveAccess {

@@ -1,0 +1,98 @@
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { Command, Option } from 'commander'
+import { OncewardError } from '../../errors.ts'
+import {
+  fileName,
+  type InitSource,
+  initRisks,
+  initSources,
+  type ProjectAnswers,
+  projectFiles,
+} from '../../init/project.ts'
+import { writeProject } from '../../init/write-project.ts'
+import { print } from '../output.ts'
+import { packageVersion } from '../version.ts'
+
+interface InitFlags {
+  name?: string
+  owner?: string
+  risk?: string
+  source?: InitSource
+  dryRun?: boolean
+  json?: boolean
+}
+
+export function initCommand(): Command {
+  return new Command('init')
+    .description('write a small project: a consumer, its policy, a test and the servers for it')
+    .argument('[folder]', 'where; made if it is not there', '.')
+    .option('--name <name>', "the consumer's name: lower case, digits, underscores")
+    .option('--owner <team>', 'who answers for it')
+    .addOption(new Option('--risk <risk>', 'what a wrong effect costs').choices(initRisks))
+    .addOption(
+      new Option('--source <source>', 'where messages come from. Default postgres').choices(initSources),
+    )
+    .option('--dry-run', 'say what would be written and write nothing')
+    .option('--json', 'print one JSON object')
+    .action(async (folder: string, flags: InitFlags) => {
+      const answers = checked(isComplete(flags) ? flags : await ask(flags))
+      const files = projectFiles(answers, packageVersion)
+      if (flags.dryRun !== true) await writeProject(resolve(folder), files)
+      const names = Object.keys(files)
+      print(
+        flags.json === true,
+        { ok: true, folder, dryRun: flags.dryRun === true, files: flags.dryRun === true ? files : names },
+        () =>
+          flags.dryRun === true
+            ? `would write into ${folder}: ${names.join(', ')}`
+            : `wrote ${names.join(', ')}\nnext: cd ${folder} && npm install && npm test; then read ${fileName(answers)}.ts and onceward.yaml`,
+      )
+    })
+}
+
+function isComplete({ name, owner, risk }: InitFlags): boolean {
+  return name !== undefined && owner !== undefined && risk !== undefined
+}
+
+/** Only where somebody can answer; a script is told what it did not say. */
+async function ask(flags: InitFlags): Promise<InitFlags> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY || flags.json === true) {
+    const missing = (['name', 'owner', 'risk'] as const).filter(one => flags[one] === undefined)
+    throw new OncewardError(
+      'usage',
+      `There is nobody to ask: give ${missing.map(one => `--${one}`).join(', ')}. Nothing was written.`,
+    )
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const closed = new AbortController()
+  terminal.once('close', () => closed.abort())
+  const question = async (text: string, otherwise: string) =>
+    (await terminal.question(`${text} [${otherwise}] `, { signal: closed.signal })).trim() || otherwise
+  try {
+    return {
+      ...flags,
+      name: flags.name ?? (await question('Name of the consumer?', 'orders')),
+      source:
+        flags.source ?? ((await question(`Source (${initSources.join(', ')})?`, 'postgres')) as InitSource),
+      owner: flags.owner ?? (await question('Which team answers for it?', 'my-team')),
+      risk: flags.risk ?? (await question(`Risk (${initRisks.join(', ')})?`, 'money')),
+    }
+  } catch (cause) {
+    throw new OncewardError('usage', 'The questions were not answered. Nothing was written.', { cause })
+  } finally {
+    terminal.close()
+  }
+}
+
+function checked({ name = '', owner = '', risk = '', source = 'postgres' }: InitFlags): ProjectAnswers {
+  const refuse = (why: string): never => {
+    throw new OncewardError('usage', `${why} Nothing was written.`)
+  }
+  if (!/^[a-z][a-z0-9_]{0,47}$/.test(name))
+    refuse('--name must be lower case, digits and underscores, at most 48, beginning with a letter.')
+  if (owner.trim() === '' || owner.length > 200) refuse('--owner must name a team.')
+  if (!initRisks.includes(risk)) refuse(`--risk must be one of ${initRisks.join(', ')}.`)
+  if (!initSources.includes(source)) refuse(`--source must be one of ${initSources.join(', ')}.`)
+  return { name, owner: owner.trim(), risk, source }
+}

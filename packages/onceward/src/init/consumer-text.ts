@@ -1,0 +1,78 @@
+import type { InitSource, ProjectAnswers } from './project.ts'
+
+const sources: Readonly<Record<InitSource, { from: string; made: (name: string) => string }>> = {
+  postgres: {
+    from: "import { postgresQueue } from 'onceward/postgres'",
+    made: name => `postgresQueue('${name}')`,
+  },
+  rabbitmq: { from: "import { queue } from 'onceward/rabbitmq'", made: name => `queue('${name}')` },
+  'rabbitmq-stream': {
+    from: "import { stream } from 'onceward/rabbitmq-stream'",
+    made: name => `stream('${name}', { start: 'first' })`,
+  },
+  kafka: {
+    from: "import { topic } from 'onceward/kafka'",
+    made: name => `topic('${name}', { start: 'earliest' })`,
+  },
+}
+
+/** What only code can say: where messages come from, what makes two the same, and what one does. */
+export function consumerText({ name, source }: ProjectAnswers): string {
+  const { from, made } = sources[source]
+  return `import { consumerParts } from 'onceward'
+${from}
+import { type Request, request } from './message.ts'
+
+/** Owner, risk, retries and objectives are in onceward.yaml. */
+export default consumerParts<Request>({
+  name: '${name}',
+  source: ${made(name)},
+  message: request,
+  identity: {
+    id: m => m.messageId,
+    businessKey: m => m.requestId,
+    businessDigest: m => m.amount,
+  },
+  async handle({ message, tx }) {
+    await tx.query('insert into ${name}_booked (request_id, amount) values ($1, $2)', [
+      message.requestId,
+      message.amount,
+    ])
+  },
+})
+`
+}
+
+/** A Standard Schema by hand, so that a new project needs no library for it. */
+export function messageText({ name }: ProjectAnswers): string {
+  return `/** One request. Sent again it has the same messageId; asked for again, the same requestId. */
+export interface Request {
+  readonly messageId: string
+  readonly requestId: string
+  /** In minor units. */
+  readonly amount: number
+}
+
+/** What is no request is dead-lettered before the handler sees it. A schema of Zod, Valibot or ArkType fits here as well. */
+export const request = {
+  '~standard': {
+    version: 1 as const,
+    vendor: '${name}',
+    validate(value: unknown): { value: Request } | { issues: { message: string }[] } {
+      const { messageId, requestId, amount } = (value ?? {}) as Partial<Record<keyof Request, unknown>>
+      if (typeof messageId === 'string' && typeof requestId === 'string' && Number.isSafeInteger(amount))
+        return { value: { messageId, requestId, amount: Number(amount) } }
+      return { issues: [{ message: 'a request has messageId, requestId and a whole amount' }] }
+    },
+  },
+}
+`
+}
+
+export function tablesText({ name }: ProjectAnswers): string {
+  return `create table if not exists ${name}_booked (
+  request_id text primary key,
+  amount bigint not null
+);
+`
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+import { packageVersion } from '../../src/cli/version.ts'
+import { initSources, projectFiles } from '../../src/init/project.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
+
+const home = join(dirname(fileURLToPath(import.meta.url)), '../..')
+const main = join(home, 'src/cli/main.ts')
+
+function run(program: string, args: string[], cwd: string, env: Record<string, string> = {}) {
+  const { NODE_TEST_CONTEXT: _, ...outside } = process.env
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...outside, NODE_OPTIONS: '--conditions=@onceward/source', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  child.stdout.on('data', chunk => {
+    output += chunk
+  })
+  child.stderr.on('data', chunk => {
+    output += chunk
+  })
+  return new Promise<{ code: number | null; output: string }>(resolve =>
+    child.once('close', code => resolve({ code, output })),
+  )
+}
+const onceward = (args: string[], cwd: string, env?: Record<string, string>) =>
+  run(process.execPath, [main, ...args], cwd, env)
+
+const withPostgres = await skipWithout('postgres')
+
+describe('onceward init', () => {
+  let folder: string
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'onceward-init-'))
+  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
+  const answers = ['--name', 'parcel_labels', '--owner', 'shipping: "night" shift', '--risk', 'money']
+
+  test('without anybody to ask it names what is missing, and does not wait', async () => {
+    const { code, output } = await onceward(['init', 'new', '--name', 'a'], folder)
+    assert.equal(code, 2)
+    assert.match(output, /nobody to ask: give --owner, --risk\. Nothing was written/)
+    assert.deepEqual(readdirSync(folder), [])
+  })
+
+  test('refuses answers that cannot be used', async () => {
+    const refused = [
+      [['--name', '../x'], /--name must be/],
+      [['--name', "a'); drop"], /--name must be/],
+      [['--owner', ' '], /--owner must name/],
+      [['--risk', 'some'], /Allowed choices are/],
+      [['--source', 'nats'], /Allowed choices are/],
+    ] as const
+    for (const [changed, why] of refused) {
+      const { code, output } = await onceward(['init', 'new', ...answers, ...changed], folder)
+      assert.equal(code, 2)
+      assert.match(output, why)
+    }
+    assert.deepEqual(readdirSync(folder), [])
+  })
+
+  test('overwrites nothing, not even when one file of many is there, and a dry run writes nothing', async () => {
+    const target = join(folder, 'taken')
+    mkdirSync(target)
+    writeFileSync(join(target, 'tables.sql'), 'mine')
+    const dry = await onceward(['init', 'taken', ...answers, '--dry-run'], folder)
+    assert.equal(dry.code, 0, dry.output)
+    const { code, output } = await onceward(['init', 'taken', ...answers], folder)
+    assert.equal(code, 2)
+    assert.match(output, /has tables\.sql already, and nothing is overwritten/)
+    assert.deepEqual(readdirSync(target), ['tables.sql'])
+    symlinkSync(join(folder, 'elsewhere'), join(folder, 'package.json'))
+    const linked = await onceward(['init', '.', ...answers], folder)
+    assert.match(linked.output, /has package\.json already/)
+  })
+
+  test('knows the version of its package', () => {
+    const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'))
+    assert.equal(packageVersion, version)
+  })
+
+  test('writes servers that listen on the machine only', () => {
+    for (const source of initSources) {
+      const files = projectFiles({ name: 'a', owner: 'b', risk: 'money', source }, '0.1.0')
+      const { services, volumes } = parse(files['compose.yaml']!)
+      for (const { ports, volumes: used = [] } of Object.values(services) as {
+        ports: string[]
+        volumes?: string[]
+      }[]) {
+        for (const port of ports) assert.match(port, /^127\.0\.0\.1:/)
+        for (const volume of used) assert.ok(volume.split(':')[0]! in volumes)
+      }
+    }
+  })
+
+  describe('what it writes', withPostgres, () => {
+    for (const source of initSources) {
+      test(`for ${source} shows its contract, and passes onceward check and its own test`, async () => {
+        const target = join(folder, `with ${source}`)
+        const made = await onceward(['init', target, ...answers, '--source', source, '--json'], folder)
+        assert.equal(made.code, 0, made.output)
+        mkdirSync(join(target, 'node_modules'))
+        symlinkSync(home, join(target, 'node_modules/onceward'))
+        const page = await onceward(['contract', 'parcel-labels.ts', '--json'], target)
+        assert.equal(page.code, 0, page.output)
+        const { name, owner, risk } = JSON.parse(page.output)
+        assert.deepEqual([name, owner, risk], ['parcel_labels', 'shipping: "night" shift', 'money'])
+        const review = await onceward(['check', 'parcel-labels.ts', '--json'], target)
+        assert.equal(review.code, 0, review.output)
+        // The default source is also what the embedded server is for: without a database of its own, as a reader runs it.
+        const database = source === 'postgres' ? null : await createDatabase()
+        const env = database === null ? {} : { ONCEWARD_TEST_DATABASE_URL: database.url }
+        try {
+          const tested = await run(process.execPath, ['--test'], target, env)
+          assert.equal(tested.code, 0, tested.output)
+          assert.match(tested.output, /pass 1\b/)
+        } finally {
+          await database?.drop()
+        }
+      })
+    }
+  })
+})
