@@ -129,6 +129,7 @@ describe('every key', () => {
       contract: '',
       'failure.policies': 'failure.policies.*.',
       publish: 'effect.publish.*.',
+      'compared table': 'replay.compare.*.',
       'http target': 'effect.external.*.',
       'webhook target': 'effect.external.*.',
       'email target': 'effect.external.*.',

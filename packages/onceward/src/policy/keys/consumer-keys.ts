@@ -203,6 +203,39 @@ export const consumerKeys: readonly PolicyKey[] = [
     kind: 'texts',
     description: 'the tables a handler writes, for its rebuild',
   },
+  {
+    ...same('replay.compare.*.key'),
+    kind: 'texts',
+    description: 'columns that tell rows of a rebuilt table apart. Default the primary key',
+  },
+  {
+    ...same('replay.compare.*.columns'),
+    kind: 'texts',
+    description: 'columns that must be the same before a swap. Default all others',
+  },
+  {
+    ...same('reconcile.effects'),
+    kind: 'text',
+    description:
+      'a SELECT that gives the message_id of every row the handler wrote, for `onceward audit reconcile`',
+  },
+  {
+    ...same('reconcile.covers'),
+    kind: 'word',
+    words: ['all', 'some'],
+    description: 'whether every applied message has such a row. Default `all`',
+  },
+  {
+    ...same('reconcile.perMessage'),
+    kind: 'word',
+    words: ['one', 'any'],
+    description: 'whether a second row of a message is drift. Default `any`',
+  },
+  {
+    ...same('reconcile.edited'),
+    kind: 'text',
+    description: 'a SELECT that gives the message_id of rows that are not what was written',
+  },
 ]
 
 function limitKeys(): PolicyKey[] {

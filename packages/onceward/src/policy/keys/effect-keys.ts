@@ -108,6 +108,11 @@ export const effectKeys: readonly PolicyKey[] = [
   { ...same('effect.publish.*.queue'), kind: 'text', description: 'of RabbitMQ or PostgreSQL' },
   { ...same('effect.publish.*.exchange'), kind: 'text', description: 'of RabbitMQ, with a routing key' },
   { ...same('effect.publish.*.routingKey'), kind: 'text', description: 'may be empty' },
+  {
+    ...same('effect.publish.*.evidence'),
+    kind: 'flag',
+    description: 'whether a note of each message is kept after it was published',
+  },
 ]
 
 /** What is needed to reach a source and must not stand in a file. */
