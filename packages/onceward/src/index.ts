@@ -3,6 +3,7 @@ export type {
   BatchItem,
   CampaignMode,
   ClassPolicy,
+  ComparedTable,
   ConsumerContract,
   Effects,
   Envelope,
@@ -14,6 +15,7 @@ export type {
   Mode,
   ReconcileSection,
   ReplaySection,
+  RetentionSection,
   Risk,
   SourceDeclaration,
   SqlTransaction,
@@ -73,6 +75,13 @@ export { stableId } from './message/stable-id.ts'
 export { loadPolicy } from './policy/load-policy.ts'
 export type { Policy } from './policy/read-policy.ts'
 export { type ConsumerParts, consumerParts, withPolicy } from './policy/with-policy.ts'
+export type { Campaign, CampaignState, Plan } from './replay/campaign.ts'
+export type { CampaignProgress } from './replay/campaign-progress.ts'
+export type { CampaignRequest } from './replay/create-campaign.ts'
+export type { Preview } from './replay/preview-campaign.ts'
+export type { Accepted, TableComparison } from './replay/rebuild/compare-tables.ts'
+export type { Swap } from './replay/rebuild/swap-tables.ts'
+export type { ParkedSelection, Selection } from './replay/selection.ts'
 export { realSurroundings } from './runtime/real-surroundings.ts'
 export { openReplay, type Replay, type ReplayOptions } from './runtime/replay.ts'
 export { type Part, type Running, type RunOptions, runConsumer } from './runtime/run-consumer.ts'

@@ -306,8 +306,9 @@ const publicNames: Record<string, string> = {
     ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration
     CallOutcome CustomTarget EmailTarget HttpTarget InlineAnswer Mail notification NotificationIdentity QueryAnswer RepeatPolicy Secret TargetContext
     TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify
+    CampaignMode openReplay Replay ReplayOptions ReplaySection RetentionSection
+    Accepted Campaign CampaignProgress CampaignRequest CampaignState ComparedTable ParkedSelection Plan Preview Selection Swap TableComparison
     Cause cause ReconcileSection
-    CampaignMode openReplay Replay ReplayOptions ReplaySection
     ConsumerParts consumerParts loadPolicy Policy withPolicy
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
   './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue

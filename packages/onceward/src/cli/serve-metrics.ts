@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { OncewardError } from '../errors.ts'
+import { errorCode, OncewardError } from '../errors.ts'
 import { type ObserveServer, startObserveServer } from '../runtime/observe-server.ts'
 import type { Log } from '../surroundings.ts'
 
@@ -21,9 +21,13 @@ export function addMetricsOptions(command: Command): Command {
     .option('--no-metrics', 'serve none of them')
 }
 
-/** Null where nobody wants it. Called before anything else is started, so that a port that is taken costs nothing. */
+/**
+ * Null where nobody wants it. Called before anything else is started, so that a port that is taken costs nothing. The usual one may be taken by
+ * another consumer on the same machine: that is no reason not to run.
+ */
 export async function serveMetrics(flags: MetricsFlags, log: Log): Promise<ObserveServer | null> {
-  const said = flags.metricsPort ?? process.env.ONCEWARD_METRICS_PORT ?? String(metricsPort)
+  const named = flags.metricsPort ?? process.env.ONCEWARD_METRICS_PORT
+  const said = named ?? String(metricsPort)
   if (!flags.metrics || said === 'off') return null
   if (!/^\d{1,5}$/.test(said) || Number(said) > 65_535) {
     throw new OncewardError(
@@ -31,7 +35,12 @@ export async function serveMetrics(flags: MetricsFlags, log: Log): Promise<Obser
       `"${said}" is no port for metrics: a number from 0 to 65535, or ONCEWARD_METRICS_PORT=off. Nothing was started.`,
     )
   }
-  const server = await startObserveServer({ host: flags.metricsHost, port: Number(said) })
+  const host = flags.metricsHost
+  const server = await startObserveServer({ host, port: Number(said) }).catch(error => {
+    if (named !== undefined || errorCode(error.cause) !== 'EADDRINUSE') throw error
+    log.warn('the usual port for metrics is taken, any free one is used', { port: metricsPort })
+    return startObserveServer({ host, port: 0 })
+  })
   log.info('metrics and health', { url: server.url })
   return server
 }

@@ -292,6 +292,10 @@ export interface RetentionSection {
   attempts?: Duration
   /** Dead letters and quarantined messages with their bytes, counted from when they were last seen. Default: never removed. */
   deadLetters?: Duration
+  /** What campaigns that are over would have asked for. Default: as long as markers. */
+  wouldHave?: Duration
+  /** What people did to held messages that are held no more; the audit keeps it for good. Default: as long as markers. */
+  heldActions?: Duration
   /** Longest time after which the source may hand a message over again, where it cannot be asked or says that it keeps for ever. */
   sourceKeeps?: Duration
   /** Default `delete`. `archive` writes each row to a file, durably, before it is removed; the process is told the folder. */

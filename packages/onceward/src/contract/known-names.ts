@@ -113,6 +113,8 @@ export const sections = {
     'notes',
     'attempts',
     'deadLetters',
+    'wouldHave',
+    'heldActions',
     'sourceKeeps',
     'action',
     'behindHorizon',

@@ -10,6 +10,8 @@ const durations = [
   'notes',
   'attempts',
   'deadLetters',
+  'wouldHave',
+  'heldActions',
   'sourceKeeps',
 ] as const
 

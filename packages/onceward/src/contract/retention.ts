@@ -8,6 +8,8 @@ export interface Retention {
   readonly effects: number
   readonly notes: number
   readonly attempts: number
+  readonly wouldHave: number
+  readonly heldActions: number
   /** Null: never removed. */
   readonly deadLetters: number | null
   /** Null: the source is asked. */
@@ -40,6 +42,8 @@ export function resolveRetention(section: RetentionSection, risk: Risk): Retenti
     effects: orMarkers(section.effects),
     notes: orMarkers(section.notes),
     attempts: orMarkers(section.attempts),
+    wouldHave: orMarkers(section.wouldHave),
+    heldActions: orMarkers(section.heldActions),
     deadLetters: orNull(section.deadLetters),
     sourceKeeps: orNull(section.sourceKeeps),
     action: section.action ?? 'delete',

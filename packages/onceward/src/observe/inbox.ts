@@ -101,7 +101,6 @@ export interface Release {
   readonly id: string
   /** Typed again by the person, so that no slip releases another consumer's work. */
   readonly consumer: string
-  readonly by: string
   readonly because: string
 }
 
@@ -112,13 +111,12 @@ export interface Release {
  */
 export async function releaseHeld(
   pool: SqlPool,
-  { id, consumer, by, because }: Release,
+  { id, consumer, because }: Release,
 ): Promise<{ readonly released: number; readonly from: string }> {
   await assertUsable(pool)
-  const { rows } = await pool.query('select onceward.release_held($1, $2, $3, $4) as answer', [
+  const { rows } = await pool.query('select onceward.release_held($1, $2, $3) as answer', [
     consumer,
     id,
-    by,
     because,
   ])
   const { ok, why, released, from } = rows[0].answer

@@ -6,7 +6,6 @@ export interface LedgerOrder {
   readonly id: string
   /** Typed again by the person, so that no slip moves another consumer's effect. */
   readonly consumer: string
-  readonly by: string
   readonly because: string
 }
 
@@ -27,8 +26,8 @@ const act = `
     where id = $1 and epoch = $2 and state = $5::onceward.effect_state and due_at = 'infinity' and state <> 'completed'
     returning id
   )
-  insert into onceward.ledger_action (ledger_id, actor, action, reason, from_state, to_state)
-  select id, $6, $7, $8, $5::onceward.effect_state, $3::onceward.effect_state from changed`
+  insert into onceward.ledger_action (ledger_id, action, reason, from_state, to_state)
+  select id, $6, $7, $5::onceward.effect_state, $3::onceward.effect_state from changed`
 
 /** Ends the doubt: `completed`, or `failed`, which means that it did not happen and may be tried again. */
 export async function reconcileEffect(
@@ -69,11 +68,11 @@ async function waitingRow(pool: SqlPool, { id, consumer, because }: LedgerOrder)
 
 async function change(
   pool: SqlPool,
-  { id, by, because }: LedgerOrder,
+  { id, because }: LedgerOrder,
   { epoch, state: from }: LedgerDetail,
   { action, state, due }: { action: string; state: string; due: boolean },
 ): Promise<LedgerDetail> {
-  const { rowCount } = await pool.query(act, [id, epoch, state, due, from, by, action, because])
+  const { rowCount } = await pool.query(act, [id, epoch, state, due, from, action, because])
   if (rowCount === 1) return showLedger(pool, id)
   return refuse(`Effect ${id} was changed by somebody else a moment ago.`)
 }

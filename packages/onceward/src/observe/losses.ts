@@ -35,7 +35,6 @@ export interface Acceptance {
   readonly id: number
   /** Typed again by the person, so that no slip accepts another consumer's loss. */
   readonly consumer: string
-  readonly by: string
   readonly because: string
 }
 
@@ -43,10 +42,10 @@ export interface Acceptance {
 const readOn = `exists (select from onceward.checkpoint c
   where c.consumer_id = gap.consumer_id and c.partition = gap.partition and c.at > gap.declared_at)`
 
-/** A person takes the loss upon them: at its next start the consumer goes on behind the gap. Changes one open loss or nothing. */
+/** A person takes the loss upon them, under the login of the database session: at its next start the consumer goes on behind the gap. Changes one open loss or nothing. */
 export async function acceptLoss(
   pool: SqlPool,
-  { id, consumer, by, because }: Acceptance,
+  { id, consumer, because }: Acceptance,
 ): Promise<DeclaredLoss> {
   const loss = (await readLosses(pool)).find(one => one.id === id)
   const refuse = (why: string): never => {
@@ -59,15 +58,15 @@ export async function acceptLoss(
     return refuse(
       `Loss ${id} has nothing to go on from: bring the log back first, the next start declares it anew.`,
     )
-  const { rowCount } = await pool.query(
-    `update onceward.gap set accepted_at = clock_timestamp(), accepted_by = $2, accepted_because = $3
-     where id = $1 and accepted_at is null and resumed_at is null and not ${readOn}`,
-    [id, by, because],
+  const { rowCount, rows } = await pool.query(
+    `update onceward.gap set accepted_at = clock_timestamp(), accepted_because = $2
+     where id = $1 and accepted_at is null and resumed_at is null and not ${readOn} returning accepted_by as "acceptedBy"`,
+    [id, because],
   )
   if (rowCount === 0 && loss.state === 'open')
     return refuse(
       `Loss ${id} is not where the consumer stands any more: since it was declared somebody took the partition. If it halts there again, it declares the loss anew.`,
     )
   if (rowCount === 0) return refuse(`Loss ${id} is already ${loss.state}, by ${loss.acceptedBy}.`)
-  return { ...loss, acceptedBy: by, acceptedBecause: because, state: 'accepted' }
+  return { ...loss, ...rows[0], acceptedBecause: because, state: 'accepted' }
 }

@@ -22,6 +22,7 @@ import { createShadow, dropShadow } from './rebuild/shadow-tables.ts'
 import { selectKeys } from './select-keys.ts'
 import type { Selection } from './selection.ts'
 import { Throttle } from './throttle.ts'
+import { watchForNobody } from './waits-for-nobody.ts'
 
 export interface RunCampaignOptions {
   readonly consumer: Consumer<unknown, SqlTransaction>
@@ -34,6 +35,8 @@ export interface RunCampaignOptions {
   readonly onProgress?: (progress: CampaignProgress) => void
   /** Aborted: finish what is in a transaction and pause. */
   readonly signal?: AbortSignal
+  /** How long it waits for work of live workers of which nobody is heard. */
+  readonly patienceMs: number
 }
 
 /**
@@ -52,7 +55,7 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   let failure: unknown = null
   try {
     if (campaign.mode === 'rebuild') await createShadow(pool, campaign)
-    await runToTheEnd(await createProcess(campaign, options), lease, options)
+    await runToTheEnd(await createProcess(campaign, options), campaign, lease, options)
   } catch (error) {
     failure = error
   }
@@ -114,8 +117,9 @@ function createReadingProcess(campaign: Campaign, reader: RangeReader, options: 
 
 async function runToTheEnd(
   engine: Process,
+  campaign: Campaign,
   lease: CampaignLease,
-  { world, pool, onProgress, signal }: RunCampaignOptions,
+  { world, pool, onProgress, signal, patienceMs }: RunCampaignOptions,
 ): Promise<void> {
   const stop = () => void engine.drain().catch(() => {})
   lease.watch({ onWanted: stop, onLost: () => engine.leave() })
@@ -123,11 +127,20 @@ async function runToTheEnd(
   signal?.addEventListener('abort', pause, { once: true })
   const endTelling =
     onProgress === undefined ? () => {} : tellProgress(pool, lease.campaignId, world.timers, onProgress)
+  let stuck: Error | null = null
+  const onStuck = (error: Error) => {
+    stuck = error
+    stop()
+  }
+  const tally = () => engine.tally
+  const unwatch = watchForNobody({ client: pool, world, campaign, tally, patienceMs, onStuck })
   try {
     await engine.start()
     if (signal?.aborted) pause()
     await engine.finished
+    if (stuck !== null) throw stuck
   } finally {
+    unwatch()
     endTelling()
     lease.unwatch()
     signal?.removeEventListener('abort', pause)

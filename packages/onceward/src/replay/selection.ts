@@ -18,7 +18,7 @@ export type Selection = (
 
 export interface ParkedSelection {
   readonly of: 'parked'
-  /** Only those that failed like this; a fingerprint, from `onceward parked group`. */
+  /** Only those that failed like this; a fingerprint, from `onceward parked groups`. */
   readonly cause?: string
   readonly keys?: readonly string[]
 }
@@ -36,7 +36,7 @@ export function assertSelection(selection: Selection): void {
     if (selection.path.trim() === '') throw wrong('name a file')
   } else if (selection.of === 'parked') {
     if (selection.cause !== undefined && !/^[0-9a-f]{12}$/.test(selection.cause))
-      throw wrong('a cause has 12 hexadecimal digits; see "onceward parked group"')
+      throw wrong('a cause has 12 hexadecimal digits; see "onceward parked groups"')
   } else if (selection.states.length === 0 || !selection.states.every(state => heldStates.includes(state)))
     throw wrong(`held messages are ${heldStates.join(', ')}`)
 }

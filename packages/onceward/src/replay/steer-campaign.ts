@@ -1,4 +1,4 @@
-import { errorText, OncewardError } from '../errors.ts'
+import { OncewardError } from '../errors.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import { type Campaign, readCampaign, refused } from './campaign.ts'
@@ -14,7 +14,7 @@ export interface Approval {
   readonly hours?: number
 }
 
-/** Who approves is the database's session user, who must not be the one who asked. */
+/** Who approves is the database's session user: a person, and not the one who asked. */
 export async function approveCampaign(
   pool: SqlPool,
   id: string,
@@ -22,27 +22,13 @@ export async function approveCampaign(
 ): Promise<Campaign> {
   await assertUsable(pool)
   await readCampaign(pool, id)
-  await pool
-    .query(
-      `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, because)
-       values ($1, decode($2, 'hex'), '', '', clock_timestamp(), clock_timestamp() + $3 * interval '1 hour', $4)`,
-      [id, planDigest, hours, because],
-    )
-    .catch(error => {
-      throw explained(error, id)
-    })
+  const { rows } = await pool.query(
+    `select onceward.approve_campaign($1, decode($2, 'hex'), $3, $4) as answer`,
+    [id, planDigest, because, hours],
+  )
+  const { ok, why } = rows[0].answer as { ok: boolean; why: string }
+  if (!ok) throw refused(why)
   return readCampaign(pool, id)
-}
-
-function explained(error: unknown, id: string): unknown {
-  const { code, constraint } = error as { code?: string; constraint?: string }
-  if (constraint === 'approver_is_not_requester')
-    return refused(
-      `Campaign ${id} was asked for by the user you are connected as: somebody else has to approve it, under a name of their own.`,
-    )
-  return code === '23514' || code === '23505' || code === '22023'
-    ? refused(`Campaign ${id} was not approved: ${errorText(error, 300)}.`)
-    : error
 }
 
 /** Asks the process that runs it; it finishes what is in a transaction first. */

@@ -1,6 +1,14 @@
 import type { Retention } from '../contract/retention.ts'
 
-export type RetainedKind = 'markers' | 'businessKeys' | 'notes' | 'attempts' | 'effects' | 'deadLetters'
+export type RetainedKind =
+  | 'markers'
+  | 'businessKeys'
+  | 'notes'
+  | 'attempts'
+  | 'effects'
+  | 'deadLetters'
+  | 'wouldHave'
+  | 'heldActions'
 
 /**
  * Where a kind of memory lives, which of its rows are a consumer's, and which of those are finished. `t` is the row, $1 the consumer.
@@ -115,6 +123,22 @@ export const kinds: readonly Kind[] = [
       'properties',
       `encode(body, 'base64') as body`,
     ],
+  },
+  {
+    kind: 'wouldHave',
+    table: 'onceward.would_have',
+    since: 't.at',
+    mine: `t.campaign_id + 0 in (select c.id from onceward.campaign c join onceward.consumer o on o.name = c.consumer_name where o.id = $1)`,
+    finished: `exists (select from onceward.campaign c where c.id = t.campaign_id and c.state in ('finished', 'cancelled') offset 0)`,
+    archived: ['campaign_id', 'kind', 'target', 'key', 'message_id', `encode(digest, 'hex') as digest`, 'at'],
+  },
+  {
+    kind: 'heldActions',
+    table: 'onceward.held_action',
+    since: 't.at',
+    mine: 't.consumer_id + 0 = $1',
+    finished: `not exists (select from onceward.held h where h.id = t.held_id offset 0)`,
+    archived: ['held_id', 'at', '"by"', 'because', 'did'],
   },
 ]
 

@@ -25,6 +25,8 @@ export interface ReplayOptions {
   readonly store?: Store<SqlTransaction> | undefined
   readonly world?: Surroundings
   readonly instance?: string
+  /** Under key order: how long a campaign waits for live workers of which nobody is heard, before it ends and says so. Default a minute. */
+  readonly patienceMs?: number
 }
 
 /** The steps of a campaign that need the consumer's contract; the others need only the database. */
@@ -75,7 +77,8 @@ export async function openReplay<M>(
   const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
   const openReader = (selection: Selection) =>
     openSelection(selection, consumer, { pool, kafkaBootstrap, rabbitmqStreamUrl })
-  const around = { consumer, store, pool, openReader, world, instance }
+  const { patienceMs = 60_000 } = options
+  const around = { consumer, store, pool, openReader, world, instance, patienceMs }
   const rebuild: RebuildOptions = around
   return {
     create: request => createCampaign(pool, consumer, request),

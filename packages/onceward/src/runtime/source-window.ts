@@ -17,9 +17,9 @@ export async function readSourceWindow(
       case 'kafka':
         return await ofTopic(declaration as TopicDeclaration, access)
       case 'rabbitmq':
-        return await ofQueue(declaration as never, access)
+        return await ofQueue(declaration as SourceDeclaration & WindowedQueue, access)
       case 'rabbitmq-stream':
-        return await ofStream(declaration as never, access)
+        return await ofStream(declaration as SourceDeclaration & WindowedStream, access)
       case 'postgres':
         return {
           unknown: 'a queue on PostgreSQL keeps a message until it is settled, however long that takes',
@@ -46,10 +46,17 @@ interface RabbitDeclaration {
   readonly managementUrl?: string
 }
 
-async function ofQueue(
-  declaration: RabbitDeclaration & { readonly queue: string; readonly arguments?: Record<string, unknown> },
-  access: Addresses,
-): Promise<SourceWindow> {
+interface WindowedQueue extends RabbitDeclaration {
+  readonly queue: string
+  readonly arguments?: Record<string, unknown>
+}
+
+interface WindowedStream extends RabbitDeclaration {
+  readonly stream: string
+  readonly superStream?: boolean
+}
+
+async function ofQueue(declaration: WindowedQueue, access: Addresses): Promise<SourceWindow> {
   const { queue } = declaration
   const own = declaration.arguments?.['x-message-ttl']
   const asked = await ask(declaration, queue, declaration.url ?? access.rabbitmqUrl)
@@ -58,10 +65,7 @@ async function ofQueue(
   return queueWindow(queue, ttl)
 }
 
-async function ofStream(
-  declaration: RabbitDeclaration & { readonly stream: string; readonly superStream?: boolean },
-  { rabbitmqUrl }: Addresses,
-): Promise<SourceWindow> {
+async function ofStream(declaration: WindowedStream, { rabbitmqUrl }: Addresses): Promise<SourceWindow> {
   const { stream, superStream } = declaration
   const asked = await ask(declaration, superStream ? `${stream}-0` : stream, rabbitmqUrl)
   return 'unknown' in asked ? asked : streamWindow(stream, asked.known.maxAge)

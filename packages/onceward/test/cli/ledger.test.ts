@@ -92,7 +92,7 @@ describe('onceward ledger', await skipWithout('postgres'), () => {
 
   test('reconciles what may have happened, with the reason kept', async () => {
     const [unknown, reconciling] = await waiting('found', ['unknown', 'reconciling'])
-    const flags = ['--consumer', 'found', '--because', 'seen in the bank’s report', '--by', 'ada']
+    const flags = ['--consumer', 'found', '--because', 'seen in the bank’s report']
     const done = await json('reconcile', unknown!, '--as', 'completed', ...flags)
     assert.equal(done.effect.state, 'completed')
     const not = await json('reconcile', reconciling!, '--as', 'not-done', ...flags)
@@ -100,7 +100,7 @@ describe('onceward ledger', await skipWithout('postgres'), () => {
     const { effect } = await json('show', unknown!)
     const [{ at, ...action }] = effect.actions
     assert.deepEqual(action, {
-      actor: 'ada',
+      actor: (await scene.pool.query('select session_user as me')).rows[0].me,
       action: 'reconcile',
       reason: 'seen in the bank’s report',
       from: 'unknown',
@@ -146,7 +146,7 @@ describe('onceward ledger', await skipWithout('postgres'), () => {
   test('of two people at once one acts, and one reason is recorded', async () => {
     const ids = await waiting('raced', ['failed', 'unknown', 'reconciling'])
     for (const id of ids) {
-      const order = (by: string) => ({ id, consumer: 'raced', by, because: 'it is time' })
+      const order = (because: string) => ({ id, consumer: 'raced', because })
       const results = await Promise.allSettled([
         retryEffect(scene.pool, order('ada')),
         reconcileEffect(scene.pool, order('bob'), 'completed'),

@@ -26,7 +26,7 @@ describe('onceward inbox', await skipWithout('postgres'), () => {
     })
   const asJson = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
   const release = (id: string, consumer: string, because = 'mended') =>
-    asJson('inbox', 'release', id, '--consumer', consumer, '--because', because, '--by', 'somebody')
+    asJson('inbox', 'release', id, '--consumer', consumer, '--because', because)
 
   it('lists what is held, says what becomes of it next, and how old the oldest is', async () => {
     await scene.store('listed', {}, { id: 'a' }, { id: 'b' })
@@ -100,10 +100,10 @@ describe('onceward inbox', await skipWithout('postgres'), () => {
     await worker.drain()
     assert.deepEqual(await scene.markers('freed'), ['a applied'])
     const { rows } = await scene.pool.query(
-      'select by, because, did from onceward.held_action where held_id = $1',
+      'select by = session_user as mine, because, did from onceward.held_action where held_id = $1',
       [row.id],
     )
-    assert.deepEqual(rows, [{ by: 'somebody', because: 'mended', did: 'released from parked' }])
+    assert.deepEqual(rows, [{ mine: true, because: 'mended', did: 'released from parked' }])
   })
 
   it('ends a delay, and a claim, whose worker then finishes nothing', async () => {

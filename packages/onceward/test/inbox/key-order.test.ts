@@ -93,7 +93,7 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
     )
     open = true
     const [head] = await scene.held('parked')
-    await releaseHeld(scene.pool, { id: head!.id, consumer: 'parked', by: 'somebody', because: 'mended' })
+    await releaseHeld(scene.pool, { id: head!.id, consumer: 'parked', because: 'mended' })
     await until('all are done', async () => (await scene.held('parked')).length === 0)
     await worker.drain()
     assert.deepEqual(

@@ -180,7 +180,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     const worker = await scene.start('reborn', changes, workOnly)
     await until('it is parked', async () => (await scene.held('reborn'))[0]?.state === 'parked')
     const [{ id, epoch }] = (await scene.held('reborn')) as [HeldRow]
-    await releaseHeld(scene.pool, { id, consumer: 'reborn', by: 'somebody', because: 'mended' })
+    await releaseHeld(scene.pool, { id, consumer: 'reborn', because: 'mended' })
     await again.promise
     assert.deepEqual([epoch, (await scene.held('reborn'))[0]!.epoch], [1, 2])
     await scene.leave(worker)

@@ -128,7 +128,6 @@ describe('a parked key', await skipWithout('postgres'), () => {
       await releaseHeld(scene.pool, {
         id: (await scene.held('odd'))[0]!.id,
         consumer: 'odd',
-        by: 'x',
         because: 'seen',
       })
     }

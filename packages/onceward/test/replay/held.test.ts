@@ -73,6 +73,30 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     ])
   })
 
+  test('a campaign that waits for workers which do not live ends, and says what to do', async t => {
+    const scene = await Scene.open(t)
+    const changes = {
+      ...inOrder,
+      failure: { mode: 'defer' as const, attemptsMax: 50 },
+      handle: unless(id => (id === 'k1' ? retryAfter(3_600_000) : undefined)),
+    }
+    await scene.write({ id: 'k1', key: 'k' })
+    await scene.live(scene.contract(changes))
+    await scene.write({ id: 'k2', key: 'k' })
+    const replay = await scene.replay(scene.contract(changes), { patienceMs: 200 })
+    const id = await scene.planned(replay)
+    await assert.rejects(replay.run(id), /no process of facts has been heard of.*replay resume/)
+    assert.deepEqual(await scene.rows('select state from onceward.campaign'), [{ state: 'failed' }])
+    await scene.pool.query('update onceward.held set due_at = clock_timestamp()')
+    await using _worker = await startWorker(scene, { ...inOrder, failure: changes.failure })
+    await replay.run(id)
+    await until('both are applied', async () => (await scene.rows('select from effect')).length === 2)
+    assert.deepEqual(await scene.rows(order), [
+      { id: 'k1', times: 1 },
+      { id: 'k2', times: 1 },
+    ])
+  })
+
   test('a generation that a rebuild has used is no live one: its markers would hide everything', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'a' })

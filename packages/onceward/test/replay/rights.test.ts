@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { openReplay } from 'onceward'
 import { readCampaign } from '../../src/replay/campaign.ts'
-import { approveCampaign } from '../../src/replay/steer-campaign.ts'
+import { approveCampaign, cancelCampaign } from '../../src/replay/steer-campaign.ts'
 import { People, refusal } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { Scene } from './scene.ts'
@@ -24,6 +25,23 @@ describe('the roles of people and processes', await skipWithout('postgres'), () 
       for (const table of ['campaign_event', 'campaign_approval', 'held_action', 'ledger_action'])
         assert.match(await refusal(runner.pool, `delete from onceward.${table}`), /^42501/)
       await approveCampaign(approver.pool, id, approval)
+      const operator = await people.login(['onceward_operator'], { person: true })
+      const asked = await openReplay(consumer, { databaseUrl: operator.url })
+      const second = await scene.planned(asked)
+      await cancelCampaign(operator.pool, second)
+      await asked.close()
+      assert.equal((await readCampaign(scene.pool, second)).requestedBy, operator.name)
+      assert.match(
+        await refusal(operator.pool, `insert into onceward.campaign_approval (campaign_id) values (1)`),
+        /^42501/,
+      )
+      assert.match(
+        await refusal(
+          runner.pool,
+          `select onceward.campaign_event_of(c, 'forged', '') from onceward.campaign c`,
+        ),
+        /^42501/,
+      )
       const [event] = await scene.rows(
         `select actor from onceward.campaign_event where campaign_id = $1 and did = 'approved'`,
         id,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool } from 'onceward/postgres'
 import { createTestSurroundings, until } from 'onceward/testing'
+import { verifyAudit } from '../../src/parking/verify-audit.ts'
 import {
   approveCampaign,
   cancelCampaign,
@@ -18,6 +19,7 @@ async function colleague(scene: Scene, t: { after(work: () => Promise<void>): vo
   const name = `colleague_${Math.random().toString(36).slice(2)}`
   const admin = createPool(await postgresUrl(), { max: 1 })
   await admin.query(`create role ${name} login superuser password 'secret'`)
+  await scene.pool.query('insert into onceward.person (role_name) values ($1)', [name])
   const url = new URL(scene.url)
   url.username = name
   url.password = 'secret'
@@ -49,6 +51,9 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const planDigest = await digestOf()
     const approval = { because: 'looked at it', planDigest }
     await assert.rejects(approveCampaign(scene.pool, id, approval), /somebody else has to approve/)
+    await scene.pool.query('delete from onceward.person where role_name = $1', [other.name])
+    await assert.rejects(approveCampaign(other.pool, id, approval), /nobody in person/)
+    await scene.pool.query('insert into onceward.person (role_name) values ($1)', [other.name])
     await assert.rejects(
       scene.pool.query(
         `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, because)
@@ -71,6 +76,41 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     await assert.rejects(replay.run(id), /for exactly this plan/)
     await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
     assert.equal((await replay.run(id)).state, 'ran')
+    const acts = await scene.rows<{ act: string }>(
+      `select action || ' ' || outcome as act from onceward.audit where subject = $1 and action <> 'replay planned' order by seq`,
+      id,
+    )
+    assert.deepEqual(
+      acts.map(one => one.act),
+      [
+        'replay created done',
+        'replay previewed done',
+        'replay approve refused',
+        'replay approve refused',
+        'replay approve refused',
+        'replay approved done',
+        'replay approved done',
+        'replay running done',
+        'replay ran done',
+      ],
+    )
+    assert.deepEqual((await verifyAudit(scene.pool)).problems, [])
+  })
+
+  test('what a shared role asked for nobody can approve', async t => {
+    const scene = await Scene.open(t)
+    const other = await colleague(scene, t)
+    await scene.pool.query('delete from onceward.person where role_name = session_user')
+    await scene.write(...facts(2))
+    const id = await scene.planned(await scene.replay(scene.contract({ risk: 'money' })))
+    const [{ digest }] = (await scene.rows(
+      `select encode(plan_digest, 'hex') as digest from onceward.campaign where id = $1`,
+      id,
+    )) as [{ digest: string }]
+    await assert.rejects(
+      approveCampaign(other.pool, id, { because: 'fine', planDigest: digest }),
+      /asked for by .* nobody in person/,
+    )
   })
 
   test('an approval that has expired is none', async t => {

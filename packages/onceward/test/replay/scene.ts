@@ -80,6 +80,7 @@ export class Scene {
       `create table effect (id text primary key, times integer not null default 1, mode text not null)`,
     )
     await createQueue(scene.pool, 'out')
+    await scene.pool.query('insert into onceward.person (role_name) values (session_user)')
     return scene
   }
 

@@ -35,7 +35,11 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
     const { consumers } = await readRetention(scene.pool)
     assert.deepEqual(
       consumers.map(one => [one.kind, one.removed, one.lastEnded]),
-      ['attempts', 'businessKeys', 'effects', 'markers', 'notes'].map(kind => [kind, 0, null]),
+      ['attempts', 'businessKeys', 'effects', 'heldActions', 'markers', 'notes', 'wouldHave'].map(kind => [
+        kind,
+        0,
+        null,
+      ]),
     )
     await world.advance(1)
     await until('the pass is over', () => world.due.length === 1)

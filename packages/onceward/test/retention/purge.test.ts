@@ -106,10 +106,47 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     )
     const terms = { markers: '30d', businessKeys: '60d', notes: '20d', attempts: '60d', effects: '60d' }
     const { removed } = await purge(scene, terms)
-    assert.deepEqual(removed, { markers: 4, businessKeys: 1, notes: 2, attempts: 2, effects: 1 })
+    assert.deepEqual(removed, {
+      markers: 4,
+      businessKeys: 1,
+      notes: 2,
+      attempts: 2,
+      effects: 1,
+      wouldHave: 0,
+      heldActions: 0,
+    })
     assert.equal(await scene.left('open-', 'business_key'), 1)
     assert.equal(await scene.left('open-', 'attempt'), 2)
     assert.equal(await scene.left('m-00000002', 'attempt'), 2, 'none while the last of them is young')
+  })
+
+  test('of suppressed effects and of what people did goes with what it was about, by its own term', async () => {
+    await using scene = await memoryScene()
+    const { pool, consumerId } = scene
+    await pool.query(
+      `insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, selection, reason)
+       select name, 1, 1, 'money', 'replay', '{}', 'a test' from unnest(array['remembering', 'remembering', 'other']) as name;
+       update onceward.campaign set state = 'cancelled' where id in (1, 3);
+       insert into onceward.would_have (campaign_id, kind, target, key, message_id, digest, at)
+       select c.id, 'call', 't', days::text, 'm', '', clock_timestamp() - days * interval '1 day'
+       from onceward.campaign c, unnest(array[10, 100]) as days`,
+    )
+    await scene.held('kept', 'dead', 100)
+    await pool.query(
+      `insert into onceward.held_action (held_id, because, did, at)
+         select id, 'x', 'y', clock_timestamp() - interval '100 days' from onceward.held;
+       insert into onceward.held_action (held_id, consumer_id, because, did, at)
+         select 777, ${consumerId}, 'x', 'y', clock_timestamp() - days * interval '1 day' from unnest(array[10, 100]) as days`,
+    )
+    const { removed } = await purge(scene, { markers: '60d', wouldHave: '30d', heldActions: '20d' })
+    assert.deepEqual([removed.wouldHave, removed.heldActions], [1, 1])
+    const left = await pool.query('select campaign_id::int as id, key from onceward.would_have order by 1, 2')
+    assert.deepEqual(
+      left.rows.map(row => `${row.id} ${row.key}`),
+      ['1 10', '2 10', '2 100', '3 10', '3 100'],
+    )
+    const audit = await pool.query(`select count(*)::int as n from onceward.audit`)
+    assert.ok(audit.rows[0].n > 0)
   })
 
   test('is written to the archive before it goes, plain or compressed', async () => {

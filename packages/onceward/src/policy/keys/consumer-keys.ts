@@ -204,26 +204,15 @@ export const consumerKeys: readonly PolicyKey[] = [
     description: 'the tables a handler writes, for its rebuild',
   },
   {
-    ...same('replay.compare.*.key'),
-    kind: 'texts',
-    description: 'columns that tell rows of a rebuilt table apart. Default the primary key',
-  },
-  {
-    ...same('replay.compare.*.columns'),
-    kind: 'texts',
-    description: 'columns that must be the same before a swap. Default all others',
-  },
-  {
     ...same('reconcile.effects'),
     kind: 'text',
-    description:
-      'a SELECT that gives the message_id of every row the handler wrote, for `onceward audit reconcile`',
+    description: 'a SELECT of the `message_id` of every row written, for `onceward audit reconcile`',
   },
   {
     ...same('reconcile.covers'),
     kind: 'word',
     words: ['all', 'some'],
-    description: 'whether every applied message has such a row. Default `all`',
+    description: 'whether every applied message has a row. Default `all`',
   },
   {
     ...same('reconcile.perMessage'),
@@ -234,7 +223,17 @@ export const consumerKeys: readonly PolicyKey[] = [
   {
     ...same('reconcile.edited'),
     kind: 'text',
-    description: 'a SELECT that gives the message_id of rows that are not what was written',
+    description: 'a SELECT of the `message_id` of rows that are not what was written',
+  },
+  {
+    ...same('replay.compare.*.key'),
+    kind: 'texts',
+    description: 'columns that tell rows of a rebuilt table apart. Default its primary key',
+  },
+  {
+    ...same('replay.compare.*.columns'),
+    kind: 'texts',
+    description: 'columns that must be the same before a swap. Default all',
   },
 ]
 

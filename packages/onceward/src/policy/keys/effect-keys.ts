@@ -111,7 +111,7 @@ export const effectKeys: readonly PolicyKey[] = [
   {
     ...same('effect.publish.*.evidence'),
     kind: 'flag',
-    description: 'whether a note of each message is kept after it was published',
+    description: 'whether published messages stay known to `onceward explain`. Default false',
   },
 ]
 

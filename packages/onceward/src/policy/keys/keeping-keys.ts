@@ -34,6 +34,16 @@ export const keepingKeys: readonly PolicyKey[] = [
     description: 'dead letters and quarantined messages. Default: never removed',
   },
   {
+    ...same('retention.wouldHave'),
+    ...kept,
+    description: 'what campaigns that are over would have asked for. Default: as long as markers',
+  },
+  {
+    ...same('retention.heldActions'),
+    ...kept,
+    description: 'what people did to messages that are held no more. Default: as long as markers',
+  },
+  {
     ...same('retention.sourceKeeps'),
     ...kept,
     description: 'longest time after which the source may hand a message over again',

@@ -115,7 +115,7 @@ describe('a gateway that lies, dispatchers that die', await skipWithout('postgre
     for (const { id, key } of doubtful)
       await reconcileEffect(
         scene.pool,
-        { id, consumer: consumerName, by: 'ada', because: 'the book of the gateway' },
+        { id, consumer: consumerName, because: 'the book of the gateway' },
         keys[key]?.charges ? 'completed' : 'not done',
       )
     const charged = Object.entries(keys).filter(([, { charges }]) => charges === 1)

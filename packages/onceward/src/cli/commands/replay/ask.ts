@@ -2,11 +2,11 @@ import { Command, Option } from 'commander'
 import type { CampaignMode } from '../../../contract/contract.ts'
 import { campaignModes } from '../../../replay/campaign.ts'
 import { print } from '../../output.ts'
-import { campaignText, previewText } from '../../replay-text.ts'
-import { type SelectionFlags, selectionOf } from '../../selection-flags.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
-import { withReplay } from '../../with-replay.ts'
 import { type Flags, lister } from './flags.ts'
+import { type SelectionFlags, selectionOf } from './selection-flags.ts'
+import { campaignText, previewText } from './text.ts'
+import { withReplay } from './with-replay.ts'
 
 type CreateFlags = Flags &
   SelectionFlags & {
@@ -29,7 +29,7 @@ export function createCommand(): Command {
     .option('--file <path>', 'JSON lines instead of the log the contract reads')
     .option('--held <states>', 'messages this store still holds instead of the log: parked,dead,…')
     .option('--key <key...>', 'repair, parked: only messages of these keys')
-    .option('--cause <fingerprint>', 'parked: only what failed like this; see "onceward parked group"')
+    .option('--cause <fingerprint>', 'parked: only what failed like this; see "onceward parked groups"')
     .option('--rebuild-keys', 'repair: the keys a projection has left for a rebuild')
     .option('--rate <count>', 'messages a second at most')
     .option('--request-effects', 'backfill, repair: let external effects and messages happen; needs approval')

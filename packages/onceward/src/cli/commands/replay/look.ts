@@ -4,9 +4,9 @@ import { readProgress } from '../../../replay/campaign-progress.ts'
 import { campaignFindings, campaignHistory } from '../../../replay/steer-campaign.ts'
 import { withPool } from '../../database.ts'
 import { print } from '../../output.ts'
-import { campaignsTable, campaignText } from '../../replay-text.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { type Flags, lister } from './flags.ts'
+import { campaignsTable, campaignText } from './text.ts'
 
 export function listCommand(): Command {
   return new Command('list')

@@ -4,10 +4,10 @@ import { differs } from '../../../replay/rebuild/compare-tables.ts'
 import { assertTyped } from '../../../replay/steer-campaign.ts'
 import { withPool } from '../../database.ts'
 import { print } from '../../output.ts'
-import { campaignText, comparisonText, progressLine } from '../../replay-text.ts'
 import { rowNumber } from '../../whole-number.ts'
-import { withReplay } from '../../with-replay.ts'
 import { type Flags, lister, type Typed } from './flags.ts'
+import { campaignText, comparisonText, progressLine } from './text.ts'
+import { withReplay } from './with-replay.ts'
 
 export function runCommand(name: string, description: string): Command {
   return new Command(name)

@@ -11,9 +11,9 @@ import {
 } from '../../../replay/steer-campaign.ts'
 import { withPool } from '../../database.ts'
 import { print } from '../../output.ts'
-import { campaignText } from '../../replay-text.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { type Flags, lister, type Typed, typed } from './flags.ts'
+import { campaignText } from './text.ts'
 
 export function approveCommand(): Command {
   return typed(

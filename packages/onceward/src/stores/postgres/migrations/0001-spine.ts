@@ -160,11 +160,12 @@ create index held_due on onceward.held (consumer_id, due_at, id) where due_at is
 
 -- What people did to held work, and why.
 create table onceward.held_action (
-  held_id bigint not null,
-  at      timestamptz not null default clock_timestamp(),
-  by      text not null,
-  because text not null,
-  did     text not null
+  held_id     bigint not null,
+  consumer_id integer,
+  at          timestamptz not null default clock_timestamp(),
+  by          text not null default session_user,
+  because     text not null,
+  did         text not null
 );
 
 -- A key with a parked message; later messages of the key are parked behind it. Empty in good times.
@@ -213,7 +214,7 @@ create table onceward.ledger_action (
   id         bigint generated always as identity primary key,
   ledger_id  bigint not null,
   at         timestamptz not null default clock_timestamp(),
-  actor      text not null,
+  actor      text not null default session_user,
   action     text not null,
   reason     text not null,
   from_state onceward.effect_state not null,

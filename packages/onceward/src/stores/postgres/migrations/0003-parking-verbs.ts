@@ -376,7 +376,7 @@ end $$;
 
 -- Work made due by a person: a claim, wait or delay is ended; what is parked is tried once more with all of its key; of what is quarantined only
 -- the key is freed.
-create function onceward.release_held(consumer text, held bigint, said_by text, because text)
+create function onceward.release_held(consumer text, held bigint, because text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare h onceward.held; of text; freed bigint[]; subject text := held::text;
 begin
@@ -404,8 +404,8 @@ begin
     update onceward.held r set due_at = clock_timestamp(), lease_until = null, epoch = r.epoch + 1 where r.id = held;
     freed := array[held];
   end if;
-  insert into onceward.held_action (held_id, by, because, did)
-    select unnest(case when h.state = 'quarantined' then held || freed else freed end), said_by, because, 'released from ' || h.state;
+  insert into onceward.held_action (held_id, because, did)
+    select unnest(case when h.state = 'quarantined' then held || freed else freed end), because, 'released from ' || h.state;
   return jsonb_build_object('ok', true, 'released', cardinality(freed), 'from', h.state);
 end $$;
 
@@ -427,25 +427,27 @@ begin
   revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event from onceward_run;
   revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading from onceward_run;
   revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
-  grant insert on onceward.campaign_approval to onceward_approver, onceward_console;
+  grant insert, update on onceward.campaign to onceward_operator, onceward_console;
+  grant insert, delete on onceward.campaign_row to onceward_operator, onceward_console;
   grant select on all tables in schema onceward to onceward_operator, onceward_approver, onceward_console;
   grant update (state, epoch, due_at, attempts_forgiven, completed_at) on onceward.ledger to onceward_operator, onceward_console;
   grant insert on onceward.ledger_action to onceward_operator, onceward_console;
-  grant update (accepted_at, accepted_by, accepted_because) on onceward.gap to onceward_operator, onceward_console;
+  grant update (accepted_at, accepted_because) on onceward.gap to onceward_operator, onceward_console;
   grant execute on all functions in schema onceward to onceward_run;
-  revoke execute on function onceward.audit_entry, onceward.refuse, onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop,
+  revoke execute on function onceward.audit_entry, onceward.campaign_event_of, onceward.refuse, onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop,
     onceward.close_rows, onceward.free_keys, onceward.skip_parked, onceward.fix_parked, onceward.triage_parked, onceward.request_deletion,
-    onceward.approve, onceward.delete_parked, onceward.release_held, onceward.accept_server, onceward.separate_reader, onceward.rename_consumer,
+    onceward.approve, onceward.approve_campaign, onceward.delete_parked, onceward.release_held, onceward.accept_server, onceward.separate_reader, onceward.rename_consumer,
     onceward.accept_broker, onceward.create_roles from onceward_run;
   grant execute on function onceward.actor, onceward.is_console, onceward.is_person, onceward.place_of, onceward.cause_of,
-    onceward.selection_digest, onceward.selected_consumer, onceward.audit_field, onceward.audit_content, onceward.fold_parked_counts
+    onceward.selection_digest, onceward.selected_consumer, onceward.audit_field, onceward.audit_content, onceward.fold_parked_counts,
+    onceward.seen_of, onceward.campaign_rows_digest
     to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop, onceward.skip_parked, onceward.fix_parked,
     onceward.triage_parked, onceward.request_deletion, onceward.delete_parked, onceward.release_held to onceward_operator, onceward_console;
   grant execute on function onceward.server_now, onceward.server_check, onceward.same_life, onceward.notice_server to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.accept_server, onceward.separate_reader, onceward.rename_consumer, onceward.accept_broker
     to onceward_operator, onceward_console;
-  grant execute on function onceward.approve to onceward_approver, onceward_console;
+  grant execute on function onceward.approve, onceward.approve_campaign to onceward_approver, onceward_console;
 end $$;
 revoke execute on function onceward.audit_entry, onceward.refuse, onceward.close_rows, onceward.free_keys, onceward.create_roles from public;
 `

@@ -92,13 +92,26 @@ begin
   return jsonb_build_object('ok', false, 'why', why);
 end $$;
 
--- What earlier commands write down for people goes into the audit as well, under the name the database knows.
+-- What earlier commands write down for people is under the name the database knows, whatever the client says, and goes into the audit as well.
+create function onceward.held_action_actor() returns trigger language plpgsql as $$
+begin
+  new.by := onceward.actor();
+  new.consumer_id := coalesce((select h.consumer_id from onceward.held h where h.id = new.held_id), new.consumer_id);
+  return new;
+end $$;
+create trigger actor before insert on onceward.held_action for each row execute function onceward.held_action_actor();
+create function onceward.ledger_action_actor() returns trigger language plpgsql as $$ begin new.actor := onceward.actor(); return new; end $$;
+create trigger actor before insert on onceward.ledger_action for each row execute function onceward.ledger_action_actor();
+create function onceward.gap_actor() returns trigger language plpgsql as $$ begin new.accepted_by := onceward.actor(); return new; end $$;
+create trigger actor before update of accepted_at on onceward.gap for each row
+  when (old.accepted_at is null and new.accepted_at is not null) execute function onceward.gap_actor();
+
 create function onceward.audit_held_action() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform onceward.audit_entry('inbox ' || n.did, 'done', (
       select c.name from onceward.held h join onceward.consumer c on c.id = h.consumer_id where h.id = min(n.held_id)),
-    string_agg(n.held_id::text, ' ' order by n.held_id), n.because, jsonb_build_object('by', n.by))
-  from written n group by n.did, n.because, n.by;
+    string_agg(n.held_id::text, ' ' order by n.held_id), n.because)
+  from written n group by n.did, n.because;
   return null;
 end $$;
 create trigger audited after insert on onceward.held_action referencing new table as written
@@ -107,7 +120,7 @@ create trigger audited after insert on onceward.held_action referencing new tabl
 create function onceward.audit_ledger_action() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform onceward.audit_entry('ledger ' || new.action, 'done', l.consumer_name, new.ledger_id::text, new.reason,
-    jsonb_build_object('by', new.actor, 'from', new.from_state, 'to', new.to_state, 'target', l.target, 'key', l.effect_key))
+    jsonb_build_object('from', new.from_state, 'to', new.to_state, 'target', l.target, 'key', l.effect_key))
   from onceward.ledger l where l.id = new.ledger_id;
   return null;
 end $$;
@@ -116,7 +129,7 @@ create trigger audited after insert on onceward.ledger_action for each row execu
 create function onceward.audit_gap() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform onceward.audit_entry('losses accept', 'done', (select name from onceward.consumer where id = new.consumer_id), new.id::text,
-    coalesce(new.accepted_because, ''), jsonb_build_object('by', new.accepted_by, 'partition', new.partition, 'records', new.records));
+    coalesce(new.accepted_because, ''), jsonb_build_object('partition', new.partition, 'records', new.records));
   return null;
 end $$;
 create trigger audited after update of accepted_at on onceward.gap for each row

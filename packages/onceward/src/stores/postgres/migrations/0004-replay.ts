@@ -27,6 +27,8 @@ create table onceward.campaign (
   rate_max       integer check (rate_max > 0),
   reason         text not null check (btrim(reason) <> ''),
   requested_by   text not null default '',
+  -- By a role of one human being: only what such a one asked for can be approved, or one person could be two.
+  by_person      boolean not null default false,
   requested_at   timestamptz not null default clock_timestamp(),
   wanted         text check (wanted in ('pause', 'cancel')),
   holder         text,
@@ -130,6 +132,7 @@ create function onceward.campaign_guard() returns trigger language plpgsql as $g
 begin
   if tg_op = 'INSERT' then
     new.requested_by := onceward.actor();
+    new.by_person := onceward.is_person();
     new.requested_at := clock_timestamp();
     new.risk := coalesce((select c.risk from onceward.consumer c where c.name = new.consumer_name
       order by c.generation desc limit 1), new.risk);
@@ -139,9 +142,9 @@ begin
     end if;
   else
     if (new.consumer_name, new.generation, new.live_generation, new.risk, new.mode, new.effects, new.selection, new.needs_approval,
-        new.requested_by, new.requested_at)
+        new.requested_by, new.by_person, new.requested_at)
       is distinct from (old.consumer_name, old.generation, old.live_generation, old.risk, old.mode, old.effects, old.selection,
-        old.needs_approval, old.requested_by, old.requested_at) then
+        old.needs_approval, old.requested_by, old.by_person, old.requested_at) then
       raise exception 'what campaign % is, and who asked for it, does not change: cancel it and create another', old.id
         using errcode = 'check_violation';
     end if;
@@ -169,19 +172,28 @@ end $guard$;
 create trigger campaign_guard before insert or update on onceward.campaign
   for each row execute function onceward.campaign_guard();
 
+-- Each act on a campaign stands in its history, and in the audit, whose chain nobody can mend.
+create function onceward.campaign_event_of(campaign onceward.campaign, act text, detail text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $event$
+begin
+  insert into onceward.campaign_event (campaign_id, actor, did, detail) values (campaign.id, onceward.actor(), act, detail);
+  perform onceward.audit_entry('replay ' || act, 'done', campaign.consumer_name, campaign.id::text, campaign.reason, jsonb_build_object(
+    'mode', campaign.mode, 'effects', campaign.effects, 'plan', encode(campaign.plan_digest, 'hex'), 'detail', nullif(detail, '')));
+end $event$;
+revoke execute on function onceward.campaign_event_of from public;
+
 create function onceward.campaign_record() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $record$
 begin
   if tg_op = 'INSERT' then
-    insert into onceward.campaign_event (campaign_id, actor, did, detail) values (new.id, onceward.actor(), 'created', new.reason);
+    perform onceward.campaign_event_of(new, 'created', new.reason);
   elsif new.state is distinct from old.state then
-    insert into onceward.campaign_event (campaign_id, actor, did, detail)
-    values (new.id, onceward.actor(), new.state, coalesce(case when new.state = 'failed' then new.failure end, ''));
+    perform onceward.campaign_event_of(new, new.state, coalesce(
+      case new.state when 'failed' then new.failure when 'swapped' then new.compared ->> 'accepted' end, ''));
   elsif new.plan is distinct from old.plan then
-    insert into onceward.campaign_event (campaign_id, actor, did, detail)
-    values (new.id, onceward.actor(), 'planned', encode(new.plan_digest, 'hex'));
+    perform onceward.campaign_event_of(new, 'planned', encode(new.plan_digest, 'hex'));
   elsif new.wanted is distinct from old.wanted and new.wanted is not null then
-    insert into onceward.campaign_event (campaign_id, actor, did) values (new.id, onceward.actor(), 'asked to ' || new.wanted);
+    perform onceward.campaign_event_of(new, 'asked to ' || new.wanted, '');
   end if;
   return null;
 end $record$;
@@ -198,7 +210,14 @@ begin
     raise exception 'an approval is neither changed nor taken back: cancel the campaign' using errcode = 'insufficient_privilege';
   end if;
   select * into asked from onceward.campaign where id = new.campaign_id for update;
-  if not found or asked.state <> 'previewed' then
+  if not onceward.is_person() then
+    raise exception 'role % is nobody in person: it is not listed in onceward.person', session_user using errcode = 'insufficient_privilege';
+  end if;
+  if found and not asked.by_person then
+    raise exception 'campaign % was asked for by %, which is nobody in person: let a person create it', asked.id, asked.requested_by
+      using errcode = 'insufficient_privilege';
+  end if;
+  if asked.id is null or asked.state <> 'previewed' then
     raise exception 'there is no previewed campaign % to approve', new.campaign_id using errcode = 'check_violation';
   end if;
   if new.plan_digest is distinct from asked.plan_digest then
@@ -210,11 +229,29 @@ begin
   if new.expires_at <= new.approved_at or new.expires_at > new.approved_at + interval '7 days' then
     raise exception 'an approval lasts up to seven days' using errcode = 'check_violation';
   end if;
-  insert into onceward.campaign_event (campaign_id, actor, did, detail)
-  values (new.campaign_id, new.approved_by, 'approved', encode(new.plan_digest, 'hex'));
+  if new.approved_by <> new.requested_by then perform onceward.campaign_event_of(asked, 'approved', new.because); end if;
   return new;
 end $guard$;
 
 create trigger campaign_approval_guard before insert or update or delete on onceward.campaign_approval
   for each row execute function onceward.campaign_approval_guard();
+
+-- As the acts on parked work: a refusal is an answer, and stands in the audit.
+create function onceward.approve_campaign(asked bigint, seen bytea, because text, hours float8)
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $approve$
+declare of text; why text; rule text;
+begin
+  select consumer_name into of from onceward.campaign where id = asked;
+  begin
+    insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, because)
+    values (asked, seen, '', '', clock_timestamp(), clock_timestamp() + hours * interval '1 hour', because);
+    return jsonb_build_object('ok', true);
+  exception when check_violation or unique_violation or insufficient_privilege or not_null_violation then
+    get stacked diagnostics why = message_text, rule = constraint_name;
+  end;
+  return onceward.refuse('replay approve', of, asked::text, case rule
+    when 'approver_is_not_requester' then
+      'Campaign ' || asked || ' was asked for by the user you are connected as: somebody else has to approve it, under a name of their own.'
+    else 'Campaign ' || asked || ' was not approved: ' || why || '.' end);
+end $approve$;
 `

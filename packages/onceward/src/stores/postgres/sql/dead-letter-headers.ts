@@ -64,7 +64,8 @@ function originOf({ position, properties }: HeldRecord): Record<string, Buffer> 
   origin.partition!.writeInt32BE(Number(partition))
   const { timestampMs } = JSON.parse(properties) as { timestampMs?: unknown }
   if (typeof timestampMs !== 'number' || !Number.isSafeInteger(timestampMs)) return origin
-  return { ...origin, timestamp: int64(BigInt(timestampMs)), 'timestamp-type': Buffer.from('CreateTime') }
+  // Whether the sender or the broker set it is not known here, so nothing is said of its type.
+  return { ...origin, timestamp: int64(BigInt(timestampMs)) }
 }
 
 function int64(value: bigint): Buffer {

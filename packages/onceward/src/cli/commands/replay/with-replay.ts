@@ -1,8 +1,8 @@
-import { realSurroundings } from '../runtime/real-surroundings.ts'
-import { openReplay, type Replay } from '../runtime/replay.ts'
-import { openDatabase } from './database.ts'
-import { loadConsumer, loadStore } from './load-consumer.ts'
-import { consoleLog } from './output.ts'
+import { realSurroundings } from '../../../runtime/real-surroundings.ts'
+import { openReplay, type Replay } from '../../../runtime/replay.ts'
+import { openDatabase } from '../../database.ts'
+import { loadConsumer, loadStore } from '../../load-consumer.ts'
+import { consoleLog } from '../../output.ts'
 
 /** For commands that need a consumer's contract. The signal is aborted by SIGTERM and Ctrl-C. */
 export async function withReplay(

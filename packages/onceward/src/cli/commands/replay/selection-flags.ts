@@ -1,6 +1,6 @@
-import type { HeldState } from '../contracts/store.ts'
-import { OncewardError } from '../errors.ts'
-import type { Selection } from '../replay/selection.ts'
+import type { HeldState } from '../../../contracts/store.ts'
+import { OncewardError } from '../../../errors.ts'
+import type { Selection } from '../../../replay/selection.ts'
 
 export interface SelectionFlags {
   from: string

@@ -1,9 +1,9 @@
-import type { Campaign } from '../replay/campaign.ts'
-import type { CampaignProgress } from '../replay/campaign-progress.ts'
-import type { Preview } from '../replay/preview-campaign.ts'
-import type { TableComparison } from '../replay/rebuild/compare-tables.ts'
-import type { Finding } from '../replay/steer-campaign.ts'
-import { safe, table } from './output.ts'
+import type { Campaign } from '../../../replay/campaign.ts'
+import type { CampaignProgress } from '../../../replay/campaign-progress.ts'
+import type { Preview } from '../../../replay/preview-campaign.ts'
+import type { TableComparison } from '../../../replay/rebuild/compare-tables.ts'
+import type { Finding } from '../../../replay/steer-campaign.ts'
+import { safe, table } from '../../output.ts'
 
 type History = readonly {
   readonly at: Date
