@@ -129,12 +129,12 @@ describe('every key', () => {
       contract: '',
       'failure.policies': 'failure.policies.*.',
       publish: 'effect.publish.*.',
-      'compared table': 'replay.compare.*.',
       'http target': 'effect.external.*.',
       'webhook target': 'effect.external.*.',
       'email target': 'effect.external.*.',
       'custom target': 'effect.external.*.',
       breaker: 'effect.external.*.breaker.',
+      'compared table': 'replay.compare.*.',
     }
     const said = new Set(everyKey.map(({ at }) => at))
     const holds = (place: string) => said.has(place) || [...said].some(at => at?.startsWith(`${place}.`))
