@@ -1,4 +1,5 @@
 import type { QueueState, Topology } from '../sources/rabbitmq/describe-broker.ts'
+import { setting } from './queue-setting.ts'
 
 /** Where a queue's dead letters go. */
 export interface DeadLetterRoute {
@@ -12,7 +13,7 @@ export interface DeadLetterRoute {
   readonly lostWith: string | null
 }
 
-/** Pure. An argument wins over a policy. Null for a queue without a dead-letter exchange. */
+/** Pure. Null for a queue without a dead-letter exchange. */
 export function deadLetterRoute(
   queue: QueueState,
   { exchanges, bindings }: Topology,
@@ -37,16 +38,6 @@ export function deadLetterRoute(
     queues: lost === undefined ? [...new Set(reached.flatMap(one => one.queues))] : [],
     lostWith: lost?.key ?? null,
   }
-}
-
-export function setting({ arguments: own, policy }: QueueState, name: string): unknown {
-  return own[`x-${name}`] ?? policy[name]
-}
-
-/** The smaller of two numbers wins, whoever set it. */
-export function limitSetting({ arguments: own, policy }: QueueState, name: string): unknown {
-  const [mine, theirs] = [own[`x-${name}`], policy[name]]
-  return typeof mine === 'number' && typeof theirs === 'number' ? Math.min(mine, theirs) : (mine ?? theirs)
 }
 
 /** What messages of this queue may have as their key: what it is bound with, or its name where it is bound to nothing but the default exchange. */

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { type Channel, type ChannelModel, connect, type Options } from 'amqplib'
 import { type QueueOptions, queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
+import { until } from 'onceward/testing'
 import { rabbitRules } from '../../src/check/rules/rabbitmq.ts'
 import { streamRules } from '../../src/check/rules/stream.ts'
 import { rabbitmqManagementUrl, rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
@@ -168,6 +169,33 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     assert.ok(ids.includes('OW210') && ids.includes('OW211'), ids.join())
   })
 
+  test('a policy gives a queue without limit one, and has it drop from its head: RabbitMQ goes by the policy', async () => {
+    const name = `${own}.overruled`
+    await declare(name, quorum({ 'x-overflow': 'reject-publish' }))
+    await setPolicy({ 'delivery-limit': 1, overflow: 'drop-head', 'max-length': 1 }, name)
+    const first = await findings(name)
+    const confirmed = await connection.createConfirmChannel()
+    confirmed.sendToQueue(name, Buffer.from('first'))
+    confirmed.sendToQueue(name, Buffer.from('second'))
+    await confirmed.waitForConfirms()
+    let handedOver = 0
+    await confirmed.consume(name, delivery => {
+      handedOver++
+      confirmed.nack(delivery!, false, true)
+    })
+    await until('the last copy is dropped', async () => {
+      const { messageCount } = await channel.checkQueue(name)
+      return handedOver >= 2 && messageCount === 0
+    })
+    await confirmed.close()
+    assert.equal((await channel.checkQueue(name)).messageCount, 0, 'the broker dropped both')
+    await setPolicy(null)
+    const ids = first.map(one => one.id)
+    for (const id of ['OW205', 'OW206', 'OW211']) assert.ok(ids.includes(id), `${id} of ${ids.join()}`)
+    const second = (await findings(name)).map(one => one.id)
+    for (const id of ['OW205', 'OW206', 'OW211']) assert.ok(!second.includes(id), id)
+  })
+
   test('the queue of what is taken back has a limit, then none', async () => {
     const back = `${own}.back`
     const name = `${own}.front`
@@ -199,6 +227,18 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     seen.note('OW221', missing, fine)
     seen.note('OW222', short, fine)
     seen.note('OW223', cut, fine)
+  })
+
+  test('a policy makes a stream keep less than its argument says', async () => {
+    const name = `${own}.shortened`
+    await declare(name, { 'x-queue-type': 'stream', 'x-max-age': '60D' })
+    const source = stream(name, { start: 'first' })
+    const look = () => liveFindings([consumerWith({ source, replay: { window: '30d' } })], access)
+    await setPolicy({ 'max-age': '1D' }, name)
+    const first = await look()
+    await setPolicy(null)
+    assert.ok(first.some(one => one.id === 'OW222'))
+    assert.ok((await look()).every(one => one.id !== 'OW222'))
   })
 
   test('a super stream is looked at by its partitions', async () => {

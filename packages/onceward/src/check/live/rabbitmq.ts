@@ -5,7 +5,7 @@ import { queueWindow, streamWindow } from '../../retention/source-windows.ts'
 import type { QueueDeclaration } from '../../sources/rabbitmq/declaration.ts'
 import type { BrokerAddress, BrokerState, QueueState } from '../../sources/rabbitmq/describe-broker.ts'
 import type { StreamDeclaration } from '../../sources/rabbitmq-stream/stream.ts'
-import { limitSetting, setting } from '../dead-letter-route.ts'
+import { limitSetting, maxAgeSetting } from '../queue-setting.ts'
 import type { Finding } from '../rule.ts'
 import { silentServer, unaskedServer } from '../rules/itself.ts'
 import { rabbitRules } from '../rules/rabbitmq.ts'
@@ -92,8 +92,8 @@ function judge(
     const declaration = consumer.source as StreamDeclaration
     const partitions = partitionsOf(declaration, broker)
     findings.push(...judgeAll(streamRules, { consumer, declaration, broker, partitions }, at))
-    if (partitions.length > 0)
-      windows.set(file, streamWindow(declaration.stream, setting(partitions[0]!, 'max-age')))
+    const asked = partitions.map(one => streamWindow(declaration.stream, maxAgeSetting(one)))
+    if (asked.length > 0) windows.set(file, asked.reduce(longest))
     return
   }
   const declaration = consumer.source as QueueDeclaration
@@ -102,6 +102,12 @@ function judge(
   if (broker.topology === null) return
   const ttl = queue === null ? declaration.arguments?.['x-message-ttl'] : limitSetting(queue, 'message-ttl')
   windows.set(file, queueWindow(declaration.queue, ttl))
+}
+
+/** A repeat may come from any partition; one that cannot be told is none to rely on. */
+function longest(one: SourceWindow, other: SourceWindow): SourceWindow {
+  if ('unknown' in one || 'unknown' in other) return 'unknown' in one ? one : other
+  return one.ms >= other.ms ? one : other
 }
 
 /** A super stream is an exchange whose bindings lead to its partitions. */

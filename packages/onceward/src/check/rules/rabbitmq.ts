@@ -2,7 +2,8 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import { type QueueDeclaration, queueArguments } from '../../sources/rabbitmq/declaration.ts'
 import type { BrokerState, QueueState } from '../../sources/rabbitmq/describe-broker.ts'
-import { type DeadLetterRoute, deadLetterRoute, limitSetting, setting } from '../dead-letter-route.ts'
+import { type DeadLetterRoute, deadLetterRoute } from '../dead-letter-route.ts'
+import { deliveryLimitSetting, limitSetting, setting } from '../queue-setting.ts'
 import type { Rule } from '../rule.ts'
 import { ackTimeoutDefaultMs, longestHoldMs } from './timing.ts'
 
@@ -33,7 +34,7 @@ const ofRoute = (judge: (route: DeadLetterRoute, queue: QueueState) => string | 
 /** The finite delivery limit in force, null for none. Brokers from 4.0 on have one by default. */
 function deliveryLimit(queue: QueueState, { version }: BrokerState): number | null {
   if (queue.type !== 'quorum') return null
-  const limit = limitSetting(queue, 'delivery-limit')
+  const limit = deliveryLimitSetting(queue)
   if (typeof limit === 'number') return limit < 0 ? null : limit
   return Number.parseInt(version, 10) >= 4 ? 20 : null
 }

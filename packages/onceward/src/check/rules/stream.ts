@@ -3,7 +3,7 @@ import { durationText } from '../../contract/duration.ts'
 import { maxAgeMs } from '../../retention/source-windows.ts'
 import type { BrokerState, QueueState } from '../../sources/rabbitmq/describe-broker.ts'
 import type { StreamDeclaration } from '../../sources/rabbitmq-stream/stream.ts'
-import { limitSetting, setting } from '../dead-letter-route.ts'
+import { limitSetting, maxAgeSetting } from '../queue-setting.ts'
 import type { Rule } from '../rule.ts'
 
 /** A stream as a contract names it, and its partitions as they are; none where it does not exist. */
@@ -36,7 +36,7 @@ export const streamRules: readonly Rule<StreamSubject>[] = [
     fix: 'Raise max-age, or make replay.window shorter.',
     judge: ({ consumer, partitions }) =>
       partitions.flatMap(one => {
-        const ms = maxAgeMs(String(setting(one, 'max-age') ?? ''))
+        const ms = maxAgeMs(String(maxAgeSetting(one) ?? ''))
         const { windowMs } = consumer.replay
         return ms !== null && windowMs !== null && ms < windowMs
           ? [`${one.name} keeps ${durationText(ms)}, replay.window is ${durationText(windowMs)}`]
@@ -54,8 +54,7 @@ export const streamRules: readonly Rule<StreamSubject>[] = [
       partitions
         .filter(
           one =>
-            typeof limitSetting(one, 'max-length-bytes') === 'number' &&
-            setting(one, 'max-age') === undefined,
+            typeof limitSetting(one, 'max-length-bytes') === 'number' && maxAgeSetting(one) === undefined,
         )
         .map(
           one => `${one.name} is cut at ${limitSetting(one, 'max-length-bytes')} bytes and has no max-age`,

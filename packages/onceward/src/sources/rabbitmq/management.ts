@@ -81,7 +81,7 @@ function toFacts(reply: QueueReply): QueueFacts {
     arguments: queueArguments,
     type: reply.type ?? 'classic',
     deliveryLimit: toLimit(
-      reply.delivery_limit ?? smallest(queueArguments['x-delivery-limit'], policy['delivery-limit']),
+      reply.delivery_limit ?? limitInForce(queueArguments['x-delivery-limit'], policy['delivery-limit']),
     ),
     hasDeadLetterExchange: knownDeadLetterExchange(queueArguments, reply.effective_policy_definition),
     messageTtl: smallest(queueArguments['x-message-ttl'], policy['message-ttl']),
@@ -99,6 +99,13 @@ function knownDeadLetterExchange(
 
 function smallest(one: unknown, other: unknown): unknown {
   return typeof one === 'number' && typeof other === 'number' ? Math.min(one, other) : (one ?? other)
+}
+
+/** A delivery limit wins over none (a negative number), whoever set it. */
+export function limitInForce(argument: unknown, policy: unknown): unknown {
+  const isEitherNone =
+    typeof argument === 'number' && typeof policy === 'number' && Math.min(argument, policy) < 0
+  return isEitherNone ? Math.max(argument, policy) : smallest(argument, policy)
 }
 
 function toLimit(limit: unknown): number | null | undefined {
