@@ -170,7 +170,38 @@ describe('check --live on PostgreSQL', () => {
     assert.match(textOf(none, 'OW413'), /usage on schema onceward/)
     assert.match(textOf(some, 'OW413'), /delete on onceward\.attempt.* and \d+ more/)
     seen.note('OW413', some, enough)
+    for (const right of ['update on onceward.outbox_bucket', 'insert on onceward.held_action']) {
+      await pool.query(`revoke ${right} from onceward_run`)
+      assert.match(textOf(await asApp(), 'OW413'), new RegExp(`app has no right to ${right}$`))
+      await pool.query(`grant ${right} to onceward_run`)
+    }
+    await pool.query('revoke execute on function onceward.note_reading from onceward_run')
+    assert.match(textOf(await asApp(), 'OW413'), /execute on onceward\.note_reading/)
+    await pool.query('select onceward.create_roles()')
     seen.note('OW414', await look(), enough)
+  })
+
+  test('the rights that are looked at are those that create_roles gives', async () => {
+    const { readDatabase } = await import('../../src/check/live/postgres.ts')
+    await pool.query('create role newcomer login')
+    await pool.query('grant usage on schema onceward to newcomer')
+    const { rows: given } = await pool.query(`
+      select right_name || ' on onceward.' || c.relname as given
+      from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete']) right_name
+      where c.relnamespace = 'onceward'::regnamespace and c.relkind in ('r', 'p')
+        and has_table_privilege('onceward_run', c.oid, right_name)
+      union all
+      select 'execute on onceward.' || proname from pg_proc p
+      where p.pronamespace = 'onceward'::regnamespace and has_function_privilege('onceward_run', p.oid, 'execute')
+      order by 1`)
+    const url = new URL(server.url)
+    url.searchParams.set('options', '-c role=newcomer')
+    const newcomer = createPool(url.href, { max: 2 })
+    const { missingRights } = await readDatabase(newcomer).finally(() => newcomer.end())
+    assert.deepEqual(
+      missingRights,
+      given.map(row => row.given),
+    )
   })
 
   test('a transaction is open for long, by the clock of the server', async t => {

@@ -68,16 +68,51 @@ const settingNames = [
   'autovacuum',
   'track_counts',
 ]
-const neededTables = [
-  'consumer',
-  'run',
-  'inbox',
-  'business_key',
-  'checkpoint',
-  'attempt',
-  'held',
-  'ledger',
-  'outbox',
+/** What a running consumer only reads, or only adds to; every other table it reads and writes. As `onceward.create_roles` has it. */
+const readTablesOnly = [
+  ...['approval', 'audit', 'audit_head', 'broker', 'campaign_approval', 'campaign_event', 'closed_held'],
+  ...[
+    'environment',
+    'lineage',
+    'migration',
+    'person',
+    'reading',
+    'redrive',
+    'redrive_row',
+    'server_life',
+    'triage',
+  ],
+]
+const addedToOnly = ['held_action', 'ledger_action']
+/** Acts of people, and what only these call. */
+const peoplesFunctions = [
+  ...[
+    'accept_broker',
+    'accept_server',
+    'approve',
+    'approve_campaign',
+    'audit_entry',
+    'campaign_event_of',
+    'close_rows',
+  ],
+  ...[
+    'create_roles',
+    'delete_parked',
+    'fix_parked',
+    'free_keys',
+    'redrive_stage',
+    'redrive_start',
+    'redrive_stop',
+  ],
+  ...[
+    'refuse',
+    'release_held',
+    'rename_consumer',
+    'request_deletion',
+    'separate_reader',
+    'skip_parked',
+    'triage_parked',
+  ],
 ]
 
 /** Reads in one transaction that may not write, each statement bounded by the server. */
@@ -229,9 +264,14 @@ async function readMissingRights(client: SqlClient): Promise<string[]> {
   const { rows } = await client.query(
     `select right_name || ' on onceward.' || c.relname as missing
      from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete']) right_name
-     where c.relnamespace = (select oid from pg_namespace where nspname = 'onceward') and c.relname = any($1::text[]) and c.relkind = 'r'
-       and not has_table_privilege(c.oid, right_name) order by 1`,
-    [neededTables],
+     where c.relnamespace = 'onceward'::regnamespace and c.relkind in ('r', 'p') and not has_table_privilege(c.oid, right_name)
+       and (right_name = 'select' or c.relname <> all($1::text[]))
+       and (right_name in ('select', 'insert') or c.relname <> all($2::text[]))
+     union all
+     select 'execute on onceward.' || proname from pg_proc p
+     where p.pronamespace = 'onceward'::regnamespace and proname <> all($3::text[]) and not has_function_privilege(p.oid, 'execute')
+     order by 1`,
+    [readTablesOnly, addedToOnly, peoplesFunctions],
   )
   return rows.map(row => row.missing as string)
 }
