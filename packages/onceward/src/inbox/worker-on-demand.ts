@@ -45,7 +45,10 @@ export class WorkerOnDemand<M, Tx> {
   }
 
   async start(): Promise<void> {
-    if (this.#worker !== null) await this.#begin(this.#worker)
+    if (this.#worker !== null) {
+      this.#endWith(this.#worker)
+      await this.#worker.start()
+    }
     if (this.#options.mode === 'live' && this.#options.store.query !== undefined) this.#lookLater()
   }
 
@@ -71,8 +74,7 @@ export class WorkerOnDemand<M, Tx> {
     this.#cancel()
   }
 
-  async #begin(worker: ReturnType<typeof createWorker<M, Tx>>): Promise<void> {
-    await worker.start()
+  #endWith(worker: ReturnType<typeof createWorker<M, Tx>>): void {
     worker.finished.then(this.#end.resolve, this.#end.reject)
   }
 
@@ -109,7 +111,8 @@ export class WorkerOnDemand<M, Tx> {
     if (!found.work) return
     if (this.#worker !== null) return this.#worker.kick()
     const worker = createWorker(this.#options)
-    await this.#begin(worker)
+    await worker.start()
+    this.#endWith(worker)
     this.#worker = worker
     world.log.info('a worker takes up released messages', { consumer: consumer.name })
     if (this.#closed) worker.leave()
