@@ -8,8 +8,9 @@ const countedMax = 99_999
 const quietMs = 3_600_000
 const largestBoundSeconds = secondsBounds.at(-1)!
 
+/** A partition whose lag is not known is exported as NaN, which would make the sum of all others unknown too. */
 const lagOf = ({ series }: AlertContext) =>
-  `sum by (consumer) (${onceOf(series('lag'), ['consumer', 'partition'])})`
+  `sum by (consumer) (${onceOf(`${series('lag')} >= 0`, ['consumer', 'partition'])})`
 const pendingOf = ({ series }: AlertContext) =>
   `sum by (consumer) (${onceOf(series('held', { state: ['stored', 'waiting'] }), ['consumer', 'state'])})`
 const rising = (context: AlertContext) => {

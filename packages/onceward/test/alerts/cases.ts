@@ -38,6 +38,8 @@ const at = (atMinute: number, ...series: readonly InputSeries[]): Case => ({ atM
 const batches = (within: Readonly<Record<string, number>>) =>
   Object.entries(within).map(([le, each]) => exported('applyLatency', `0+${each}x60`, { le }, '_bucket'))
 
+/** What a process exports of a partition it does not know any more. */
+const unknown = Array(61).fill('NaN').join(' ')
 const born = '_x10 1x200'
 const scrapeGap = '3x100 _x20 3x100'
 const burst = '0 5 5x60'
@@ -55,7 +57,14 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
     quiet: [at(20, exported('paused', '0x30')), at(8, exported('paused', '1x5 0x30'))],
   },
   OncewardLagRising: {
-    fires: [at(40, exported('lag', '0+1000x60', { partition: '0' }))],
+    fires: [
+      at(40, exported('lag', '0+1000x60', { partition: '0' })),
+      at(
+        40,
+        exported('lag', '0+1000x60', { partition: '0' }),
+        exported('lag', unknown, { partition: '1' }),
+      ),
+    ],
     quiet: [
       at(40, exported('lag', '20000x60', { partition: '0' })),
       at(30, exported('lag', '60000-1000x60', { partition: '0' })),
