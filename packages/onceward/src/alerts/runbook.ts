@@ -21,7 +21,7 @@ export function runbooksFor(consumer: Consumer, wanted?: string): readonly Runbo
   const near = nearestName(wanted, known)
   throw new OncewardError(
     'usage',
-    `There is no alert or runbook "${plainText(wanted).slice(0, 100)}"${near === null ? '' : `; did you mean "${near}"?`} Known runbooks: ${runbooks.map(runbook => runbook.name).join(', ')}.`,
+    `There is no alert or runbook "${plainText(wanted).slice(0, 100)}"${near === null ? '.' : `; did you mean "${near}"?`} Known runbooks: ${runbooks.map(runbook => runbook.name).join(', ')}.`,
   )
 }
 

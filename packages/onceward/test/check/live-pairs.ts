@@ -225,6 +225,10 @@ export const kafkaPairs: Record<string, Pair<KafkaSubject>> = {
     good: kafka({ sample: { ...spread, sizes: [600, 500, 400, 700, 600, 500] } }),
   },
   OW312: { bad: kafka(configured('message.timestamp.type', 'CreateTime')), good: kafka({}) },
+  OW313: {
+    bad: kafka(configured('retention.bytes', '1048576')),
+    good: kafka(configured('retention.bytes', '-1')),
+  },
 }
 
 function database(changes: Partial<DatabaseSubject>): DatabaseSubject {

@@ -21,6 +21,18 @@ describe('the page of rules', () => {
   })
 })
 
+test('waivers in the documentation name rules that there are', () => {
+  for (const name of ['checks.md', 'policy.md']) {
+    const named = [...page(name).matchAll(/^ +- rule: (.+)$/gm)].map(([, rule]) => rule!)
+    assert.ok(named.length > 0, name)
+    assert.deepEqual(
+      named.filter(rule => !ids.has(rule)),
+      [],
+      name,
+    )
+  }
+})
+
 describe('the page of checklists', () => {
   test('is what the list of questions says', () => {
     assert.equal(page('checklists.md'), checklistsPage())

@@ -193,4 +193,19 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
         : null,
     ),
   },
+  {
+    id: 'OW313',
+    severity: 'warning',
+    title: 'Records are removed by age, not by size',
+    reason:
+      'With retention.bytes a burst removes records that a slow consumer has not read, whatever retention.ms says; it then halts with a declared loss.',
+    fix: 'Set retention.bytes to -1, or well above what comes in the time of retention.ms, and waive this.',
+    judge: ofTopic((topic, { declaration }) => {
+      const bytes = number(topic, 'retention.bytes')
+      const removes = (topic.configs.get('cleanup.policy') ?? '').includes('delete')
+      return removes && bytes >= 0
+        ? `partitions of topic ${declaration.topic} are cut at ${bytes} bytes`
+        : null
+    }),
+  },
 ]

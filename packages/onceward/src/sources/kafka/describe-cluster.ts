@@ -32,6 +32,7 @@ export interface TopicState {
 const [topicResource, brokerResource] = [2, 4]
 const topicConfigs = [
   'retention.ms',
+  'retention.bytes',
   'segment.ms',
   'cleanup.policy',
   'min.insync.replicas',
