@@ -139,7 +139,8 @@ export async function runConsumer<M>(
     const atWork = () => (worker?.process ?? null) as Process
     const watch = watchConsumer({
       consumer: consumer as never,
-      processes: () => [spine as Process, atWork()].filter(one => one !== null),
+      reader: spine as Process,
+      worker: atWork,
       queue: broker.source.capabilities.positions ? null : broker.source.name.split(' ').at(-1)!,
       pool,
       world,

@@ -25,8 +25,10 @@ type AnyProcess = Pick<ConsumerProcess<unknown, never>, 'state' | 'tally' | 'unf
 
 export interface ConsumerWatchOptions {
   readonly consumer: Consumer<never, never>
-  /** The consumer and the worker beside it, as far as there are any. */
-  readonly processes: () => readonly AnyProcess[]
+  /** Who reads the source; null where only other parts run. */
+  readonly reader: AnyProcess | null
+  /** The worker, as far as there is one. */
+  readonly worker: () => AnyProcess | null
   /** The queue, whose effect lag is looked at here; null for logs, which know their own. */
   readonly queue: string | null
   readonly pool: SqlPool
@@ -36,7 +38,8 @@ export interface ConsumerWatchOptions {
 
 /** Begins to look at ages with the first question, so that a process nobody asks pays nothing. */
 export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
-  const { consumer, processes, world, now, queue } = options
+  const { consumer, reader, worker, world, now, queue } = options
+  const processes = () => [reader, worker()].filter(one => one !== null)
   const { name, owner, risk, objectives } = consumer
   const store = new StoreGauges(options)
   let watch: UnfinishedWatch | null = null
@@ -45,8 +48,8 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
     return watch.oldestMs()
   }
   const stop = world.metrics.watch(['up', 'info', 'effectLag'], see => {
-    const up = processes().some(({ state }) => state === 'running')
-    see('up', up ? 1 : 0, { consumer: name })
+    // A worker or relay of its own neither takes messages nor has halted: it would hide that nobody does, or be taken for a halt.
+    if (reader !== null) see('up', reader.state === 'running' ? 1 : 0, { consumer: name })
     see('info', 1, { consumer: name, owner, risk })
     if (queue !== null) see('effectLag', (oldestMs() ?? 0) / 1_000, { consumer: name, partition: queue })
   })
@@ -55,7 +58,6 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
       const known = [oldestMs(), store.heldOldestMs || null].filter(one => one !== null)
       const oldest = known.length === 0 ? null : Math.max(...known)
       const reasons = processes().flatMap(troubles)
-      if (processes().length === 0) reasons.push('no part of it takes messages')
       if (oldest !== null && oldest > objectives.lagMaxMs)
         reasons.push(
           `the oldest unfinished message is ${Math.round(oldest / 1_000)} s old, and the contract says ${objectives.lagMaxMs / 1_000} s at most`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { createTestSurroundings, until } from 'onceward/testing'
-import { type ConsumerContract, defineConsumer, runConsumer } from '../../src/index.ts'
+import { type ConsumerContract, defineConsumer, type RunOptions, runConsumer } from '../../src/index.ts'
 import type { Received } from '../../src/message/received.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 import { StoreGauges } from '../../src/observe/store-gauges.ts'
@@ -31,6 +31,7 @@ describe('readiness', await skipWithout('postgres'), () => {
   const run = async (
     t: TestContext,
     contract: Pick<ConsumerContract<Message>, 'name'> & Partial<ConsumerContract<Message>>,
+    parts?: RunOptions['parts'],
   ) => {
     await createQueue(pool, contract.name)
     const server = await startObserveServer({ host: '127.0.0.1', port: 0 })
@@ -50,7 +51,11 @@ describe('readiness', await skipWithout('postgres'), () => {
         identity: { id: message => message.id },
         ...contract,
       }),
-      { databaseUrl: database.url, world: realSurroundings({ meter: server.meter }) },
+      {
+        databaseUrl: database.url,
+        world: realSurroundings({ meter: server.meter }),
+        ...(parts !== undefined && { parts }),
+      },
     )
     t.after(() => running.drain(1_000).catch(() => {}))
     server.watch(running.health)
@@ -83,6 +88,19 @@ describe('readiness', await skipWithout('postgres'), () => {
     await until('it drains', async () => (await ready()).status === 503)
     await running.finished
     assert.deepEqual((await ready()).reasons, ['stopped'])
+  })
+
+  test('is told of parts that run apart, and only who reads the source is up', async t => {
+    const handle = async () => {}
+    const failure = { deadLetter: 'ready_dead' }
+    const carriers = await run(t, { name: 'ready_carriers', failure, handle }, ['relay'])
+    assert.deepEqual((await carriers.ready()).reasons, [])
+    assert.deepEqual((await scrape(carriers.server.url)).by('consumer_up', 'consumer'), {})
+    const workers = await run(t, { name: 'ready_worker', inbox: { mode: 'stored' }, handle }, ['worker'])
+    assert.deepEqual((await workers.ready()).reasons, [])
+    assert.deepEqual((await scrape(workers.server.url)).by('consumer_up', 'consumer'), {})
+    const reader = await run(t, { name: 'ready_reader', inbox: { mode: 'stored' }, handle }, ['consumer'])
+    assert.equal((await scrape(reader.server.url)).sum('consumer_up'), 1)
   })
 
   test('ends while the downstream is away', async t => {
