@@ -29,8 +29,8 @@ export const flowAlerts = [
     forMs: 5 * minuteMs,
     metrics: ['up'],
     expression: ({ series }) => `min by (consumer) (${series('up')}) == 0 or absent(${series('up')})`,
-    summary: 'A process of the consumer has halted, or none runs',
-    threshold: () => 'halted, or not seen at all, for 5m',
+    summary: 'A process of the consumer has halted or does not reach its source, or none runs',
+    threshold: () => 'halted, without its source, or not seen at all, for 5m',
   },
   {
     name: 'OncewardPaused',

@@ -40,7 +40,7 @@ const flow: readonly Panel[] = [
   {
     title: 'Taking messages',
     description:
-      '1 while the consumer takes messages, 0 once it has halted; paused while something downstream is away.',
+      '1 while the consumer takes messages, 0 while its source is away and once it has halted; paused while something downstream is away.',
     row: 'Flow',
     unit: 'short',
     queries: [

@@ -78,6 +78,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #shared: WorkerPair
   readonly #breaker: Breaker
   #state: ConsumerState = 'new'
+  #sourceAway = false
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #line: BatchLine<M, Tx> | null = null
@@ -112,6 +113,11 @@ export class ConsumerProcess<M, Tx> {
 
   get state(): ConsumerState {
     return this.#state
+  }
+
+  /** True from when the source lost its broker until it is connected again. */
+  get sourceAway(): boolean {
+    return this.#sourceAway
   }
 
   /** Counts since start, for status views. */
@@ -412,6 +418,8 @@ export class ConsumerProcess<M, Tx> {
 
   #onSourceEvent(event: SourceEvent): void {
     const { world, consumer, source } = this.#options
+    if (event.kind === 'connected') this.#sourceAway = false
+    if (event.kind === 'disconnected' || event.kind === 'cancelled') this.#sourceAway = true
     world.metrics.add('sourceEvents', 1, { consumer: consumer.name, kind: event.kind })
     const fields = { consumer: consumer.name, source: source.name, ...event }
     if (event.kind === 'connected' || event.kind === 'ended') world.log.info(`source ${event.kind}`, fields)

@@ -366,7 +366,7 @@ const source = {
     kind: 'gauge',
     unit: '1',
     labels: ['consumer'],
-    description: '1 while the consumer takes messages, 0 once it has halted',
+    description: '1 while the consumer takes messages, 0 while its source is away and once it has halted',
     seeds: [],
   },
   info: {

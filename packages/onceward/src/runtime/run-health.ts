@@ -21,7 +21,7 @@ export interface HealthWatch {
   close(): Promise<void>
 }
 
-type AnyProcess = Pick<ConsumerProcess<unknown, never>, 'state' | 'tally' | 'unfinished'>
+type AnyProcess = Pick<ConsumerProcess<unknown, never>, 'state' | 'sourceAway' | 'tally' | 'unfinished'>
 
 export interface ConsumerWatchOptions {
   readonly consumer: Consumer<never, never>
@@ -49,7 +49,8 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
   }
   const stop = world.metrics.watch(['up', 'info', 'effectLag'], see => {
     // A worker or relay of its own neither takes messages nor has halted: it would hide that nobody does, or be taken for a halt.
-    if (reader !== null) see('up', reader.state === 'running' ? 1 : 0, { consumer: name })
+    if (reader !== null)
+      see('up', reader.state === 'running' && !reader.sourceAway ? 1 : 0, { consumer: name })
     see('info', 1, { consumer: name, owner, risk })
     if (queue !== null) see('effectLag', (oldestMs() ?? 0) / 1_000, { consumer: name, partition: queue })
   })
@@ -82,10 +83,11 @@ export const carriersOnly: HealthWatch = {
   close: async () => {},
 }
 
-function troubles({ state, tally }: AnyProcess): string[] {
+function troubles({ state, sourceAway, tally }: AnyProcess): string[] {
   const found: string[] = []
   if (state === 'new') found.push('starting')
   else if (state !== 'running') found.push(state)
+  if (sourceAway) found.push('the broker of its source does not answer')
   if (tally.breaker !== 'closed') found.push('paused: the downstream is away')
   if (tally.storeAway) found.push('the database does not answer')
   return found

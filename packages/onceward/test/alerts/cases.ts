@@ -59,11 +59,7 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
   OncewardLagRising: {
     fires: [
       at(40, exported('lag', '0+1000x60', { partition: '0' })),
-      at(
-        40,
-        exported('lag', '0+1000x60', { partition: '0' }),
-        exported('lag', unknown, { partition: '1' }),
-      ),
+      at(40, exported('lag', '0+1000x60', { partition: '0' }), exported('lag', unknown, { partition: '1' })),
     ],
     quiet: [
       at(40, exported('lag', '20000x60', { partition: '0' })),

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, describe, type TestContext, test } from 'node:test'
+import { connect } from 'amqplib'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
+import { queue } from 'onceward/rabbitmq'
 import { createTestSurroundings, until } from 'onceward/testing'
 import { type ConsumerContract, defineConsumer, type RunOptions, runConsumer } from '../../src/index.ts'
 import type { Received } from '../../src/message/received.ts'
@@ -9,10 +12,13 @@ import { StoreGauges } from '../../src/observe/store-gauges.ts'
 import { UnfinishedWatch } from '../../src/observe/unfinished-watch.ts'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
 import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
-import { createDatabase, skipWithout } from '../services/services.ts'
+import { startProxyFor } from '../proxy/tcp-proxy.ts'
+import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { scrape } from './scraped.ts'
 
 type Message = { id: string }
+
+const withRabbit = await skipWithout('rabbitmq')
 
 describe('readiness', await skipWithout('postgres'), () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
@@ -101,6 +107,30 @@ describe('readiness', await skipWithout('postgres'), () => {
     assert.deepEqual((await scrape(workers.server.url)).by('consumer_up', 'consumer'), {})
     const reader = await run(t, { name: 'ready_reader', inbox: { mode: 'stored' }, handle }, ['consumer'])
     assert.equal((await scrape(reader.server.url)).sum('consumer_up'), 1)
+  })
+
+  test('ends while the broker is away, and so does being up', withRabbit, async t => {
+    const url = await rabbitmqUrl()
+    const proxy = await startProxyFor(url)
+    t.after(() => proxy.close())
+    const name = `ready_cut_${randomBytes(4).toString('hex')}`
+    const source = queue(name, { url: proxy.through(url) })
+    const { ready, server } = await run(t, { name, source, handle: async () => {} })
+    t.after(async () => {
+      const connection = await connect(url)
+      await (await connection.createChannel()).deleteQueue(name)
+      await connection.close()
+    })
+    await until('it is ready', async () => (await ready()).status === 200)
+    proxy.refuse()
+    proxy.cut()
+    await until('it is not', async () =>
+      (await ready()).reasons.includes('the broker of its source does not answer'),
+    )
+    assert.equal((await scrape(server.url)).sum('consumer_up'), 0)
+    proxy.accept()
+    await until('it is ready again', async () => (await ready()).status === 200)
+    assert.equal((await scrape(server.url)).sum('consumer_up'), 1)
   })
 
   test('ends while the downstream is away', async t => {

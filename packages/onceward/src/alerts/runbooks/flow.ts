@@ -39,7 +39,7 @@ export const flowRunbooks: readonly Runbook[] = [
     name: 'down',
     title: 'The consumer does not take messages.',
     means:
-      'Either no process runs or is scraped, or one has halted: it found something it must not go on past, settled nothing, and says so in its log. Nothing is lost; messages wait at the source.',
+      'Either no process runs or is scraped, or one does not reach its broker and tries again by itself (its log says `source disconnected`), or one has halted: it found something it must not go on past, settled nothing, and says so in its log. Nothing is lost; messages wait at the source.',
     steps: [
       status,
       {
