@@ -57,6 +57,9 @@ export async function explain(
   return { question, storedAs: found.storedAs, stories, absences, limits: [...new Set(limits)] }
 }
 
+const keysAreFreed =
+  'A message that ended without an effect gave its business key back: one that was ignored or rejected is found by its id only.'
+
 function generalLimits({ contract }: ExplainOptions): string[] {
   return [
     'Repeats are noted a thousand a second at most, and those a process had not written when it died are in the metrics only.',
@@ -82,6 +85,7 @@ async function find(
     case 'business key': {
       const key = storedId(question.key, 'business key')
       const subjects = await businessSubjects(pool, key, consumers)
+      if (subjects.length === 0) limits.push(keysAreFreed)
       const storedAs = key === question.key ? null : key
       return { storedAs, messageId: null, subjects, lead: null, asked: consumers }
     }
