@@ -58,10 +58,9 @@ export async function readAbsence(
     consumer: consumer.consumer,
     generation,
     verdict,
-    text: [
-      sentence(verdict, known, removed?.day ?? null, consumer.dedup),
-      ...caveats(verdict, known),
-    ].join(' '),
+    text: [sentence(verdict, known, removed?.day ?? null, consumer.dedup), ...caveats(verdict, known)].join(
+      ' ',
+    ),
     facts: { ...known, removedOn: removed?.day ?? null, madeAt: made },
   }
 }

@@ -137,7 +137,9 @@ describe('onceward audit reconcile', await skipWithout('postgres'), () => {
     })()
     for (const { drift } of found)
       assert.ok(
-        drift.some(({ kind, examples }) => kind === 'digest differs' && examples.some(({ id }) => id === 'p-9')),
+        drift.some(
+          ({ kind, examples }) => kind === 'digest differs' && examples.some(({ id }) => id === 'p-9'),
+        ),
         JSON.stringify(drift),
       )
     await scene.pool.query(

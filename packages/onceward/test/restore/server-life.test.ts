@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createPool, migrate, type SqlPool } from 'onceward/postgres'
-import type { SqlClient, SqlResult } from '../../src/stores/postgres/pool.ts'
+import { createPool, migrate } from 'onceward/postgres'
+import type { SqlClient, SqlPool, SqlResult } from '../../src/stores/postgres/pool.ts'
 import { ServerLife } from '../../src/stores/postgres/server-life.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
@@ -47,11 +47,7 @@ describe('the life of a server, as a process sees it', () => {
   it('goes on where the server hides what it said before', async () => {
     const client = new Scripted()
     const life = new ServerLife()
-    for (const [n, found] of [
-      {},
-      { system_identifier: null, timeline: null, flushed: null },
-      {},
-    ].entries()) {
+    for (const [n, found] of [{}, { system_identifier: null, timeline: null, flushed: null }, {}].entries()) {
       const checked = life.check(client)
       client.answers[n]!(found)
       await checked
@@ -83,10 +79,13 @@ describe('a life that is met for the first time', withPostgres, () => {
 
   it('is named in the first refusal, with what is sure to be there: batches behind a pooler may have moved on before anybody looked', async () => {
     await pool.query('update onceward.server_life set timeline = timeline + 1')
-    await assert.rejects(new ServerLife().check(pool), (error: Error & { details: Record<string, unknown> }) => {
-      assert.match(error.message, /after 2026-01-01T01:00:00\.000Z.*onceward restore accept \d+ /)
-      assert.equal((error.details.survivedTo as Date).toISOString(), '2026-01-01T01:00:00.000Z')
-      return true
-    })
+    await assert.rejects(
+      new ServerLife().check(pool),
+      (error: Error & { details: Record<string, unknown> }) => {
+        assert.match(error.message, /after 2026-01-01T01:00:00\.000Z.*onceward restore accept \d+ /)
+        assert.equal((error.details.survivedTo as Date).toISOString(), '2026-01-01T01:00:00.000Z')
+        return true
+      },
+    )
   })
 })

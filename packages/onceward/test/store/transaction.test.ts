@@ -73,7 +73,14 @@ describe('a transaction', await skipWithout('postgres'), () => {
     const enrolment = await store.enroll(facts)
     const digest = Buffer.alloc(33)
     const kept = { id: 'a', digest, orderKey: null, businessKey: null, origin: 'here', position: null }
-    const message = { ...kept, brokerKey: null, deliveryCount: 0, headers: '{}', properties: '{}', body: digest }
+    const message = {
+      ...kept,
+      brokerKey: null,
+      deliveryCount: 0,
+      headers: '{}',
+      properties: '{}',
+      body: digest,
+    }
     await store.transaction(enrolment, async session => {
       await session.claim([{ id: 'a', digest, position: null }], 'stored')
       await session.held!.keep([message], null)

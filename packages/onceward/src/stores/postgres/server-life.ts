@@ -64,9 +64,7 @@ export class ServerLife {
   #isSeen({ system_identifier, timeline }: Found): boolean {
     const same = <T>(one: T | null, other: T | null) => one === null || other === null || one === other
     const seen = this.#seen
-    return (
-      seen !== null && same(seen.system_identifier, system_identifier) && same(seen.timeline, timeline)
-    )
+    return seen !== null && same(seen.system_identifier, system_identifier) && same(seen.timeline, timeline)
   }
 
   #change(found: Found, flushedBefore: bigint): string | null {
