@@ -13,7 +13,7 @@ import {
 } from './find-subjects.ts'
 import { readAbsence } from './read-absence.ts'
 import { readRuns } from './read-campaigns.ts'
-import { ledgerEvents } from './read-effects.ts'
+import { ledgerEvents, rowsMax, windowSeconds } from './read-effects.ts'
 import { readAggregate } from './read-traces.ts'
 import { type Lead, tellStory } from './tell-story.ts'
 
@@ -57,8 +57,12 @@ export async function explain(
   return { question, storedAs: found.storedAs, stories, absences, limits: [...new Set(limits)] }
 }
 
+const keysAreFreed =
+  'A message that ended without an effect gave its business key back: one that was ignored or rejected is found by its id only.'
+
 function generalLimits({ contract }: ExplainOptions): string[] {
   return [
+    `External effects are looked for in the ${windowSeconds} seconds after a message was claimed, among ${rowsMax} of all messages: one that was asked for later, by a slow batch, is found by --effect.`,
     'Repeats are noted a thousand a second at most, and those a process had not written when it died are in the metrics only.',
     ...(contract === undefined
       ? ['Without --contract the tables of effects, and what was published, are not looked at.']
@@ -82,6 +86,7 @@ async function find(
     case 'business key': {
       const key = storedId(question.key, 'business key')
       const subjects = await businessSubjects(pool, key, consumers)
+      if (subjects.length === 0) limits.push(keysAreFreed)
       const storedAs = key === question.key ? null : key
       return { storedAs, messageId: null, subjects, lead: null, asked: consumers }
     }

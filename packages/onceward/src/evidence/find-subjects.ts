@@ -70,10 +70,15 @@ export async function subjectsOf(
 }
 
 const byBusinessKey = `
-  select c.id, k.message_id, k.at from onceward.consumer c
-  cross join lateral (select * from onceward.business_key k where k.consumer_id = c.id and k.key = $1 limit 1) k`
+  select c.id, k.message_id from onceward.consumer c
+  cross join lateral (select * from onceward.business_key k where k.consumer_id = c.id and k.key = $1 limit 1) k
+  union
+  select c.id, h.message_id from onceward.consumer c
+  cross join lateral (
+    select h.message_id from onceward.held h where h.consumer_id = c.id and h.business_key = $1 and h.business_key is not null
+      and h.message_id is not null and h.state in ('dead', 'quarantined') limit 50) h`
 
-/** Who used a business key up, at each consumer that knows it. */
+/** Who used a business key up, at each consumer that knows it, and the dead, who gave it back. */
 export async function businessSubjects(
   client: SqlClient,
   key: string,

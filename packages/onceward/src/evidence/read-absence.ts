@@ -12,6 +12,9 @@ interface Memory {
   readonly keepDays: number | null
   readonly losses: number
   readonly unidentified: boolean
+  /** The database has become another copy since the consumer began; the last commit such a copy is sure to have. */
+  readonly copied: boolean
+  readonly survivedTo: Date | null
 }
 
 const memory = `
@@ -19,10 +22,14 @@ const memory = `
     h.at as "lastPurgeAt", r.action, (extract(epoch from r.keep) / 86400)::float8 as "keepDays",
     (select count(*)::integer from onceward.gap g where g.consumer_id = c.id) as losses,
     exists (select from onceward.held w where w.consumer_id = c.id and w.message_id is null and w.state in ('parked', 'dead', 'quarantined'))
-      as unidentified
+      as unidentified,
+    copy.noticed_at is not null as copied, copy.survived_to as "survivedTo"
   from onceward.consumer c
   left join onceward.horizon h on h.consumer_id = c.id
   left join onceward.retention r on r.consumer_id = c.id and r.kind = 'markers'
+  left join lateral (
+    select l.noticed_at, l.survived_to from onceward.server_life l where l.noticed_at > c.enrolled_at and l.id > (
+      select min(id) from onceward.server_life) order by l.id desc limit 1) copy on true
   where c.id = $1`
 
 const dayOf = `
@@ -91,10 +98,18 @@ function sentence(verdict: Absence['verdict'], known: Memory, day: string | null
 }
 
 /** What else may have become of it. */
-function caveats(verdict: Absence['verdict'], { losses, unidentified }: Memory): string[] {
+function caveats(
+  verdict: Absence['verdict'],
+  { losses, unidentified, copied, survivedTo }: Memory,
+): string[] {
   if (verdict === 'purged') return []
   return [
     'It may still be at the broker, or under way.',
+    ...(copied
+      ? [
+          `This database became another copy of itself meanwhile, and may lack what was committed after ${survivedTo?.toISOString() ?? 'an unknown time'}: see "onceward restore".`,
+        ]
+      : []),
     ...(losses > 0 ? [`${losses} gaps of its log were declared: see "onceward losses".`] : []),
     ...(unidentified ? ['Messages without a readable id are held: see "onceward parked list".'] : []),
   ]

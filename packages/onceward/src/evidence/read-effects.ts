@@ -18,8 +18,8 @@ const firstSince = `
   select low::text as id from halved order by step desc limit 1`
 
 /** Longest a transaction records effects after its marker's time; and how many rows of others are gone through for it. */
-const windowSeconds = 30
-const rowsMax = 100_000
+export const windowSeconds = 30
+export const rowsMax = 100_000
 
 const columns = `l.id::text, l.consumer_name as consumer, l.target, l.effect_key as key, l.state::text, l.attempts, l.created_at, l.last_attempt_at, l.doubt_since,
   l.completed_at, l.run_id, l.message_id, l.response_status, l.last_error, encode(l.request_digest, 'hex') as digest, octet_length(l.body) as bytes`

@@ -82,6 +82,26 @@ describe('what is not there any more, or never was', await skipWithout('postgres
     assert.equal(key.absences[0]!.verdict, 'purged or never arrived')
   })
 
+  it('claims nothing for what a lost copy of the database may have known', async () => {
+    await scene.pool.query(`insert into onceward.server_life (database_oid, why, survived_to, accepted_at, accepted_by, accepted_because)
+      values (1, 'promoted', '2026-01-02 03:04:05Z', clock_timestamp(), 'somebody', 'failover')`)
+    const { absences } = await explain(scene.pool, { by: 'message', id: fresh })
+    await scene.pool.query('delete from onceward.server_life where database_oid = 1')
+    assert.match(absences[0]!.text, /another copy .*2026-01-02T03:04:05\.000Z/)
+  })
+
+  it('knows a business key by what was set aside with it, and says that keys without an effect are not kept', async () => {
+    await scene.pool.query(`insert into onceward.held (consumer_id, run_id, state, message_id, digest, business_key, origin, delivery_count, headers, properties, body)
+      select consumer_id, id, 'dead', 'died', '', 'o-dead', 'here', 1, '{}', '{}', '' from onceward.run`)
+    const { stories } = await explain(scene.pool, { by: 'business key', key: 'o-dead' })
+    assert.deepEqual(
+      stories.map(({ messageId }) => messageId),
+      ['died'],
+    )
+    const { limits } = await explain(scene.pool, { by: 'business key', key: 'o-none' })
+    assert.match(limits.join(), /without an effect gave its business key back/)
+  })
+
   it('leaves neighbours as they are', async () => {
     const { stories } = await explain(scene.pool, { by: 'message', id: 'stays' })
     assert.match(stories[0]!.summary, /is applied/)

@@ -123,6 +123,38 @@ describe('onceward audit reconcile', await skipWithout('postgres'), () => {
     )
   })
 
+  it('compares the digest of every row of a message, not of one', async () => {
+    const section = { effects: 'select caused_by as message_id, digest from payment' }
+    const found = await (async () => {
+      await scene.pool.query(`insert into payment select id || ' again', amount, caused_by, caused_by_run, digest from payment where id = 'p-9';
+        update payment set digest = 'other' where id = 'p-9 again'`)
+      const edited = await reconcile(scene.pool, { ...scene.capture, reconcile: section } as never)
+      await scene.pool.query(`update payment p set digest = other.digest from payment other where p.id = 'p-9 again' and other.id = 'p-9';
+        update payment set digest = 'other' where id = 'p-9'`)
+      const swapped = await reconcile(scene.pool, { ...scene.capture, reconcile: section } as never)
+      await scene.pool.query(`delete from payment where id = 'p-9 again'`)
+      return [edited, swapped]
+    })()
+    for (const { drift } of found)
+      assert.ok(
+        drift.some(
+          ({ kind, examples }) => kind === 'digest differs' && examples.some(({ id }) => id === 'p-9'),
+        ),
+        JSON.stringify(drift),
+      )
+    await scene.pool.query(
+      `update payment p set digest = i.digest from onceward.inbox i where i.message_id = p.caused_by`,
+    )
+  })
+
+  it('says how many rows it could not compare because they name no message', async () => {
+    await scene.pool.query(`insert into payment values ('by hand', 1000, null, null), ('empty', 1, '', null)`)
+    const { drift, limits } = await reconcile(scene.pool, scene.capture as never)
+    await scene.pool.query(`delete from payment where id in ('by hand', 'empty')`)
+    assert.deepEqual(drift, [])
+    assert.match(limits.join('\n'), /^2 rows of reconcile\.effects name no message/m)
+  })
+
   it('does not blame rows older than the markers that are left', async () => {
     await scene.pool.query(`insert into payment values ('old', 1, 'long-gone', 1);
       insert into onceward.horizon (consumer_id, purged_before, purged_count) select id, '2020-01-01', 1 from onceward.consumer`)
@@ -136,6 +168,13 @@ describe('onceward audit reconcile', await skipWithout('postgres'), () => {
       } as never)
     assert.deepEqual((await timed('2019-01-01')).drift, [])
     assert.equal((await timed('2021-01-01')).drift[0]!.kind, 'effect without marker')
+    const withoutTime = await reconcile(scene.pool, {
+      ...scene.capture,
+      reconcile: {
+        effects: `select caused_by as message_id, case when id <> 'old' then timestamptz '2021-01-01' end as at from payment`,
+      },
+    } as never)
+    assert.match(withoutTime.limits.join(), /^1 rows of reconcile\.effects have no marker/)
     await scene.pool.query(`delete from payment where id = 'old'; truncate onceward.horizon`)
   })
 

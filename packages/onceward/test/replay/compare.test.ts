@@ -61,6 +61,37 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     assert.deepEqual(compared, [{ table: 'public.effect', ...same, ahead: 3 }])
   })
 
+  test('hides no difference behind live markers that retention has removed', async t => {
+    const { scene, replay, id } = await rebuilt(t)
+    await scene.pool.query(`update effect set times = 7 where id = 'f00001'`)
+    const liveId = `(select min(id) from onceward.consumer)`
+    await scene.pool.query(`delete from onceward.inbox where consumer_id = ${liveId}`)
+    await scene.pool.query(
+      `insert into onceward.horizon (consumer_id, purged_before, purged_count) values (${liveId}, clock_timestamp(), 20)`,
+    )
+    const { different, ahead } = (await replay.compare(id))[0]!
+    assert.deepEqual([different, ahead], [1, 0])
+    await assert.rejects(replay.swap(id), /1 different/)
+    await scene.pool.query(`update effect set times = 1 where id = 'f00001'`)
+    await scene.write(...facts(3, 'unread'))
+    const { compared } = await replay.swap(id)
+    assert.deepEqual(compared, [{ table: 'public.effect', ...same, ahead: 3 }])
+  })
+
+  test('refuses a declared key that several rows share', async t => {
+    const scene = await Scene.open(t)
+    await scene.pool.query('alter table effect drop constraint effect_pkey')
+    await scene.pool.query('create index on effect (id)')
+    await scene.pool.query(`insert into effect (id, mode) values ('twice', 'x'), ('twice', 'x')`)
+    await scene.write(...facts(3))
+    const compare = { effect: { key: ['id'] } }
+    const consumer = scene.contract({ replay: { modes: ['rebuild'], tables: ['effect'], compare } })
+    await assert.rejects(
+      scene.planned(await scene.replay(consumer), { mode: 'rebuild' }),
+      /several rows of public\.effect/,
+    )
+  })
+
   test('sees what is changed between the look before the lock and the lock', async t => {
     const { scene, replay, id } = await rebuilt(t)
     const holder = await scene.pool.connect()

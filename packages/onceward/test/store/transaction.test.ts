@@ -67,4 +67,38 @@ describe('a transaction', await skipWithout('postgres'), () => {
       ],
     )
   })
+
+  test('that finishes work marks it applied also where somebody changes the marker at that moment', async t => {
+    const store = await openStore(t)
+    const enrolment = await store.enroll(facts)
+    const digest = Buffer.alloc(33)
+    const kept = { id: 'a', digest, orderKey: null, businessKey: null, origin: 'here', position: null }
+    const message = {
+      ...kept,
+      brokerKey: null,
+      deliveryCount: 0,
+      headers: '{}',
+      properties: '{}',
+      body: digest,
+    }
+    await store.transaction(enrolment, async session => {
+      await session.claim([{ id: 'a', digest, position: null }], 'stored')
+      await session.held!.keep([message], null)
+    })
+    const { rows } = await store.pool.query('select id::text as row, epoch from onceward.held')
+    const hand = await store.pool.connect()
+    await hand.query(`begin; update onceward.inbox set because = 'looked at'`)
+    const finished = store.transaction(enrolment, session => session.held!.finish(rows, []))
+    await until('it waits', async () => {
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return (await store.pool.query(waiting)).rowCount === 1
+    })
+    await hand.query('commit')
+    hand.release()
+    await finished
+    const markers = await store.pool.query(
+      'select status::text, (select count(*)::integer from onceward.held) as held from onceward.inbox',
+    )
+    assert.deepEqual(markers.rows, [{ status: 'applied', held: 0 }])
+  })
 })

@@ -52,9 +52,13 @@ export async function reconcile(
     const found = await compareSink(pool, sink, compared, book, markers => onProgress(sink.place, markers))
     total.markers = Math.max(total.markers, found.markers)
     total.effects += found.effects
+    if (found.unnamed > 0)
+      limits.push(
+        `${found.unnamed} rows of ${sink.place} name no message: they were written by hand or before there were messages, and are compared with nothing.`,
+      )
     if (found.unjudged > 0)
       limits.push(
-        `${found.unjudged} rows of ${sink.place} have no marker, and markers before ${compared.purgedBefore!.toISOString()} are removed: let the query give "at", and it can be told which should have one.`,
+        `${found.unjudged} rows of ${sink.place} have no marker, and markers before ${compared.purgedBefore!.toISOString()} are removed: let the query give "at" for each row, and it can be told which should have one.`,
       )
   }
   if (consumer.reconcile !== undefined) await findEdited(pool, consumer.reconcile, book)

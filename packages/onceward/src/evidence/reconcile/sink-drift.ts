@@ -27,6 +27,8 @@ export interface SinkResult {
   readonly markers: number
   readonly effects: number
   readonly unjudged: number
+  /** Rows that name no message. */
+  readonly unnamed: number
 }
 
 /** Compares markers and effects stretch by stretch, both sides in one statement. */
@@ -39,7 +41,7 @@ export async function compareSink(
 ): Promise<SinkResult> {
   const shape = await shapeOf(pool, sink)
   const conditions = conditionsOf(sink, compared, shape)
-  const total = { markers: 0, effects: 0, unjudged: 0 }
+  const total = { markers: 0, effects: 0, unjudged: 0, unnamed: await countUnnamed(pool, sink) }
   for await (const stretch of walkIds(pool, compared.consumerId, 'onceward.inbox', 'message_id')) {
     const values = valuesOf(compared, stretch)
     const joined = both(sink, shape)
@@ -50,7 +52,7 @@ export async function compareSink(
       pool,
       sink.place,
       `${joined.with} select count(*) filter (where m.mine)::integer as markers, count(e.id)::integer as effects,
-         count(*) filter (where ${unjudged(compared, shape)})::integer as unjudged, ${counts.join(', ')} ${joined.from}`,
+         count(*) filter (where ${unjudged(compared)})::integer as unjudged, ${counts.join(', ')} ${joined.from}`,
       values,
     )
     total.markers += rows[0].markers
@@ -108,12 +110,21 @@ function conditionsOf(sink: Sink, compared: Compared, shape: Shape): readonly Co
   if (compared.purgedBefore === null) conditions.push(['effect without marker', 'm.id is null'])
   else if (shape.at) conditions.push(['effect without marker', 'm.id is null and e.at >= $5::timestamptz'])
   if (sink.perMessage === 'one') conditions.push(['effect more than once', 'e.rows > 1'])
-  if (shape.digest) conditions.push(['digest differs', 'm.id is not null and e.digest <> m.digest'])
+  if (shape.digest) conditions.push(['digest differs', 'm.id is not null and m.digest <> any (e.digests)'])
   return conditions
 }
 
-const unjudged = ({ purgedBefore }: Compared, { at }: Shape) =>
-  purgedBefore !== null && !at ? 'm.id is null' : 'false'
+const unjudged = ({ purgedBefore }: Compared) =>
+  purgedBefore === null ? 'false' : 'm.id is null and e.at is null'
+
+async function countUnnamed(pool: SqlPool, { place, effects }: Sink): Promise<number> {
+  const { rows } = await readOnly(
+    pool,
+    place,
+    `select count(*)::integer as count from (${effects}) as e where e.message_id is null or e.message_id::text = ''`,
+  )
+  return rows[0].count
+}
 
 function valuesOf(
   { consumerId, generations, purgedBefore }: Compared,
@@ -137,7 +148,7 @@ function both({ effects }: Sink, { at, digest }: Shape): Joined {
         order by i.message_id, (i.consumer_id = $4) desc),
       e as materialized (
         select ${id} as id, count(*) as rows, ${at ? 'max(e.at)' : 'null'}::timestamptz as at,
-          ${digest ? '(array_agg(e.digest))[1]' : 'null'}::bytea as digest
+          ${digest ? 'array_agg(distinct e.digest)' : 'null'}::bytea[] as digests
         from (${effects}) as e where ${id} > $2 and ($3::text is null or ${id} <= $3) and $5::timestamptz is not distinct from $5 group by 1)`,
     from: 'from m full join e on e.id = m.id',
   }

@@ -3,7 +3,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
 import { type Campaign, readCampaign, refused } from '../campaign.ts'
 import { live, shadow } from './carry-markers.ts'
-import { type ComparedColumns, comparedColumns, quote } from './compared-columns.ts'
+import { assertApart, type ComparedColumns, comparedColumns, quote } from './compared-columns.ts'
 import { shadowSchema } from './rebuild-store.ts'
 
 /** The rows of a live table beside the rebuilt ones. */
@@ -24,6 +24,15 @@ const examplesMax = 10
 const isDecided = `o.status not in ('stored', 'waiting', 'parked', 'dead', 'quarantined')`
 
 /**
+ * A message of the shadow, m, whose live marker is not there: where retention removes markers that says nothing, and every difference would pass
+ * for a lead of the rebuild. Then only what the live position has not come to, or live holds, is ahead.
+ */
+const notReached = `(not exists (select from onceward.horizon h where h.consumer_id = ${live})
+  or exists (select from onceward.inbox o where o.consumer_id = ${live} and o.message_id = m.message_id)
+  or exists (select from onceward.checkpoint c where c.consumer_id = ${live} and c.partition = substring(m.position from '^(.*)@[0-9]+$')
+    and case when c.next ~ '^[0-9]+$' then substring(m.position from '@([0-9]+)$')::numeric >= c.next::numeric end))`
+
+/**
  * One statement for a table, however large. Of each row the transaction that wrote it last is known, and so is the one that wrote each marker: a
  * row whose transaction left a marker that the other side lacks is ahead, not wrong.
  */
@@ -39,7 +48,7 @@ function statement(table: string, id: string, { key, columns, asText }: Compared
   return `
     with lacking as materialized (
       select m.xmin::text as x from onceward.inbox m where m.consumer_id = ${shadow} and not exists (
-        select from onceward.inbox o where o.consumer_id = ${live} and o.message_id = m.message_id and ${isDecided}) group by 1),
+        select from onceward.inbox o where o.consumer_id = ${live} and o.message_id = m.message_id and ${isDecided}) and ${notReached} group by 1),
     missing as materialized (
       select m.xmin::text as x from onceward.inbox m where $2 and m.consumer_id = ${live} and not exists (
         select from onceward.inbox o where o.consumer_id = ${shadow} and o.message_id = m.message_id and ${isDecided}) group by 1),
@@ -68,7 +77,9 @@ export async function compareTables(
 ): Promise<readonly TableComparison[]> {
   const compared: TableComparison[] = []
   for (const table of plan!.tables!) {
-    const columns = await comparedColumns(client, table, replay.compare[table.split(/\.(.*)/s)[1]!])
+    const name = table.split(/\.(.*)/s)[1]!
+    const columns = await comparedColumns(client, table, replay.compare[name])
+    await assertApart(client, table, `${shadowSchema(id)}.${quote(name)}`, columns.key)
     const { rows } = await client.query(statement(table, id, columns), [id, liveGoesOn])
     compared.push({ table, ...rows[0] })
   }

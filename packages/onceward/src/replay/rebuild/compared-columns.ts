@@ -40,8 +40,32 @@ export async function comparedColumns(
     throw refused(
       `replay.compare.${name} names ${missing.join(', ')}, and table ${table} has no such column.`,
     )
+  await assertApart(client, table, quoted, key)
   const asText = new Set(found.filter(column => column.asText).map(column => column.name))
   return { key, columns, asText }
+}
+
+const isUnique = `
+  select from pg_index i where i.indrelid = to_regclass($1) and i.indisunique and i.indisvalid and i.indpred is null and i.indexprs is null
+    and not exists (select from unnest(i.indkey) with ordinality as k (attnum, n) join pg_attribute a on a.attrelid = i.indrelid
+      and a.attnum = k.attnum where k.n <= i.indnkeyatts and (a.attname <> all ($2::text[]) or not a.attnotnull))`
+
+/** Rows that share a key would be compared with each other's partners, and one too many would not be seen. `quoted`: the table, or its shadow. */
+export async function assertApart(
+  client: SqlClient,
+  table: string,
+  quoted: string,
+  key: readonly string[],
+): Promise<void> {
+  if (((await client.query(isUnique, [quoted, key])).rowCount ?? 0) > 0) return
+  const columns = key.map(quote).join(', ')
+  const { rowCount } = await client.query(
+    `select from ${quoted} group by ${columns} having count(*) > 1 limit 1`,
+  )
+  if (rowCount === 0) return
+  throw refused(
+    `${key.join(', ')} is the same in several rows of ${table} (${quoted}), so they cannot be compared: name columns that tell them apart in replay.compare.`,
+  )
 }
 
 export function quote(name: string): string {

@@ -29,14 +29,20 @@ export class ServerLife {
   #flushed = 0n
 
   async check(client: SqlClient): Promise<void> {
+    // Answers may overtake each other: one is held only against what was known when it was asked for.
+    const flushedBefore = this.#flushed
     const found = await ask(client)
     if (found === null) return
     this.#assertUsable(found)
-    const why = this.#change(found)
+    const why = this.#change(found, flushedBefore)
     if (why !== null) throw serverChanged(await notice(client, why), why)
     if (this.#seen !== null && !this.#isSeen(found)) throw acceptedMeanwhile()
-    this.#seen = found
-    if (found.flushed !== null) this.#flushed = BigInt(found.flushed)
+    this.#seen = {
+      system_identifier: found.system_identifier ?? this.#seen?.system_identifier ?? null,
+      timeline: found.timeline ?? this.#seen?.timeline ?? null,
+    }
+    const flushed = BigInt(found.flushed ?? 0)
+    if (flushed > this.#flushed) this.#flushed = flushed
   }
 
   #assertUsable({ in_recovery, read_only, system_identifier, timeline }: Found): void {
@@ -54,17 +60,20 @@ export class ServerLife {
       )
   }
 
+  /** What the server did not say, then or now, is not compared. */
   #isSeen({ system_identifier, timeline }: Found): boolean {
-    return this.#seen?.system_identifier === system_identifier && this.#seen.timeline === timeline
+    const same = <T>(one: T | null, other: T | null) => one === null || other === null || one === other
+    const seen = this.#seen
+    return seen !== null && same(seen.system_identifier, system_identifier) && same(seen.timeline, timeline)
   }
 
-  #change(found: Found): string | null {
+  #change(found: Found, flushedBefore: bigint): string | null {
     const { open, known, flushed } = found
     if (open !== null) return 'it was noticed before and nobody has accepted it'
     if (known === false)
       return 'the server, its timeline or the database is another than the one last accepted'
-    if (this.#isSeen(found) && flushed !== null && BigInt(flushed) + flushedMargin < this.#flushed)
-      return `the log of the server ends at ${flushed}, and this process has seen it at ${this.#flushed}`
+    if (this.#isSeen(found) && flushed !== null && BigInt(flushed) + flushedMargin < flushedBefore)
+      return `the log of the server ends at ${flushed}, and this process has seen it at ${flushedBefore}`
     return null
   }
 }
@@ -82,11 +91,12 @@ async function ask(client: SqlClient): Promise<Found | null> {
   }
 }
 
+/** Two statements: the one that writes the row down does not see it. */
 async function notice(client: SqlClient, why: string) {
+  const noticed = await client.query('select onceward.notice_server($1)::text as id', [why])
   const { rows } = await client.query(
-    `select l.id::text, l.survived_to as "survivedTo", l.noticed_at as "noticedAt" from onceward.server_life l
-     where l.id = onceward.notice_server($1)`,
-    [why],
+    'select l.id::text, l.survived_to as "survivedTo", l.noticed_at as "noticedAt" from onceward.server_life l where l.id = $1',
+    [noticed.rows[0].id],
   )
   return rows[0] as { id: string; survivedTo: Date | null; noticedAt: Date } | undefined
 }

@@ -44,5 +44,7 @@ create table onceward.purged (
 -- What people did, found from the message once its row is gone.
 create index redrive_row_by_message on onceward.redrive_row (message_id) where message_id is not null;
 create index closed_held_by_message on onceward.closed_held (consumer_id, message_id) where message_id is not null;
+create index held_by_business_key on onceward.held (consumer_id, business_key)
+  where state in ('dead', 'quarantined') and business_key is not null;
 create index would_have_by_message on onceward.would_have (message_id);
 `

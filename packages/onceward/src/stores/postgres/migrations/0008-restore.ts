@@ -5,7 +5,8 @@
 export const restore = `
 -- A promoted standby, a restored backup, a dump put elsewhere: each is another life, which may lack what was committed and settled in the one
 -- before. Whoever meets one writes it down, and nobody goes on until a person has accepted it. survived_to is the newest sign of a consumer
--- that is in this copy: commits are copied in order, so what was committed before it is here too.
+-- that is in this copy: commits are copied in order, so what was committed before it is here too. Only signs count that are given after a look
+-- at the server: a batch behind a pooler may have committed on this copy before anybody noticed.
 create table onceward.server_life (
   id                bigint generated always as identity primary key,
   system_identifier text,
@@ -67,7 +68,7 @@ begin
   select * into now_is from onceward.server_now();
   insert into onceward.server_life (system_identifier, timeline, database_oid, why, survived_to)
   values (now_is.system_identifier, now_is.timeline, now_is.database_oid, left(reason, 500), greatest(
-    (select max(heard_at) from onceward.run), (select max(started_at) from onceward.run), (select max(at) from onceward.checkpoint)))
+    (select max(heard_at) from onceward.run), (select max(started_at) from onceward.run)))
   on conflict ((true)) where accepted_at is null do nothing;
   select l.id into noticed from onceward.server_life l where l.accepted_at is null;
   return noticed;

@@ -5,6 +5,8 @@ import { claimLost } from './claim-lost.ts'
 import { intArray } from './int-array.ts'
 import { oneByOne } from './one-by-one.ts'
 
+const applied = `status = 'applied', run_id = current_setting('onceward.run')::integer, at = now(), arrived_at = coalesce(arrived_at, at)`
+
 const keysOfGone = '(select business_key as key, message_id from gone where business_key is not null) asked'
 
 /**
@@ -20,15 +22,23 @@ const remove = `
   gone as (
     delete from onceward.held h using mine where h.ctid = mine.ctid returning h.id, h.message_id, h.business_key),
   marked as (
-    update onceward.inbox set status = 'applied', run_id = current_setting('onceward.run')::integer, at = now(),
-      arrived_at = coalesce(arrived_at, at)
-    where ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', '(select message_id as key from gone) asked')}))),
+    update onceward.inbox set ${applied}
+    where ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', '(select message_id as key from gone) asked')}))
+    returning 1),
   renewed as (
     update onceward.business_key set at = clock_timestamp()
     where ctid = any (array(
       select ctid from ${oneByOne('business_key', 'key', keysOfGone, 'ctid, message_id, at')}
       where found.message_id = asked.message_id and found.at < clock_timestamp() - interval '1 hour')))
-  select count(*)::integer as count, case when count(*) < cardinality($2::bigint[]) then array_agg(id::text) end as ids from gone`
+  select count(*)::integer as count, case when count(*) < cardinality($2::bigint[]) then array_agg(id::text) end as ids,
+    case when (select count(*) from marked) < count(message_id) then array_agg(message_id) end as unmarked from gone`
+
+/**
+ * A marker that somebody changed while the statement waited for it has moved, and a place on the page does not find it any more: it would say
+ * "stored" for ever, of work that is done. By its key it is found wherever it is; not at all where there is none any more.
+ */
+const markMoved = `
+  update onceward.inbox set ${applied} where consumer_id = $1 and message_id = any($2::text[]) and status <> 'applied'`
 
 const putOff = `
   update onceward.held h
@@ -41,12 +51,12 @@ const putOff = `
 
 export async function finishWork(
   client: SqlClient,
-  { consumerId }: Enrolment,
+  { consumerId, facts }: Enrolment,
   done: readonly WorkClaim[],
   again: readonly PutOffWork[],
 ): Promise<void> {
   const lost: string[] = []
-  if (done.length > 0) lost.push(...(await removeDone(client, consumerId, done)))
+  if (done.length > 0) lost.push(...(await removeDone(client, consumerId, facts.dedup === 'marker', done)))
   if (again.length > 0) lost.push(...(await putOffAgain(client, again)))
   if (lost.length > 0) throw claimLost(lost)
 }
@@ -58,21 +68,24 @@ export async function finishWork(
 async function removeDone(
   client: SqlClient,
   consumerId: number,
+  markers: boolean,
   done: readonly WorkClaim[],
 ): Promise<readonly string[]> {
-  const passed = new Set(await removeSeen(client, consumerId, done))
+  const passed = new Set(await removeSeen(client, consumerId, markers, done))
   if (passed.size === 0) return []
   const again = done.filter(claim => passed.has(claim.row))
-  return removeSeen(client, consumerId, again)
+  return removeSeen(client, consumerId, markers, again)
 }
 
 async function removeSeen(
   client: SqlClient,
   consumerId: number,
+  markers: boolean,
   done: readonly WorkClaim[],
 ): Promise<readonly string[]> {
   const values = [consumerId, intArray(done.map(one => one.row)), intArray(done.map(one => one.epoch))]
   const { rows } = await client.query(remove, values)
+  if (markers && rows[0].unmarked !== null) await client.query(markMoved, [consumerId, rows[0].unmarked])
   return rows[0].count === done.length ? [] : missing(done, (rows[0].ids as string[] | null) ?? [])
 }
 
