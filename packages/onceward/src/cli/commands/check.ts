@@ -18,6 +18,7 @@ import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { databaseAddress } from '../database.ts'
 import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'
 import { oneLine, print } from '../output.ts'
+import { serverAddresses } from '../server-addresses.ts'
 
 interface CheckFlags {
   live?: boolean
@@ -96,11 +97,8 @@ function waiversOf(policies: ReadonlyMap<string, Policy | null>): Waiver[] {
 function liveAccess(): LiveAccess {
   return {
     databaseUrl: databaseAddress(),
-    rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
-    rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
+    ...serverAddresses(),
     managementUrl: process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL,
-    kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
-    environment: process.env.ONCEWARD_ENVIRONMENT,
     world: realSurroundings(),
     wallMs: Date.now,
   }
