@@ -8,7 +8,7 @@ import { plainText } from './template-text.ts'
 export const objectiveSeries = 'onceward:objective'
 
 /** Objectives that are drawn, and the unit of the panel they are drawn in. */
-export const drawnObjectives = {
+const drawnObjectives = {
   lag_max_seconds: ({ lagMaxMs }) => lagMaxMs / 1_000,
   lag_records_max: ({ lagRecordsMax }) => lagRecordsMax,
   apply_p99_max_seconds: ({ applyP99MaxMs }) => applyP99MaxMs / 1_000,

@@ -1,3 +1,5 @@
+import { deceptive } from '../observe/deceptive.ts'
+
 /**
  * Text from a contract inside a label or an annotation. Prometheus runs these through a template engine and people read them in chats and
  * terminals: braces lose their meaning there, control characters are gone.
@@ -6,10 +8,11 @@ export function templateText(text: string): string {
   return plainText(text).replaceAll(/[{}]+/g, braces => `{{ "${braces}" }}`)
 }
 
-/** One line without control characters, whole characters only. */
+const runs = new RegExp(`(?:${deceptive.source})+`, 'gu')
+
+/** One line of what can be seen, whole characters only. */
 export function plainText(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point
-  return text.toWellFormed().replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
+  return text.toWellFormed().replaceAll(runs, ' ')
 }
 
 /** The same as a word of a shell. */

@@ -36,7 +36,7 @@ export interface Finding extends RuleText {
   readonly link: string
 }
 
-export function linkOf({ id }: Pick<RuleText, 'id'>): string {
+function linkOf({ id }: Pick<RuleText, 'id'>): string {
   return `docs/checks.md#${id.toLowerCase()}`
 }
 

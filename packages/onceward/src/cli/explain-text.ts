@@ -1,5 +1,5 @@
 import type { Absence, Explanation, Story, TimelineEntry } from '../evidence/explanation.ts'
-import { safe, table } from './output.ts'
+import { oneLine, safe, table } from './output.ts'
 
 const textMax = 300
 
@@ -17,7 +17,7 @@ export function explanationText({ storedAs, stories, absences, limits }: Explana
 
 function storyText({ summary, answers, timeline }: Story): string {
   return [
-    safe(summary).replaceAll('\n', ' '),
+    oneLine(summary),
     '',
     table(
       ['asked', 'answer', 'from'],
@@ -38,11 +38,11 @@ function payloadLines({ what, facts }: TimelineEntry): string[] {
   if (body === undefined) return []
   return [
     '',
-    `body of "${safe(what)}", ${body.bytes} bytes${body.as === 'hex' ? ' in hexadecimal' : ''}${body.whole ? '' : ', cut'}`,
+    `body of "${oneLine(what)}", ${body.bytes} bytes${body.as === 'hex' ? ' in hexadecimal' : ''}${body.whole ? '' : ', cut'}`,
     safe(body.content),
   ]
 }
 
 function absenceText({ consumer, generation, text }: Absence): string {
-  return `${safe(consumer)}, generation ${generation}: ${safe(text)}`
+  return `${oneLine(consumer)}, generation ${generation}: ${safe(text)}`
 }

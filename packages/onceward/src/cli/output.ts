@@ -1,11 +1,12 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { errorText, OncewardError } from '../errors.ts'
-import { escaped, jsonLine, textOf } from '../observe/log-line.ts'
+import { deceptive, escaped } from '../observe/deceptive.ts'
+import { jsonLine, textOf } from '../observe/log-line.ts'
 import type { Log, LogFields, LogLevel } from '../surroundings.ts'
 
 /** One line of JSON, or text for people. Only one of the two is ever printed. */
 export function print(json: boolean, value: unknown, text: () => string): void {
-  process.stdout.write(json ? `${JSON.stringify(value)}\n` : `${text()}\n`)
+  process.stdout.write(json ? `${escaped(JSON.stringify(value))}\n` : `${text()}\n`)
 }
 
 /** Prints an error once, in the form asked for, and gives the exit code: 2 for wrong use, 1 for the rest. */
@@ -27,7 +28,7 @@ export function exitCodeOf(code: string): 1 | 2 {
 
 /** Rows as aligned columns. A line end in a cell would let its text pass for a row. */
 export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = [head, ...rows.map(row => row.map(cell => safe(String(cell ?? '')).replaceAll('\n', ' ')))]
+  const cells = [head, ...rows.map(row => row.map(cell => oneLine(String(cell ?? ''))))]
   const widths = head.map((_, column) => Math.max(...cells.map(row => String(row[column]).length)))
   return cells
     .map(row =>
@@ -57,8 +58,12 @@ export function consoleLog(json: boolean, least: LogLevel = 'info'): Log {
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), isOn }
 }
 
-/** Text from outside without terminal escapes or control characters. */
+/** Text from outside without terminal escapes or what cannot be seen; lines stay lines. */
 export function safe(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point
-  return stripVTControlCharacters(text).replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/g, '?')
+  return stripVTControlCharacters(text).replaceAll(deceptive, found => (found === '\n' ? found : '?'))
+}
+
+/** The same where a line end would let its text pass for a line of ours. */
+export function oneLine(text: string): string {
+  return safe(text).replaceAll('\n', ' ')
 }

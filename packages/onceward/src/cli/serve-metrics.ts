@@ -9,7 +9,7 @@ export interface MetricsFlags {
   metricsHost: string
 }
 
-export const metricsPort = 9464
+const metricsPort = 9464
 
 export function addMetricsOptions(command: Command): Command {
   return command

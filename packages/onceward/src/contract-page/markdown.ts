@@ -1,5 +1,4 @@
-// biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the point
-const invisible = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
+import { deceptive } from '../observe/deceptive.ts'
 
 /** Text from a contract as text of a table's cell: no mark-up, markup of HTML, links or cells of its own, one line. */
 export function plain(text: string): string {
@@ -20,5 +19,5 @@ export function code(text: string): string {
 }
 
 function oneLine(text: string): string {
-  return text.toWellFormed().replaceAll(/\s+/g, ' ').replaceAll(invisible, '?').trim()
+  return text.toWellFormed().replaceAll(/\s+/g, ' ').replaceAll(deceptive, '?').trim()
 }

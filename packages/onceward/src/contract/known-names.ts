@@ -13,6 +13,19 @@ const traits = [
   'breaker',
 ]
 
+/** What of `retention` is a duration. */
+export const retentionTerms = [
+  'markers',
+  'businessKeys',
+  'effects',
+  'notes',
+  'attempts',
+  'deadLetters',
+  'wouldHave',
+  'heldActions',
+  'sourceKeeps',
+] as const
+
 /** The keys of every section, and the words that may stand where a contract chooses. */
 export const sections = {
   contract: [
@@ -106,19 +119,7 @@ export const sections = {
     'idleMax',
   ],
   reconcile: ['effects', 'covers', 'perMessage', 'edited'],
-  retention: [
-    'markers',
-    'businessKeys',
-    'effects',
-    'notes',
-    'attempts',
-    'deadLetters',
-    'wouldHave',
-    'heldActions',
-    'sourceKeeps',
-    'action',
-    'behindHorizon',
-  ],
+  retention: [...retentionTerms, 'action', 'behindHorizon'],
   'message.limits': [
     'bytesMax',
     'depthMax',

@@ -1,19 +1,8 @@
 import { isRecord, oneOf, type Report, unknownKeys } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 import { durationMs, durationText } from './duration.ts'
+import { retentionTerms } from './known-names.ts'
 import { resolveRetention } from './retention.ts'
-
-const durations = [
-  'markers',
-  'businessKeys',
-  'effects',
-  'notes',
-  'attempts',
-  'deadLetters',
-  'wouldHave',
-  'heldActions',
-  'sourceKeeps',
-] as const
 
 /** Forgetting one of these earlier than the marker lets half of a duplicate through. */
 const notShorter = ['businessKeys', 'effects', 'attempts'] as const
@@ -27,7 +16,7 @@ export function retentionProblems(contract: ConsumerContract, wrong: Report): vo
     oneOf(retention.action, ['delete', 'archive'], 'retention.action', wrong)
   if (retention.behindHorizon !== undefined)
     oneOf(retention.behindHorizon, ['park', 'apply'], 'retention.behindHorizon', wrong)
-  const unreadable = durations.filter(name => {
+  const unreadable = retentionTerms.filter(name => {
     const value = retention[name]
     if (value === undefined || durationMs(value) !== null) return false
     wrong(`retention.${name}`, "must be a number of milliseconds or a text such as '36h', '30d' or '7y'")

@@ -1,11 +1,9 @@
 import { anyText, errorText } from '../errors.ts'
 import type { LogFields, LogLevel } from '../surroundings.ts'
+import { escaped } from './deceptive.ts'
 
 const lengthMax = 4_000
 const reserved: ReadonlySet<string> = new Set(['at', 'level', 'message'])
-
-/** Control characters, line ends of every alphabet, and marks that turn the direction of text: all a reader or a terminal may be fooled with. */
-const deceptive = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}\ufeff]/gu
 
 /** One line of JSON. What a field is called or holds can neither replace the line's own words nor begin another line. */
 export function jsonLine(level: LogLevel, message: string, fields: LogFields, at: Date): string {
@@ -20,11 +18,6 @@ export function textOf(fields: LogFields): string {
   return Object.entries(fields)
     .map(([name, value]) => `${escaped(name)}=${quoted(plain(value))}`)
     .join(' ')
-}
-
-/** Text from outside on one line, with nothing in it that a terminal would act on. */
-export function escaped(text: string): string {
-  return text.replaceAll(deceptive, found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 function quoted(value: unknown): string {

@@ -13,6 +13,7 @@ import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { instanceName } from './instance-name.ts'
 import { openSelection } from './open-selection.ts'
 import { realSurroundings } from './real-surroundings.ts'
 import { assertSameDatabase } from './same-database.ts'
@@ -74,7 +75,7 @@ export async function openReplay<M>(
     })
   const store =
     options.store ?? createPostgresStore({ pool, life, log: world.log, ...(environment && { environment }) })
-  const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
+  const instance = options.instance ?? instanceName()
   const openReader = (selection: Selection) =>
     openSelection(selection, consumer, { pool, kafkaBootstrap, rabbitmqStreamUrl })
   const { patienceMs = 60_000 } = options

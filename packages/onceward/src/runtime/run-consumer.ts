@@ -12,6 +12,7 @@ import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { instanceName } from './instance-name.ts'
 import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
 import { openRetention } from './open-retention.ts'
 import { openBroker } from './open-source.ts'
@@ -86,7 +87,7 @@ export async function runConsumer<M>(
   assertRunMode(consumer.name, mode)
   assertIsolated(consumer, options.isolated === true)
   const world = options.world ?? realSurroundings()
-  const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
+  const instance = options.instance ?? instanceName()
   const life = new ServerLife()
   const pool = createPool(options.databaseUrl, {
     verify: client => life.check(client),

@@ -2,6 +2,7 @@ import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { instanceName } from './instance-name.ts'
 import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './open-publisher.ts'
 import { type Carrier, openRelay } from './open-relays.ts'
 import { realSurroundings } from './real-surroundings.ts'
@@ -27,7 +28,7 @@ export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
 /** A relay without a consumer, for producers that write into the outbox. Rejects with one clear error, having started nothing. */
 export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> {
   const { brokers, environment, world = realSurroundings() } = options
-  const instance = options.instance ?? `${process.pid}@${process.env.HOSTNAME ?? 'local'}`
+  const instance = options.instance ?? instanceName()
   assertAddresses(brokers, options, 'The relay publishes')
   const life = new ServerLife()
   const pool = createPool(options.databaseUrl, {

@@ -5,7 +5,7 @@ import { queueWindow, streamWindow, topicWindow } from '../retention/source-wind
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
 import type { BrokerAccess } from './open-source.ts'
 
-type Addresses = Pick<BrokerAccess, 'rabbitmqUrl' | 'kafkaBootstrap'>
+type Addresses = Pick<BrokerAccess, 'rabbitmqUrl' | 'rabbitmqStreamUrl' | 'kafkaBootstrap'>
 
 /** Asks the broker how long it may hand a message over again. Never rejects: what cannot be asked must be declared. */
 export async function readSourceWindow(
@@ -65,9 +65,10 @@ async function ofQueue(declaration: WindowedQueue, access: Addresses): Promise<S
   return queueWindow(queue, ttl)
 }
 
-async function ofStream(declaration: WindowedStream, { rabbitmqUrl }: Addresses): Promise<SourceWindow> {
-  const { stream, superStream } = declaration
-  const asked = await ask(declaration, superStream ? `${stream}-0` : stream, rabbitmqUrl)
+/** The broker it is read from; the other address is no better than a guess. */
+async function ofStream(declaration: WindowedStream, access: Addresses): Promise<SourceWindow> {
+  const { stream, superStream, url = access.rabbitmqStreamUrl ?? access.rabbitmqUrl } = declaration
+  const asked = await ask(declaration, superStream ? `${stream}-0` : stream, url)
   return 'unknown' in asked ? asked : streamWindow(stream, asked.known.maxAge)
 }
 

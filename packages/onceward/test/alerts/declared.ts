@@ -43,7 +43,7 @@ export const hostile: Declared = {
   consumer: {
     ...everything.consumer,
     name: 'x"} or vector(1) #\\\n{{ $value }}',
-    owner: `pay "x" {{ .Labels }} {}} : [&a *a] \u0007\u001b[31m # '\u2028\u{1f600}\ud800`,
+    owner: `pay "x" {{ .Labels }} {}} : [&a *a] \u0007\u001b[31m # '\u2028\u202e\u{1f600}\ud800`,
     producer: '{{ define "x" }}',
   },
 }

@@ -60,6 +60,12 @@ describe('how long RabbitMQ may hand a message over again', await skipWithout('r
     assert.match(JSON.stringify(await ofQueue(plain)), /has no message TTL/)
     assert.deepEqual(await ofStream(aged), { ms: 7 * day, by: `the max-age of stream ${aged}` })
     assert.equal(((await ofStream(endless)) as { ms: number }).ms, Number.POSITIVE_INFINITY)
+    const streamUrl = url.replace('amqp:', 'rabbitmq-stream:')
+    const elsewhere = { rabbitmqUrl: 'amqp://nobody:wrong@localhost/absent' }
+    const own = { ...stream(aged, { url: streamUrl }), managementUrl }
+    assert.deepEqual(await readSourceWindow(own as never, elsewhere), await ofStream(aged))
+    const given = { ...elsewhere, rabbitmqStreamUrl: streamUrl }
+    assert.deepEqual(await readSourceWindow({ ...own, url: undefined } as never, given), await ofStream(aged))
     for (const name of names) await channel.deleteQueue(name)
     await connection.close()
   })

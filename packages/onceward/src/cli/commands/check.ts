@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { stripVTControlCharacters, styleText } from 'node:util'
+import { styleText } from 'node:util'
 import { Command } from 'commander'
 import {
   type CheckReport,
@@ -17,7 +17,8 @@ import type { Policy } from '../../policy/read-policy.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { databaseAddress } from '../database.ts'
 import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'
-import { print, safe } from '../output.ts'
+import { oneLine, print } from '../output.ts'
+import { serverAddresses } from '../server-addresses.ts'
 
 interface CheckFlags {
   live?: boolean
@@ -96,11 +97,8 @@ function waiversOf(policies: ReadonlyMap<string, Policy | null>): Waiver[] {
 function liveAccess(): LiveAccess {
   return {
     databaseUrl: databaseAddress(),
-    rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
-    rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
+    ...serverAddresses(),
     managementUrl: process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL,
-    kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
-    environment: process.env.ONCEWARD_ENVIRONMENT,
     world: realSurroundings(),
     wallMs: Date.now,
   }
@@ -112,7 +110,7 @@ function reportText(report: CheckReport): string {
   const groups = Map.groupBy(report.findings, one => one.consumer ?? one.place)
   const sections = [...groups].map(([name, findings]) => {
     const rules = Map.groupBy(findings, one => `${one.id} ${one.waived === null}`)
-    return [styleText('bold', line(name)), ...[...rules.values()].map(ruleText)].join('\n')
+    return [styleText('bold', oneLine(name)), ...[...rules.values()].map(ruleText)].join('\n')
   })
   return [...sections, summary(report)].join('\n\n')
 }
@@ -121,9 +119,9 @@ function reportText(report: CheckReport): string {
 function ruleText(findings: readonly WaivedFinding[]): string {
   const { id, severity, reason, fix, link, waived } = findings[0]!
   const mark = waived === null ? styleText(colours[severity], severity) : styleText('gray', 'waived')
-  const heads = findings.map(one => `  ${mark} ${id} ${line(one.found)}`).join('\n')
+  const heads = findings.map(one => `  ${mark} ${id} ${oneLine(one.found)}`).join('\n')
   if (waived !== null)
-    return `${heads}\n    until ${line(waived.until)}, ${line(waived.owner)}: ${line(waived.reason)}`
+    return `${heads}\n    until ${oneLine(waived.until)}, ${oneLine(waived.owner)}: ${oneLine(waived.reason)}`
   return `${heads}\n    ${reason}\n    ${styleText('gray', 'fix')} ${fix}\n    ${styleText('gray', link)}`
 }
 
@@ -132,9 +130,4 @@ function summary({ contracts, live, counts, waived }: CheckReport): string {
   if (waived > 0) parts.push(`${waived} waived`)
   const scope = live ? 'with their servers' : 'as written; --live compares them with their servers'
   return `${contracts} contracts checked ${scope}: ${parts.join(', ')}`
-}
-
-/** Names and reasons come from files, brokers and databases. */
-function line(text: string): string {
-  return safe(stripVTControlCharacters(text)).replaceAll('\n', ' ')
 }

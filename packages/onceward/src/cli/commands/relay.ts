@@ -5,6 +5,7 @@ import type { LogLevel } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
 import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
+import { serverAddresses } from '../server-addresses.ts'
 import { onSignals } from '../signals.ts'
 
 interface RelayFlags extends MetricsFlags {
@@ -40,9 +41,7 @@ export function relayCommand(): Command {
       const relay = await runRelay({
         databaseUrl: database.url,
         brokers: flags.broker,
-        rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
-        kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
-        environment: process.env.ONCEWARD_ENVIRONMENT,
+        ...serverAddresses(),
         cdcKeepMs: Number(flags.cdcKeep) * 1_000,
         world: realSurroundings({ log, meter: server?.meter }),
       })

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { acceptServer, type Exposure, type RestoreView, readRestore } from '../../restore/lives.ts'
 import { withPool } from '../database.ts'
-import { print, safe, table } from '../output.ts'
+import { oneLine, print, table } from '../output.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 interface Flags {
@@ -54,10 +54,10 @@ function viewText({ inRecovery, open, lives, exposures }: RestoreView): string {
   if (inRecovery) return 'This is a standby. Ask the primary: nothing is decided here.'
   const head = lives[0]
   if (open === null)
-    return `Nothing waits. Timeline ${head?.timeline ?? 'unknown'} was accepted by ${safe(head?.acceptedBy ?? 'nobody')} on ${head?.acceptedAt?.toISOString() ?? 'no day'}: ${safe(head?.acceptedBecause ?? '')}`
+    return `Nothing waits. Timeline ${head?.timeline ?? 'unknown'} was accepted by ${oneLine(head?.acceptedBy ?? 'nobody')} on ${head?.acceptedAt?.toISOString() ?? 'no day'}: ${oneLine(head?.acceptedBecause ?? '')}`
   const since = open.survivedTo?.toISOString() ?? 'an unknown time'
   return [
-    `Number ${open.id}: ${safe(open.why)}.`,
+    `Number ${open.id}: ${oneLine(open.why)}.`,
     `Timeline ${open.timeline ?? 'unknown'} of system ${open.systemIdentifier ?? 'unknown'}, noticed ${open.noticedAt.toISOString()}.`,
     `What was committed before ${since} is here. What was settled after it may be lost:`,
     '',
@@ -89,11 +89,11 @@ function advice(exposures: readonly Exposure[]): string[] {
   return [
     ...queues.map(
       ({ consumer, place }) =>
-        `${safe(consumer)}: have the producers of ${safe(place)} send that time again from their outbox or archive, or: onceward replay create <file> --mode backfill --file <archive.jsonl> --because … What is here is recognised.`,
+        `${oneLine(consumer)}: have the producers of ${oneLine(place)} send that time again from their outbox or archive, or: onceward replay create <file> --mode backfill --file <archive.jsonl> --because … What is here is recognised.`,
     ),
     ...calling.map(
       ({ consumer, targets }) =>
-        `${safe(consumer)}: calls to ${safe(targets.join(', '))} that this copy does not know of are made again under their keys. Where a target knows no keys, compare with it before you accept.`,
+        `${oneLine(consumer)}: calls to ${oneLine(targets.join(', '))} that this copy does not know of are made again under their keys. Where a target knows no keys, compare with it before you accept.`,
     ),
   ]
 }

@@ -12,6 +12,7 @@ import { readSourceWindow } from '../../runtime/source-window.ts'
 import { withPool } from '../database.ts'
 import { loadConsumer, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print, table } from '../output.ts'
+import { serverAddresses } from '../server-addresses.ts'
 
 type Flags = { json?: boolean; policy?: string }
 type RunFlags = Flags & {
@@ -110,10 +111,7 @@ async function reviewed(file: string, { policy }: Flags) {
       `Consumer ${consumer.name} has no retention section: nothing of it is ever removed. Nothing was changed.`,
     )
   }
-  const window = await readSourceWindow(consumer.source, {
-    rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
-    kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
-  })
+  const window = await readSourceWindow(consumer.source, serverAddresses())
   assertKeptLongEnough(consumer as never, window)
   return { consumer: consumer as Consumer, retention, needed: neededRetention(consumer as never, window) }
 }

@@ -10,6 +10,7 @@ import { openDatabase } from '../database.ts'
 import { loadConsumer, loadStore, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
+import { serverAddresses } from '../server-addresses.ts'
 import { onSignals } from '../signals.ts'
 
 interface RunFlags extends MetricsFlags {
@@ -73,10 +74,7 @@ export function runCommand(): Command {
       running = await runConsumer(consumer, {
         databaseUrl: database.url,
         ...(store && { store }),
-        rabbitmqUrl: process.env.ONCEWARD_RABBITMQ_URL,
-        kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
-        rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
-        environment: process.env.ONCEWARD_ENVIRONMENT,
+        ...serverAddresses(),
         archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
         mode: flags.mode,
         isolated: isChild,

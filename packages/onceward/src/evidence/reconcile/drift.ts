@@ -1,5 +1,5 @@
 /** What can disagree, and what each disagreement means. */
-export const driftKinds = {
+const driftKinds = {
   'marker without effect':
     'The marker says applied and the sink has no row: the row was removed, or the marker was written by hand.',
   'effect without marker':

@@ -36,11 +36,6 @@ export type ValueKind =
   /** Named, or none: `null`. */
   | { readonly kind: 'text or none' }
 
-export type KindName = ValueKind['kind']
-
-/** The kinds that may refer to the environment. */
-export const secretKinds: readonly KindName[] = ['secret', 'address', 'header']
-
 /** Where a contract counts in milliseconds its names say so; a policy file writes the unit beside the number instead. */
 export function inMs(key: string): { readonly key: string; readonly at: string } {
   return { key, at: `${key}Ms` }

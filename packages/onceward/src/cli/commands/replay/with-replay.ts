@@ -3,6 +3,7 @@ import { openReplay, type Replay } from '../../../runtime/replay.ts'
 import { openDatabase } from '../../database.ts'
 import { loadConsumer, loadStore } from '../../load-consumer.ts'
 import { consoleLog } from '../../output.ts'
+import { serverAddresses } from '../../server-addresses.ts'
 
 /** For commands that need a consumer's contract. The signal is aborted by SIGTERM and Ctrl-C. */
 export async function withReplay(
@@ -21,9 +22,7 @@ export async function withReplay(
     const replay = await openReplay(consumer, {
       databaseUrl: database.url,
       store,
-      kafkaBootstrap: process.env.ONCEWARD_KAFKA_BOOTSTRAP,
-      rabbitmqStreamUrl: process.env.ONCEWARD_RABBITMQ_STREAM_URL,
-      environment: process.env.ONCEWARD_ENVIRONMENT,
+      ...serverAddresses(),
       world: realSurroundings({ log }),
     })
     await work(replay, stopping.signal).finally(() => replay.close())
