@@ -87,6 +87,9 @@ export class ConsumerProcess<M, Tx> {
   #wary: WaryReading<M, Tx> | null = null
   #receiving = false
   #batchesInFlight = 0
+  /** Suspects are being read, with an attempt of theirs on record: a handler that ends the process now would be blamed on one of them. */
+  #readingAlone = 0
+  #onIdle: (() => void)[] = []
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
@@ -258,7 +261,7 @@ export class ConsumerProcess<M, Tx> {
     if (this.#state !== 'running') return this.#closeIfIdle()
     const { room } = this.#breaker
     const closed = room === Number.POSITIVE_INFINITY
-    let alone = this.#suspects?.busy ?? false
+    let alone = (this.#suspects?.busy ?? false) || this.#readingAlone > 0
     if (!closed) this.#probe(room)
     else
       while (!alone && this.#batchesInFlight < this.#inFlightMax && this.#worthStarting()) {
@@ -287,7 +290,7 @@ export class ConsumerProcess<M, Tx> {
   /** The downstream is away: after the pause one message at a time is tried, each time another one, until one gets through. */
   #probe(room: number): void {
     if (room > 0) {
-      if (this.#batchesInFlight > 0 || this.#lanes.ready === 0) return
+      if (this.#batchesInFlight > 0 || this.#lanes.ready === 0 || this.#readingAlone > 0) return
       const suspect = this.#suspects?.next(0) ?? null
       if (suspect !== 'wait') this.#begin(suspect, 1)
       return
@@ -356,7 +359,20 @@ export class ConsumerProcess<M, Tx> {
   }
 
   async #read(deliveries: readonly Delivery[]): Promise<void> {
-    for (const received of await this.#intake.take(deliveries, this.#wary)) this.#lanes.push(received)
+    const wary = this.#wary !== null && deliveries.some(delivery => this.#wary!.suspects(delivery))
+    if (wary) this.#readingAlone++
+    try {
+      if (wary && this.#batchesInFlight > 0) await new Promise<void>(resolve => this.#onIdle.push(resolve))
+      for (const received of await this.#intake.take(deliveries, this.#wary)) this.#lanes.push(received)
+    } finally {
+      if (wary) this.#readingAlone--
+    }
+  }
+
+  #leaveSlots(count: number): void {
+    this.#batchesInFlight -= count
+    if (this.#batchesInFlight > 0) return
+    for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
   async #runSuspect(received: Received<M>): Promise<void> {
@@ -365,7 +381,7 @@ export class ConsumerProcess<M, Tx> {
         this.#runBatch([received], suspect, onDecided),
       )
     } catch (error) {
-      this.#batchesInFlight--
+      this.#leaveSlots(1)
       if (this.#state === 'running') this.#halt(error)
     }
     this.#pump()
@@ -381,7 +397,7 @@ export class ConsumerProcess<M, Tx> {
     const began = world.clock.nowMs()
     let inFlight = 1
     const leaveSlot = () => {
-      this.#batchesInFlight -= inFlight
+      this.#leaveSlots(inFlight)
       inFlight = 0
     }
     try {
