@@ -5,7 +5,7 @@ import { claimLost } from './claim-lost.ts'
 import { intArray } from './int-array.ts'
 import { oneByOne } from './one-by-one.ts'
 
-const applied = `status = 'applied', run_id = current_setting('onceward.run')::integer, at = now(), arrived_at = coalesce(arrived_at, at)`
+const applied = `status = 'applied', run_id = current_setting('onceward.run')::integer, arrived_at = coalesce(arrived_at, at), at = now()`
 
 const keysOfGone = '(select business_key as key, message_id from gone where business_key is not null) asked'
 
