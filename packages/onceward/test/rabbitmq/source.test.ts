@@ -109,17 +109,18 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     const limits = { inFlightMax: 100, inFlightBytesMax: 2 * size }
     const { subscription, take } = await openQueue(t, queue.name, { url: proxy.through(queue.url) }, limits)
     await queue.send(...Array.from({ length: 40 }, () => Buffer.alloc(size)))
-    const held = await take(5)
+    // The third is over the budget; how many the broker has sent until it hears of it is its own affair, up to the first prefetch.
+    const held = await take(3)
     await until(
       () => sent.cancel,
       count => count === 1,
     )
     assert.equal(sent.consume, 1)
-    assert.equal(await queue.ready(), 35)
-    await subscription.settle(held.splice(0, 4))
-    for (let settled = 4; settled < 40; settled++) {
+    assert.ok((await queue.ready()) >= 35, `${await queue.ready()} are left`)
+    await subscription.settle(held.splice(0))
+    for (let settled = 3; settled < 40; settled++) {
       const unsettled = 40 - settled - (await queue.ready())
-      assert.ok(unsettled <= 4, `${unsettled} held after ${settled}`)
+      assert.ok(unsettled <= 5, `${unsettled} held after ${settled}`)
       if (held.length === 0) held.push(...(await take(1)))
       await subscription.settle(held.splice(0, 1))
     }
