@@ -46,6 +46,8 @@ export const crashPoints = {
   'swap.undone': 'The old tables are back, COMMIT not sent: the rebuilt ones are still live.',
   'suspect.counted':
     'An attempt of a suspect is durable, its handler not begun: the next process counts one death it did not die of.',
+  'suspect.read':
+    'Suspects are read, the attempt of the last one is still on record: the next process counts one death it did not die of.',
   'parking.selected':
     'A replay of parked messages is written down, nothing moved: the same order goes on with it.',
   'parking.moving': 'A stage of a replay is moved, COMMIT not sent: its messages are parked as before.',

@@ -73,7 +73,8 @@ export class WaryReading<M, Tx> {
   async end(): Promise<void> {
     const id = this.#survived
     if (id === undefined) return
-    const { store, enrolment, watch } = this.#options
+    const { store, enrolment, watch, world } = this.#options
+    world.reach('suspect.read')
     await watch.persist(() => store.transaction(enrolment, session => session.withdrawAttempts!([id])))
     this.#survived = undefined
   }

@@ -104,6 +104,7 @@ export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
   'work.finished': work,
   'work.committed': work,
   'suspect.counted': { task: 'consume', hits: [1, 4], after: 'batch.applied' },
+  'suspect.read': { task: 'consume', hits: [1], after: 'batch.applied' },
   'migrate.applied': {
     task: 'migrate',
     hits: [1],
