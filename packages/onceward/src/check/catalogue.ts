@@ -9,6 +9,7 @@ import { memoryRules } from './rules/memory.ts'
 import { messageRules } from './rules/message.ts'
 import { operationRules } from './rules/operation.ts'
 import { orderRules } from './rules/order.ts'
+import { kafkaOutletRules, rabbitOutletRules } from './rules/outlets.ts'
 import { postgresRules } from './rules/postgres.ts'
 import { rabbitRules } from './rules/rabbitmq.ts'
 import { retentionRules } from './rules/retention.ts'
@@ -41,8 +42,8 @@ export type Topic =
 const topics: readonly (readonly [Topic, readonly RuleText[]])[] = [
   ['contract', contractRules],
   ['contracts together', severalRules],
-  ['RabbitMQ', [...rabbitRules, ...streamRules]],
-  ['Kafka', kafkaRules],
+  ['RabbitMQ', [...rabbitRules, ...streamRules, ...rabbitOutletRules]],
+  ['Kafka', [...kafkaRules, ...kafkaOutletRules]],
   ['PostgreSQL', postgresRules],
   ['memory', memoryRules],
   ['the check itself', rulesOfTheCheck],

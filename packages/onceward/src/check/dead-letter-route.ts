@@ -23,12 +23,12 @@ export function deadLetterRoute(
   if (exchange === undefined) return null
   const fixed = setting(queue, 'dead-letter-routing-key')
   const routingKey = fixed === undefined ? null : String(fixed)
-  const keys = routingKey === null ? keysOf(queue.name, bindings) : [routingKey]
+  const keys = routingKey === null ? keysOf(queue.name, { exchanges, bindings }) : [routingKey]
   const name = String(exchange)
   const exchangeExists = name === '' || exchanges.has(name)
   const reached = keys.map(key => ({
     key,
-    queues: reach(name, key, { exchanges, bindings }, names, new Set()),
+    queues: reach(name, key, { exchanges, bindings }, names),
   }))
   const lost = reached.find(one => one.queues.length === 0)
   return {
@@ -40,18 +40,27 @@ export function deadLetterRoute(
   }
 }
 
-/** What messages of this queue may have as their key: what it is bound with, or its name where it is bound to nothing but the default exchange. */
-function keysOf(queue: string, bindings: Topology['bindings']): string[] {
+/**
+ * What messages of this queue may have as their key: what it is bound with, or its name where it is bound to nothing but the default exchange.
+ * Patterns stay patterns, and exchanges that do not go by the key let any pass.
+ */
+function keysOf(queue: string, { exchanges, bindings }: Topology): string[] {
   const bound = bindings.filter(one => one.source !== '' && !one.toExchange && one.destination === queue)
-  return bound.length === 0 ? [queue] : [...new Set(bound.map(one => one.routingKey))]
+  const keys = bound.map(({ source, routingKey }) =>
+    byKey.has(exchanges.get(source)?.type ?? 'direct') ? routingKey : '#',
+  )
+  return keys.length === 0 ? [queue] : [...new Set(keys)]
 }
 
-function reach(
+const byKey: ReadonlySet<string> = new Set(['direct', 'topic'])
+
+/** The queues that a message with this key arrives in. */
+export function reach(
   exchange: string,
   key: string,
   topology: Topology,
   names: ReadonlySet<string>,
-  seen: Set<string>,
+  seen = new Set<string>(),
 ): string[] {
   if (seen.has(exchange)) return []
   seen.add(exchange)
@@ -75,12 +84,12 @@ function takes(type: string, pattern: string, key: string): boolean {
   return true
 }
 
-/** `*` is one word, `#` any number of them. */
+/** `*` is one word, `#` any number of them; among the words each stands for whatever it may match, all of which the pattern must take. */
 export function topicMatches(pattern: readonly string[], words: readonly string[]): boolean {
   const [first, ...rest] = pattern
   if (first === undefined) return words.length === 0
   if (first === '#')
     return words.some((_, at) => topicMatches(rest, words.slice(at))) || topicMatches(rest, [])
   if (words.length === 0) return false
-  return (first === '*' || first === words[0]) && topicMatches(rest, words.slice(1))
+  return ((first === '*' && words[0] !== '#') || first === words[0]) && topicMatches(rest, words.slice(1))
 }

@@ -67,3 +67,8 @@ export function safe(text: string): string {
 export function oneLine(text: string): string {
   return safe(text).replaceAll('\n', ' ')
 }
+
+/** `1 message`, `2 messages`. */
+export function counted(count: number | bigint | string, noun: string): string {
+  return `${count} ${noun}${Number(count) === 1 ? '' : 's'}`
+}

@@ -43,7 +43,8 @@ Environment:
   ONCEWARD_POLICY                   the policy file, where it is not the onceward.yaml beside the consumer
   ONCEWARD_ARCHIVE_FOLDER           where contracts that archive what they forget write to
   ONCEWARD_METRICS_PORT             where run and relay serve /metrics, /livez and /readyz; off: nowhere
-  ONCEWARD_ENVIRONMENT              refuse to touch the database of another environment`,
+  ONCEWARD_ENVIRONMENT              refuse to touch the database of another environment
+  ONCEWARD_DEBUG                    any value: errors nobody foresaw are printed with their stack`,
     )
   for (const command of [
     initCommand(),

@@ -26,6 +26,11 @@ export interface Carrier extends Lifecycle {
   kick(): void
 }
 
+export interface RelayCarrier extends Carrier {
+  /** What it does not reach now. */
+  readonly away: readonly string[]
+}
+
 export interface RelaySetting extends PublisherAddresses {
   readonly pool: SqlPool
   readonly world: Surroundings
@@ -65,18 +70,30 @@ export async function openRelay(
   broker: RelayedBroker,
   setting: RelaySetting,
   open?: () => Promise<Publisher | 'same database'>,
-): Promise<Carrier> {
+): Promise<RelayCarrier> {
   const { pool, world, instance, relayLeaseMs, cdcKeepMs } = setting
-  if (broker === 'cdc') return createOutboxCleaner({ pool, world, ...(cdcKeepMs && { keepMs: cdcKeepMs }) })
+  if (broker === 'cdc') {
+    const cleaner = createOutboxCleaner({ pool, world, ...(cdcKeepMs && { keepMs: cdcKeepMs }) })
+    return carrying(cleaner, () => cleaner)
+  }
   const publisher = open === undefined ? await openPublisher(broker, setting) : await open()
   const lease = relayLeaseMs === undefined ? {} : { leaseMs: relayLeaseMs }
   const relay = createRelay({ pool, broker, publisher, world, instance, ...lease })
-  return closing(relay, async () => {
+  const close = async () => {
     if (publisher !== 'same database') await publisher.close()
-  })
+  }
+  return carrying(
+    relay,
+    () => ({ storeAway: relay.tally.storeAway, broker: relay.tally.brokerAway ? broker : null }),
+    close,
+  )
 }
 
-function closing(part: Carrier, close: () => Promise<void>): Carrier {
+function carrying(
+  part: Carrier,
+  look: () => { readonly storeAway: boolean; readonly broker?: string | null },
+  close = async () => {},
+): RelayCarrier {
   const finished = part.finished.then(close, async error => {
     await close()
     throw error
@@ -88,5 +105,9 @@ function closing(part: Carrier, close: () => Promise<void>): Carrier {
     drain: deadlineMs => part.drain(deadlineMs),
     leave: () => part.leave(),
     finished,
+    get away() {
+      const { storeAway, broker = null } = look()
+      return [...(storeAway ? ['the database'] : []), ...(broker === null ? [] : [broker])]
+    },
   }
 }

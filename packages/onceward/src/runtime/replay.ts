@@ -1,6 +1,7 @@
 import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Store } from '../contracts/store.ts'
+import { OncewardError } from '../errors.ts'
 import type { Campaign } from '../replay/campaign.ts'
 import type { CampaignProgress } from '../replay/campaign-progress.ts'
 import { type CampaignRequest, createCampaign } from '../replay/create-campaign.ts'
@@ -9,6 +10,7 @@ import { type Accepted, lookAtTables, type TableComparison } from '../replay/reb
 import { type RebuildOptions, rollBackTables, type Swap, swapTables } from '../replay/rebuild/swap-tables.ts'
 import { runCampaign } from '../replay/run-campaign.ts'
 import type { Selection } from '../replay/selection.ts'
+import type { RangeReader } from '../sources/log/range-reader.ts'
 import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
@@ -82,7 +84,10 @@ export async function openReplay<M>(
   const around = { consumer, store, pool, openReader, world, instance, patienceMs }
   const rebuild: RebuildOptions = around
   return {
-    create: request => createCampaign(pool, consumer, request),
+    async create(request) {
+      if (request.selection.of !== 'parked') await assertReadable(request.selection, openReader)
+      return createCampaign(pool, consumer, request)
+    },
     preview: (id, { dryRun = false } = {}) => previewCampaign(pool, id, { consumer, openReader, dryRun }),
     run: (id, more = {}) => runCampaign(id, { ...around, ...more }),
     swap: (id, { acceptMissing = false, accept = {} } = {}) =>
@@ -90,5 +95,21 @@ export async function openReplay<M>(
     compare: id => lookAtTables(pool, id, consumer),
     rollBack: id => rollBackTables(id, rebuild),
     close: () => pool.end(),
+  }
+}
+
+/** A campaign over what cannot be read would only be refused later, by whoever looks at it next. Brokers are not asked yet. */
+async function assertReadable(
+  selection: Selection,
+  openReader: (selection: Selection) => Promise<RangeReader>,
+): Promise<void> {
+  const reader = await openReader(selection)
+  try {
+    if (selection.of !== 'file') return
+    const ranges = await reader.survey({ start: 'first', end: 'next' })
+    if (ranges.length === 0)
+      throw new OncewardError('usage', `The campaign was not created: no file is named ${selection.path}.`)
+  } finally {
+    await reader.close()
   }
 }

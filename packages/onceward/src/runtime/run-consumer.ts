@@ -18,7 +18,7 @@ import { openRetention } from './open-retention.ts'
 import { openBroker } from './open-source.ts'
 import { realSurroundings } from './real-surroundings.ts'
 import { recordOutages } from './record-outage.ts'
-import { carriersOnly, type Health, type HealthWatch, watchConsumer } from './run-health.ts'
+import { type Health, type HealthWatch, watchConsumer } from './run-health.ts'
 import { assertSameDatabase } from './same-database.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
@@ -207,7 +207,7 @@ export function running(
   parts: readonly Lifecycle[],
   pool: OwnPool,
   { clock, timers, log }: Surroundings,
-  watch: HealthWatch = carriersOnly,
+  watch: HealthWatch,
 ): Running {
   const leave = () => {
     for (const part of parts) part.leave()

@@ -77,10 +77,16 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
   }
 }
 
-/** Of relays alone: they are at work until they stop. */
-export const carriersOnly: HealthWatch = {
-  read: () => ({ ready: true, reasons: [], oldestUnfinishedSeconds: null }),
-  close: async () => {},
+/** Of relays alone: they work while they reach what they carry between. */
+export function watchCarriers(carriers: readonly { readonly away: readonly string[] }[]): HealthWatch {
+  return {
+    read() {
+      const away = new Set(carriers.flatMap(carrier => carrier.away))
+      const reasons = [...away].map(what => `${what} does not answer`)
+      return { ready: reasons.length === 0, reasons, oldestUnfinishedSeconds: null }
+    },
+    close: async () => {},
+  }
 }
 
 function troubles({ state, sourceAway, tally }: AnyProcess): string[] {

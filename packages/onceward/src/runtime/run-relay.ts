@@ -4,9 +4,10 @@ import { ServerLife } from '../stores/postgres/server-life.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { instanceName } from './instance-name.ts'
 import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './open-publisher.ts'
-import { type Carrier, openRelay } from './open-relays.ts'
+import { openRelay, type RelayCarrier } from './open-relays.ts'
 import { realSurroundings } from './real-surroundings.ts'
 import { type Running, running } from './run-consumer.ts'
+import { watchCarriers } from './run-health.ts'
 
 export type { RelayedBroker } from './open-publisher.ts'
 
@@ -35,13 +36,13 @@ export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> 
     max: 2 + 3 * brokers.length,
     verify: client => life.check(client),
   })
-  const carriers: Carrier[] = []
+  const carriers: RelayCarrier[] = []
   try {
     await assertUsable(pool, environment)
     for (const broker of new Set(brokers))
       carriers.push(await openRelay(broker, { ...options, pool, world, instance }))
     for (const carrier of carriers) await carrier.start()
-    return running(null, () => null, carriers, pool, world)
+    return running(null, () => null, carriers, pool, world, watchCarriers(carriers))
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))

@@ -52,7 +52,7 @@ describe('onceward check', () => {
       codes.map(one => one.code),
       [0, 0, 1, 1, 2, 2, 2],
     )
-    assert.match(codes[0]!.stdout, /^1 contracts checked as written.*: 0 errors, 0 warnings, 0 notes\n$/)
+    assert.match(codes[0]!.stdout, /^1 contract checked as written.*: 0 errors, 0 warnings, 0 notes\n$/)
     assert.match(
       codes[3]!.stdout,
       /^wrong\n {2}error OW103 identity\.id reads header x-death\n.*\n {4}fix .*\n.*#ow103/,

@@ -6,6 +6,7 @@ import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import type { Finding } from '../../src/check/rule.ts'
 import { kafkaRules } from '../../src/check/rules/kafka.ts'
+import { kafkaOutletRules } from '../../src/check/rules/outlets.ts'
 import { openKafka, type TestKafka } from '../kafka/fixture.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 import { consumerWith } from './contract-pairs.ts'
@@ -42,6 +43,38 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
     assert.equal(await kafka.connections.findTopic(name), null)
     await kafka.createTopic({ name, partitions: 2 })
     seen.note('OW301', first, await looking(kafka, name)())
+  })
+
+  test('topics that are written to are missing, then there', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic({ partitions: 2 })
+    const [dead, done] = [`${name}.dead`, `${name}.done`]
+    const look = looking(kafka, name, {
+      failure: { deadLetter: dead },
+      effect: { publish: { done: { broker: 'kafka', topic: done } } },
+    })
+    const first = await look()
+    assert.deepEqual(
+      first.filter(one => one.id === 'OW314').map(one => one.found),
+      [
+        `effect.publish.done: topic ${done} does not exist`,
+        `failure.deadLetter: topic ${dead} does not exist`,
+      ],
+    )
+    for (const missing of [dead, done]) await kafka.createTopic({ name: missing })
+    const last = await look()
+    seen.note('OW314', first, last)
+    assert.ok(
+      last.every(one => one.id !== 'OW309'),
+      'only that they exist is asked',
+    )
+  })
+
+  test('a topic that is named like a broker takes nothing away from it', async t => {
+    const kafka = await openKafka(t)
+    const [broker] = await kafka.connections.brokers()
+    const name = await kafka.createTopic({ name: String(broker!.id), configs: { 'retention.ms': '-1' } })
+    await settled(looking(kafka, name), 'OW308', true)
   })
 
   test('configurations are wrong, then mended', async t => {
@@ -155,7 +188,7 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
 
   test('every rule over Kafka was seen to speak and to fall silent, where one broker can show it', () => {
     const oneBroker = 'more than one replica needs more than one broker: shown on facts in rules.test.ts'
-    const ids = kafkaRules.map(rule => rule.id)
+    const ids = [...kafkaRules, ...kafkaOutletRules].map(rule => rule.id)
     assert.deepEqual(seen.missing(ids, { OW304: oneBroker, OW305: oneBroker }), [])
   })
 })

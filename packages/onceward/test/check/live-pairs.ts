@@ -4,6 +4,7 @@ import { type QueueOptions, queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
 import type { KafkaSubject } from '../../src/check/rules/kafka.ts'
 import type { MemorySubject } from '../../src/check/rules/memory.ts'
+import type { KafkaOutletSubject, RabbitOutletSubject, RabbitPlace } from '../../src/check/rules/outlets.ts'
 import type { DatabaseSubject } from '../../src/check/rules/postgres.ts'
 import type { RabbitSubject } from '../../src/check/rules/rabbitmq.ts'
 import type { StreamSubject } from '../../src/check/rules/stream.ts'
@@ -180,6 +181,7 @@ const plainTopic: TopicState = {
     largestShare: 0.01,
     keys: 300,
   },
+  unsampled: null,
   unasked: null,
 }
 
@@ -228,6 +230,27 @@ export const kafkaPairs: Record<string, Pair<KafkaSubject>> = {
   OW313: {
     bad: kafka(configured('retention.bytes', '1048576')),
     good: kafka(configured('retention.bytes', '-1')),
+  },
+}
+
+const written = (name: string): KafkaOutletSubject => ({
+  outlet: { setting: 'failure.deadLetter', place: { broker: 'kafka', topic: name } },
+  cluster: { brokers: 3, cluster: 'east', offsetsKeptMs: null, topics: new Map([['t.dead', plainTopic]]) },
+})
+
+export const kafkaOutletPairs: Record<string, Pair<KafkaOutletSubject>> = {
+  OW314: { bad: written('elsewhere'), good: written('t.dead') },
+}
+
+const published = (place: RabbitPlace): RabbitOutletSubject => ({
+  outlet: { setting: 'effect.publish.done', place },
+  broker: rabbit({}).broker,
+})
+
+export const rabbitOutletPairs: Record<string, Pair<RabbitOutletSubject>> = {
+  OW214: {
+    bad: published({ broker: 'rabbitmq', exchange: 'dlx', routingKey: 'elsewhere' }),
+    good: published({ broker: 'rabbitmq', exchange: 'dlx', routingKey: 'dead' }),
   },
 }
 

@@ -8,6 +8,7 @@ import { type Channel, type ChannelModel, connect, type Options } from 'amqplib'
 import { type QueueOptions, queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
 import { until } from 'onceward/testing'
+import { rabbitOutletRules } from '../../src/check/rules/outlets.ts'
 import { rabbitRules } from '../../src/check/rules/rabbitmq.ts'
 import { streamRules } from '../../src/check/rules/stream.ts'
 import { rabbitmqManagementUrl, rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
@@ -208,6 +209,34 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     seen.note('OW213', first, await findings(name, options))
   })
 
+  test('what is published reaches no queue, then one, also from a contract that reads elsewhere', async () => {
+    const done = `${own}.done`
+    const publish = {
+      direct: { broker: 'rabbitmq', queue: done },
+      routed: { broker: 'rabbitmq', exchange: `${own}.dlx`, routingKey: 'work.done' },
+      nowhere: { broker: 'rabbitmq', exchange: `${own}.none`, routingKey: 'work.done' },
+    } as const
+    const look = () => liveFindings([consumerWith({ effect: { publish } })], access)
+    const textsOf = (found: Awaited<ReturnType<typeof look>>) =>
+      found.filter(one => one.id === 'OW214').map(one => one.found)
+    const first = await look()
+    assert.deepEqual(textsOf(first), [
+      `effect.publish.direct: queue ${done} does not exist`,
+      `effect.publish.routed: exchange "${own}.dlx" has no queue that takes key "work.done"`,
+      `effect.publish.nowhere: exchange ${own}.none does not exist`,
+    ])
+    await declare(done, quorum())
+    await channel.bindQueue(done, `${own}.dlx`, 'work.*')
+    assert.deepEqual(textsOf(await look()).length, 1)
+    await channel.assertExchange(`${own}.none`, 'fanout', { autoDelete: true })
+    await channel.bindQueue(done, `${own}.none`, '')
+    const last = await look()
+    seen.note('OW214', first, last)
+    assert.deepEqual(textsOf(last), [])
+    const plain = await liveFindings([consumerWith({ effect: { publish } })], {})
+    assert.ok(plain.some(one => one.id === 'OW902' && /ONCEWARD_RABBITMQ_URL/.test(one.found)))
+  })
+
   test('streams: missing, kept too short, cut by size; then not', async () => {
     const name = `${own}.stream`
     const look = () =>
@@ -319,7 +348,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
   test('every rule over RabbitMQ was seen to speak and to fall silent', () => {
     assert.deepEqual(
       seen.missing(
-        [...rabbitRules, ...streamRules].map(rule => rule.id),
+        [...rabbitRules, ...streamRules, ...rabbitOutletRules].map(rule => rule.id),
         {},
       ),
       [],

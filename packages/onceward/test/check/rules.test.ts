@@ -7,6 +7,7 @@ import type { Rule } from '../../src/check/rule.ts'
 import { rulesOfTheCheck } from '../../src/check/rules/itself.ts'
 import { kafkaRules } from '../../src/check/rules/kafka.ts'
 import { memoryRules } from '../../src/check/rules/memory.ts'
+import { kafkaOutletRules, rabbitOutletRules } from '../../src/check/rules/outlets.ts'
 import { postgresRules } from '../../src/check/rules/postgres.ts'
 import { rabbitRules } from '../../src/check/rules/rabbitmq.ts'
 import { severalRules } from '../../src/check/rules/several.ts'
@@ -14,7 +15,15 @@ import { streamRules } from '../../src/check/rules/stream.ts'
 import type { Waiver } from '../../src/check/waiver.ts'
 import type { BindingState, ExchangeState, QueueState } from '../../src/sources/rabbitmq/describe-broker.ts'
 import { consumerWith, contractPairs, severalPairs } from './contract-pairs.ts'
-import { kafkaPairs, memoryPairs, postgresPairs, rabbitPairs, streamPairs } from './live-pairs.ts'
+import {
+  kafkaOutletPairs,
+  kafkaPairs,
+  memoryPairs,
+  postgresPairs,
+  rabbitOutletPairs,
+  rabbitPairs,
+  streamPairs,
+} from './live-pairs.ts'
 
 const textsOf = (found: string | readonly string[] | null) =>
   found === null ? [] : typeof found === 'string' ? [found] : found
@@ -68,6 +77,8 @@ describe('rules over several contracts', () => {
 describe('rules over RabbitMQ', () => pairUp(rabbitRules, rabbitPairs))
 describe('rules over streams', () => pairUp(streamRules, streamPairs))
 describe('rules over Kafka', () => pairUp(kafkaRules, kafkaPairs))
+describe('rules over what is published to RabbitMQ', () => pairUp(rabbitOutletRules, rabbitOutletPairs))
+describe('rules over what is written to Kafka', () => pairUp(kafkaOutletRules, kafkaOutletPairs))
 describe('rules over PostgreSQL', () => pairUp(postgresRules, postgresPairs))
 describe('rules over memory', () => pairUp(memoryRules, memoryPairs))
 
@@ -168,6 +179,24 @@ describe('where dead letters go', () => {
     const circle = [to('dlx', 'next', '', true), to('next', 'dlx', '#', true)]
     assert.equal(route(exchanges, circle)?.queues.length, 0)
     assert.deepEqual(route(exchanges, [...circle, to('last', 'rest', '')])?.queues, ['rest'])
+  })
+
+  test('a queue bound by a pattern, or without regard to the key, needs bindings that take all of it', () => {
+    const lostWith = (source: ExchangeState, key: string, taken: BindingState[]) => {
+      const exchanges = new Map([
+        ['events', source],
+        ['dlx', exchange('topic')],
+      ])
+      return deadLetterRoute(queue, { exchanges, bindings: [to('events', 'q', key), ...taken] }, names)
+        ?.lostWith
+    }
+    const narrow = [to('dlx', 'dead', 'orders.*')]
+    const wide = [to('dlx', 'dead', 'orders.#')]
+    assert.equal(lostWith(exchange('topic'), 'orders.#', narrow), 'orders.#')
+    assert.equal(lostWith(exchange('topic'), 'orders.#', wide), null)
+    assert.equal(lostWith(exchange('topic'), 'orders.*', wide), null)
+    assert.equal(lostWith(exchange('fanout'), 'orders.#', wide), '#')
+    assert.equal(lostWith(exchange('fanout'), '', [to('dlx', 'dead', '#')]), null)
   })
 })
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createPool } from 'onceward/postgres'
+import { createPool, postgresQueue } from 'onceward/postgres'
 import { createTestSurroundings, until } from 'onceward/testing'
 import { verifyAudit } from '../../src/parking/verify-audit.ts'
+import type { Selection } from '../../src/replay/selection.ts'
 import {
   approveCampaign,
   cancelCampaign,
@@ -33,6 +34,21 @@ async function colleague(scene: Scene, t: { after(work: () => Promise<void>): vo
 }
 
 describe("the rules of campaigns are the database's", await skipWithout('postgres'), () => {
+  test('what cannot be read is refused when it is asked for, and nothing is written down', async t => {
+    const scene = await Scene.open(t)
+    const ask = async (consumer: Parameters<Scene['replay']>[0], selection: Selection) =>
+      (await scene.replay(consumer)).create({ mode: 'replay', selection, reason: 'a look' })
+    const whole = { of: 'log', start: 'first', end: 'next' } as const
+    const reader = scene.contract({})
+    const queued = scene.contract({ source: postgresQueue('facts') })
+    await assert.rejects(ask(reader, { of: 'file', path: `${scene.path}.gone` }), /there is no file .*gone/)
+    await assert.rejects(ask(reader, { of: 'file', path: `${scene.path}.*` }), /no file is named/)
+    await assert.rejects(ask(queued, whole), /reads from postgres, which keeps no history/)
+    assert.deepEqual(await scene.rows('select id from onceward.campaign'), [])
+    await scene.write(...facts(1))
+    await ask(queued, { of: 'file', path: scene.path })
+  })
+
   test('money needs the approval of another person, for exactly this plan, in time', async t => {
     const scene = await Scene.open(t)
     const other = await colleague(scene, t)

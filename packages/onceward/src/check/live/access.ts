@@ -1,4 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
+import type { BrokerIdentity } from '../../contracts/source.ts'
+import type { SourceWindow } from '../../retention/needed-retention.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { type Finding, type Found, findingsOf, type Rule, type RuleText } from '../rule.ts'
 
@@ -21,6 +23,14 @@ export interface LiveAccess {
 export interface Checked {
   readonly file: string
   readonly consumer: Consumer
+}
+
+/** What the servers of one kind said, gathered while they answer. */
+export interface Answer {
+  readonly findings: Finding[]
+  /** By the contract's file; absent where the source was not asked. */
+  readonly windows: Map<string, SourceWindow>
+  readonly clusters: Map<string, BrokerIdentity>
 }
 
 /** What all rules say of one subject. */

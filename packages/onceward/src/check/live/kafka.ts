@@ -1,6 +1,4 @@
-import type { BrokerIdentity } from '../../contracts/source.ts'
 import { errorText } from '../../errors.ts'
-import type { SourceWindow } from '../../retention/needed-retention.ts'
 import { topicWindow } from '../../retention/source-windows.ts'
 import type { KafkaConnectionOptions } from '../../sources/kafka/client/connection-options.ts'
 import type { ClusterState } from '../../sources/kafka/describe-cluster.ts'
@@ -8,63 +6,90 @@ import type { TopicDeclaration } from '../../sources/kafka/topic.ts'
 import type { Finding } from '../rule.ts'
 import { silentServer, unaskedServer } from '../rules/itself.ts'
 import { kafkaRules } from '../rules/kafka.ts'
-import { aboutServer, type Checked, judgeAll, type LiveAccess } from './access.ts'
-import type { LiveAnswer } from './rabbitmq.ts'
+import { type KafkaPlace, kafkaOutletRules, type Outlet, outletsOf } from '../rules/outlets.ts'
+import { type Answer, aboutServer, type Checked, judgeAll, type LiveAccess } from './access.ts'
 import { within } from './within.ts'
 
-interface Declared {
-  readonly checked: Checked
-  readonly declaration: TopicDeclaration
+/** A topic that some contract names, the cluster it is on, and what to say of it when that has answered. */
+interface Named {
+  readonly topic: string
+  readonly written: boolean
   readonly options: KafkaConnectionOptions
+  readonly judge: (state: ClusterState) => void
 }
 
 /** Topics: each cluster is asked once, however many contracts name it. */
-export async function checkKafka(all: readonly Checked[], access: LiveAccess): Promise<LiveAnswer> {
-  const findings: Finding[] = []
-  const windows = new Map<string, SourceWindow>()
-  const clusters = new Map<string, BrokerIdentity>()
-  const declared: Declared[] = []
-  for (const checked of all.filter(({ consumer }) => consumer.source.kind === 'kafka')) {
-    const declaration = checked.consumer.source as TopicDeclaration
-    const { bootstrap = access.kafkaBootstrap, tls, sasl } = declaration
-    if (bootstrap === undefined) {
-      const text = 'no address of Kafka is known (ONCEWARD_KAFKA_BOOTSTRAP)'
-      findings.push(...aboutServer(unaskedServer, text, checked.file, checked.consumer.name))
-      continue
-    }
-    const login = { ...(tls !== undefined && { tls }), ...(sasl !== undefined && { sasl }) }
-    declared.push({ checked, declaration, options: { bootstrap, clientId: 'onceward check', ...login } })
-  }
-  const groups = Map.groupBy(declared, ({ options }) => JSON.stringify(options))
+export async function checkKafka(all: readonly Checked[], access: LiveAccess): Promise<Answer> {
+  const answer: Answer = { findings: [], windows: new Map(), clusters: new Map() }
+  const named = all.flatMap(checked => [
+    ...sourceOf(checked, access, answer),
+    ...writtenBy(checked, access, answer.findings),
+  ])
+  const groups = Map.groupBy(named, ({ options }) => JSON.stringify(options))
   const answers = [...groups.values()].map(async group => {
     const { options } = group[0]!
     try {
       const { describeCluster } = await import('../../sources/kafka/describe-cluster.ts')
-      const names = [...new Set(group.map(one => one.declaration.topic))]
-      const state = await within(access, describeCluster(options, names))
-      const unasked = [...state.topics.values()].flatMap(topic => topic.unasked ?? [])
-      findings.push(...aboutServer(unaskedServer, unasked, options.bootstrap))
-      for (const one of group) {
-        judge(one, state, findings, windows)
-        if (state.cluster !== null) clusters.set(one.checked.file, { kind: 'kafka', cluster: state.cluster })
-      }
+      const names = (written: boolean) => group.filter(one => one.written === written).map(one => one.topic)
+      const asked = describeCluster(options, { read: names(false), written: names(true) })
+      const state = await within(access, asked)
+      const unknown = [...state.topics.values()].flatMap(topic => topic.unasked ?? topic.unsampled ?? [])
+      answer.findings.push(...aboutServer(unaskedServer, unknown, options.bootstrap))
+      for (const one of group) one.judge(state)
     } catch (error) {
-      findings.push(...aboutServer(silentServer, errorText(error, 500), options.bootstrap))
+      answer.findings.push(...aboutServer(silentServer, errorText(error, 500), options.bootstrap))
     }
   })
   await Promise.all(answers)
-  return { findings, windows, clusters }
+  return answer
 }
 
-function judge(
-  { checked: { consumer, file }, declaration }: Declared,
-  cluster: ClusterState,
-  findings: Finding[],
-  windows: Map<string, SourceWindow>,
-): void {
-  const topic = cluster.topics.get(declaration.topic) ?? null
-  const subject = { consumer, declaration, cluster, topic }
-  findings.push(...judgeAll(kafkaRules, subject, { consumer: consumer.name, place: file }))
-  if (topic !== null && topic.unasked === null)
-    windows.set(file, topicWindow(declaration.topic, topic.recordLifeMs))
+function sourceOf(checked: Checked, access: LiveAccess, { findings, windows, clusters }: Answer): Named[] {
+  const { consumer, file } = checked
+  if (consumer.source.kind !== 'kafka') return []
+  const declaration = consumer.source as TopicDeclaration
+  const options = optionsOf(checked, access)
+  if (options === null) {
+    findings.push(...aboutServer(unaskedServer, noAddress, file, consumer.name))
+    return []
+  }
+  const judge = (cluster: ClusterState) => {
+    const topic = cluster.topics.get(declaration.topic) ?? null
+    const subject = { consumer, declaration, cluster, topic }
+    findings.push(...judgeAll(kafkaRules, subject, { consumer: consumer.name, place: file }))
+    if (topic !== null && topic.unasked === null)
+      windows.set(file, topicWindow(declaration.topic, topic.recordLifeMs))
+    if (cluster.cluster !== null) clusters.set(file, { kind: 'kafka', cluster: cluster.cluster })
+  }
+  return [{ topic: declaration.topic, written: false, options, judge }]
+}
+
+const noAddress = 'no address of Kafka is known (ONCEWARD_KAFKA_BOOTSTRAP)'
+
+/** Its own cluster for a contract that reads from Kafka, as its relay does it; else the one that is known. */
+function optionsOf({ consumer }: Checked, access: LiveAccess): KafkaConnectionOptions | null {
+  const declaration = consumer.source.kind === 'kafka' ? (consumer.source as TopicDeclaration) : {}
+  const { bootstrap = access.kafkaBootstrap, tls, sasl }: Partial<TopicDeclaration> = declaration
+  if (bootstrap === undefined) return null
+  const login = { ...(tls !== undefined && { tls }), ...(sasl !== undefined && { sasl }) }
+  return { bootstrap, clientId: 'onceward check', ...login }
+}
+
+function writtenBy(checked: Checked, access: LiveAccess, findings: Finding[]): Named[] {
+  const { consumer, file } = checked
+  const outlets = outletsOf(consumer).filter((one): one is Outlet<KafkaPlace> => one.place.broker === 'kafka')
+  const options = optionsOf(checked, access)
+  if (outlets.length === 0) return []
+  if (options === null) {
+    if (consumer.source.kind !== 'kafka')
+      findings.push(...aboutServer(unaskedServer, noAddress, file, consumer.name))
+    return []
+  }
+  const at = { consumer: consumer.name, place: file }
+  return outlets.map(outlet => ({
+    topic: outlet.place.topic,
+    written: true,
+    options,
+    judge: cluster => void findings.push(...judgeAll(kafkaOutletRules, { outlet, cluster }, at)),
+  }))
 }

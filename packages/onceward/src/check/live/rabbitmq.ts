@@ -1,4 +1,3 @@
-import type { BrokerIdentity } from '../../contracts/source.ts'
 import { errorText } from '../../errors.ts'
 import type { SourceWindow } from '../../retention/needed-retention.ts'
 import { queueWindow, streamWindow } from '../../retention/source-windows.ts'
@@ -8,60 +7,88 @@ import type { StreamDeclaration } from '../../sources/rabbitmq-stream/stream.ts'
 import { limitSetting, maxAgeSetting } from '../queue-setting.ts'
 import type { Finding } from '../rule.ts'
 import { silentServer, unaskedServer } from '../rules/itself.ts'
+import { type Outlet, outletsOf, type RabbitPlace, rabbitOutletRules } from '../rules/outlets.ts'
 import { rabbitRules } from '../rules/rabbitmq.ts'
 import { streamRules } from '../rules/stream.ts'
-import { aboutServer, type Checked, judgeAll, type LiveAccess } from './access.ts'
+import { type Answer, aboutServer, type Checked, judgeAll, type LiveAccess } from './access.ts'
 import { placeOf, within } from './within.ts'
 
-export interface LiveAnswer {
-  readonly findings: readonly Finding[]
-  /** By the contract's file; absent where the source was not asked. */
-  readonly windows: ReadonlyMap<string, SourceWindow>
-  readonly clusters: ReadonlyMap<string, BrokerIdentity>
-}
-
-interface Declared {
-  readonly checked: Checked
+/** A queue or exchange that some contract names, the broker it is on, and what to say of it when that has answered. */
+interface Named {
   readonly address: BrokerAddress
-  readonly queue: string
+  /** None for an exchange. */
+  readonly queue: readonly string[]
+  readonly judge: (state: BrokerState) => void
 }
 
-/** Queues and streams: each broker is asked once, however many contracts name it. */
-export async function checkRabbit(all: readonly Checked[], access: LiveAccess): Promise<LiveAnswer> {
-  const findings: Finding[] = []
-  const windows = new Map<string, SourceWindow>()
-  const clusters = new Map<string, BrokerIdentity>()
-  const declared: Declared[] = []
-  for (const checked of all) {
-    const found = addressOf(checked, access)
-    if (found === null) continue
-    if (typeof found === 'string')
-      findings.push(...aboutServer(unaskedServer, found, checked.file, checked.consumer.name))
-    else declared.push({ checked, ...found })
-  }
-  const brokers = Map.groupBy(declared, ({ address }) => JSON.stringify(address))
+/** Queues, streams and what is published to: each broker is asked once, however many contracts name it. */
+export async function checkRabbit(all: readonly Checked[], access: LiveAccess): Promise<Answer> {
+  const answer: Answer = { findings: [], windows: new Map(), clusters: new Map() }
+  const named = all.flatMap(checked => [
+    ...sourceOf(checked, access, answer),
+    ...publishedBy(checked, access, answer.findings),
+  ])
+  const brokers = Map.groupBy(named, ({ address }) => JSON.stringify(address))
   const answers = [...brokers.values()].map(async group => {
     const { address } = group[0]!
     const place = placeOf(address.loginUrl)
     try {
       const { describeBroker } = await import('../../sources/rabbitmq/describe-broker.ts')
-      const names = [...new Set(group.map(one => one.queue))]
+      const names = [...new Set(group.flatMap(one => one.queue))]
       const state = await within(access, describeBroker(address, names))
-      findings.push(...aboutServer(unaskedServer, state.unasked, place))
-      for (const one of group) {
-        judge(one, state, findings, windows)
-        const { kind } = one.checked.consumer.source
-        if (state.cluster !== null) clusters.set(one.checked.file, { kind, cluster: state.cluster })
-      }
+      answer.findings.push(...aboutServer(unaskedServer, state.unasked, place))
+      for (const one of group) one.judge(state)
     } catch (error) {
-      findings.push(...aboutServer(silentServer, errorText(error, 500), place))
+      answer.findings.push(...aboutServer(silentServer, errorText(error, 500), place))
     }
   })
   await Promise.all(answers)
-  return { findings, windows, clusters }
+  return answer
 }
 
-function addressOf({ consumer }: Checked, access: LiveAccess): Omit<Declared, 'checked'> | string | null {
+function sourceOf(checked: Checked, access: LiveAccess, answer: Answer): Named[] {
+  const { consumer, file } = checked
+  const found = addressOf(checked, access)
+  if (found === null) return []
+  if (typeof found === 'string') {
+    answer.findings.push(...aboutServer(unaskedServer, found, file, consumer.name))
+    return []
+  }
+  const judgeSource = (state: BrokerState) => {
+    judge(checked, state, answer)
+    const { kind } = consumer.source
+    if (state.cluster !== null) answer.clusters.set(file, { kind, cluster: state.cluster })
+  }
+  return [{ address: found.address, queue: [found.queue], judge: judgeSource }]
+}
+
+/** Published over AMQP: to the broker of its own queue, or the one that is known. */
+function publishedBy({ consumer, file }: Checked, access: LiveAccess, findings: Finding[]): Named[] {
+  const outlets = outletsOf(consumer).filter(
+    (one): one is Outlet<RabbitPlace> => one.place.broker === 'rabbitmq',
+  )
+  if (outlets.length === 0) return []
+  const own = consumer.source.kind === 'rabbitmq' ? (consumer.source as QueueDeclaration) : null
+  const url = own?.url ?? access.rabbitmqUrl
+  if (url === undefined) {
+    if (own === null) findings.push(...aboutServer(unaskedServer, noAddress, file, consumer.name))
+    return []
+  }
+  const managementUrl = own?.managementUrl ?? access.managementUrl
+  const at = { consumer: consumer.name, place: file }
+  return outlets.map(outlet => ({
+    address: { amqpUrl: url, loginUrl: url, managementUrl },
+    queue: 'queue' in outlet.place ? [outlet.place.queue] : [],
+    judge: broker => void findings.push(...judgeAll(rabbitOutletRules, { outlet, broker }, at)),
+  }))
+}
+
+const noAddress = 'no address of RabbitMQ is known (ONCEWARD_RABBITMQ_URL)'
+
+function addressOf(
+  { consumer }: Checked,
+  access: LiveAccess,
+): { readonly address: BrokerAddress; readonly queue: string } | string | null {
   const { kind } = consumer.source
   if (kind === 'rabbitmq') {
     const {
@@ -69,7 +96,7 @@ function addressOf({ consumer }: Checked, access: LiveAccess): Omit<Declared, 'c
       managementUrl = access.managementUrl,
       queue,
     } = consumer.source as QueueDeclaration
-    if (url === undefined) return 'no address of RabbitMQ is known (ONCEWARD_RABBITMQ_URL)'
+    if (url === undefined) return noAddress
     return { address: { amqpUrl: url, loginUrl: url, managementUrl }, queue }
   }
   if (kind !== 'rabbitmq-stream') return null
@@ -81,12 +108,7 @@ function addressOf({ consumer }: Checked, access: LiveAccess): Omit<Declared, 'c
   return { address: { amqpUrl: null, loginUrl: url, managementUrl }, queue: stream }
 }
 
-function judge(
-  { checked: { consumer, file } }: Declared,
-  broker: BrokerState,
-  findings: Finding[],
-  windows: Map<string, SourceWindow>,
-): void {
+function judge({ consumer, file }: Checked, broker: BrokerState, { findings, windows }: Answer): void {
   const at = { consumer: consumer.name, place: file }
   if (consumer.source.kind === 'rabbitmq-stream') {
     const declaration = consumer.source as StreamDeclaration

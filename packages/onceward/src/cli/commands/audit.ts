@@ -3,7 +3,7 @@ import { type Reconciliation, reconcile } from '../../evidence/reconcile/reconci
 import { type AuditRow, listAudit, verifyAudit } from '../../parking/verify-audit.ts'
 import { withPool } from '../database.ts'
 import { loadConsumer } from '../load-consumer.ts'
-import { consoleLog, print, safe, table } from '../output.ts'
+import { consoleLog, counted, print, safe, table } from '../output.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 type Flags = { json?: boolean }
@@ -46,7 +46,7 @@ function verifyCommand(): Command {
         if (!ok) process.exitCode = 1
         print(flags.json === true, { ok, ...verdict }, () =>
           ok
-            ? `${verdict.rows} rows, one chain. Keep its head elsewhere: ${verdict.head}`
+            ? `${counted(verdict.rows, 'row')}, one chain. Keep its head elsewhere: ${verdict.head}`
             : verdict.problems.map(({ text }) => text).join('\n'),
         )
       }),
@@ -77,7 +77,7 @@ function reconcileCommand(): Command {
 }
 
 function reconcileText({ consumer, generation, markers, effects, drift, limits }: Reconciliation): string {
-  const head = `${consumer}, generation ${generation}: ${markers} markers and ${effects} messages with effects compared.`
+  const head = `${consumer}, generation ${generation}: ${counted(markers, 'marker')} and ${counted(effects, 'message')} with effects compared.`
   const blocks = drift.map(
     ({ kind, meaning, count, examples }) =>
       `${count} × ${kind}. ${meaning}\n${table(

@@ -17,7 +17,7 @@ import type { Policy } from '../../policy/read-policy.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { databaseAddress } from '../database.ts'
 import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'
-import { oneLine, print } from '../output.ts'
+import { counted, oneLine, print } from '../output.ts'
 import { serverAddresses } from '../server-addresses.ts'
 
 interface CheckFlags {
@@ -126,8 +126,8 @@ function ruleText(findings: readonly WaivedFinding[]): string {
 }
 
 function summary({ contracts, live, counts, waived }: CheckReport): string {
-  const parts = [`${counts.error} errors`, `${counts.warning} warnings`, `${counts.note} notes`]
+  const parts = (['error', 'warning', 'note'] as const).map(severity => counted(counts[severity], severity))
   if (waived > 0) parts.push(`${waived} waived`)
   const scope = live ? 'with their servers' : 'as written; --live compares them with their servers'
-  return `${contracts} contracts checked ${scope}: ${parts.join(', ')}`
+  return `${counted(contracts, 'contract')} checked ${scope}: ${parts.join(', ')}`
 }

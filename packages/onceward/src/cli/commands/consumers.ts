@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { listReadings, renameConsumer, separateConsumer } from '../../restore/names.ts'
 import { withPool } from '../database.ts'
-import { print, table } from '../output.ts'
+import { counted, print, table } from '../output.ts'
 
 interface Flags {
   json?: boolean
@@ -47,7 +47,8 @@ function renameCommand(): Command {
         print(
           flags.json === true,
           { ok: true, ledgerRows },
-          () => `${from} is ${to} now, with its markers, positions and ${ledgerRows} rows of the ledger.`,
+          () =>
+            `${from} is ${to} now, with its markers, positions and ${counted(ledgerRows, 'row')} of the ledger.`,
         )
       }),
     )

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { acceptServer, type Exposure, type RestoreView, readRestore } from '../../restore/lives.ts'
 import { withPool } from '../database.ts'
-import { oneLine, print, table } from '../output.ts'
+import { counted, oneLine, print, table } from '../output.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 interface Flags {
@@ -44,7 +44,7 @@ function acceptCommand(): Command {
           flags.json === true,
           { ok: true, partitionsSetBack },
           () =>
-            `Accepted. Start the consumers again: ${partitionsSetBack} partitions are read from what this copy knows, and what it has is recognised.`,
+            `Accepted. Start the consumers again: ${counted(partitionsSetBack, 'partition')} read from what this copy knows, and what it has is recognised.`,
         )
       })
     })

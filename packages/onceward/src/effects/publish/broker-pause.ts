@@ -22,6 +22,11 @@ export class BrokerPause {
     return this.#world.clock.nowMs() < this.#untilMs
   }
 
+  /** From a round of which it took nothing to one of which it took or refused something. */
+  get away(): boolean {
+    return this.#failures > 0
+  }
+
   heed({ confirmed, failed }: Published): void {
     const away = confirmed.length === 0 && failed.length > 0
     if (!away || failed.some(({ error }) => isRefusal(error))) this.#failures = 0

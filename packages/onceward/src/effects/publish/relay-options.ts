@@ -27,4 +27,5 @@ export interface RelayTally {
   readonly failing: number
   readonly buckets: number
   readonly storeAway: boolean
+  readonly brokerAway: boolean
 }

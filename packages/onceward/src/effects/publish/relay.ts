@@ -77,6 +77,7 @@ export class Relay {
       failing: this.#waiting.count,
       buckets: this.#leases.buckets.length,
       storeAway: this.#loop.storeAway,
+      brokerAway: this.#pause.away,
     }
   }
 

@@ -1,4 +1,5 @@
 import { describeConfigsV4, metadataV12 } from '@platformatic/kafka'
+import { errorText } from '../../errors.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import { answerOf, toOncewardError, troubleOfCode } from './client/kafka-error.ts'
@@ -24,8 +25,11 @@ export interface TopicState {
   /** As the broker gives them; empty where this login may not look. */
   readonly configs: ReadonlyMap<string, string>
   readonly recordLifeMs: number
-  /** The newest records; null where they could not be read. */
+  /** The newest records; null where they were not or could not be read. */
   readonly sample: KeySample | null
+  /** Why its newest records could not be read. */
+  readonly unsampled: string | null
+  /** Why nothing but its name is known. */
   readonly unasked: string | null
 }
 
@@ -41,35 +45,42 @@ const topicConfigs = [
 ]
 const atATime = 16
 
+export interface AskedTopics {
+  readonly read: readonly string[]
+  /** Only whether they exist: a login that writes to a topic need not be able to read it. */
+  readonly written: readonly string[]
+}
+
 /** Reads and changes nothing: joins no group, commits nothing, and makes no topic by asking for it. */
 export async function describeCluster(
   options: KafkaConnectionOptions,
-  names: readonly string[],
+  { read, written }: AskedTopics,
 ): Promise<ClusterState> {
   const connections = new KafkaConnections(options, { meta: 5_000, fetch: 5_000 })
   try {
     const brokers = await connections.brokers()
     const connection = await connections.connect('meta', brokers[0]!)
-    const { topics, clusterId } = await answerOf(metadataV12.api.async(connection, [...names], false))
+    const names = [...new Set([...read, ...written])]
+    const { topics, clusterId } = await answerOf(metadataV12.api.async(connection, names, false))
     const present = topics.filter(({ errorCode }) => errorCode === 0)
-    const configs = await readConfigs(
-      connection,
-      brokers[0]!.id,
-      present.map(({ name }) => name!),
-    )
-    const states = new Map<string, TopicState>()
-    for (let at = 0; at < present.length; at += atATime) {
-      const some = present.slice(at, at + atATime).map(async topic => {
-        const sample = await sampleKeys(connections, topic.name!).catch(() => null)
-        states.set(topic.name!, toState(topic, configs, sample))
+    const states = new Map(present.map(topic => [topic.name!, toState(topic)]))
+    const wanted = new Set(read)
+    const looked = present.filter(({ name }) => wanted.has(name!)).map(({ name }) => name!)
+    const configs = await readConfigs(connection, brokers[0]!.id, looked)
+    for (let at = 0; at < looked.length; at += atATime) {
+      const some = looked.slice(at, at + atATime).map(async name => {
+        const sampled = await trySample(connections, name)
+        states.set(name, { ...states.get(name)!, ...configured(name, configs), ...sampled })
       })
       await Promise.all(some)
     }
     for (const { name, errorCode } of topics) {
       if (errorCode === 0 || troubleOfCode(errorCode).name === 'UNKNOWN_TOPIC_OR_PARTITION') continue
-      states.set(name!, unreadable(`topic ${name}: ${troubleOfCode(errorCode).text}`))
+      states.set(name!, { ...nothingKnown, unasked: `topic ${name}: ${troubleOfCode(errorCode).text}` })
     }
-    const minutes = Number(configs.of(String(brokers[0]!.id)).get('offsets.retention.minutes') || Number.NaN)
+    const minutes = Number(
+      configs.of(brokerResource, String(brokers[0]!.id)).get('offsets.retention.minutes') || Number.NaN,
+    )
     return {
       brokers: brokers.length,
       cluster: clusterId ?? null,
@@ -83,9 +94,20 @@ export async function describeCluster(
   }
 }
 
+type Sampled = Pick<TopicState, 'sample' | 'unsampled'>
+
+async function trySample(connections: KafkaConnections, name: string): Promise<Sampled> {
+  try {
+    return { sample: await sampleKeys(connections, name), unsampled: null }
+  } catch (error) {
+    const unsampled = `the newest records of topic ${name} cannot be read: ${errorText(error, 300)}`
+    return { sample: null, unsampled }
+  }
+}
+
 interface Configs {
-  of(resource: string): ReadonlyMap<string, string>
-  trouble(resource: string): string | null
+  of(type: number, resource: string): ReadonlyMap<string, string>
+  trouble(type: number, resource: string): string | null
 }
 
 async function readConfigs(
@@ -112,11 +134,13 @@ async function readConfigs(
       false,
     ),
   )
-  const found = new Map(results.map(result => [result.resourceName, result]))
+  // A topic may have the name of a broker's number.
+  const found = new Map(results.map(result => [`${result.resourceType}/${result.resourceName}`, result]))
   return {
-    of: name => new Map(found.get(name)?.configs.map(one => [one.name, one.value ?? '']) ?? []),
-    trouble: name => {
-      const { errorCode = 0, errorMessage = null } = found.get(name) ?? {}
+    of: (type, name) =>
+      new Map(found.get(`${type}/${name}`)?.configs.map(one => [one.name, one.value ?? '']) ?? []),
+    trouble: (type, name) => {
+      const { errorCode = 0, errorMessage = null } = found.get(`${type}/${name}`) ?? {}
       return errorCode === 0 ? null : troubleOfCode(errorCode, errorMessage).text
     },
   }
@@ -124,34 +148,35 @@ async function readConfigs(
 
 type DescribedTopic = Awaited<ReturnType<typeof metadataV12.api.async>>['topics'][number]
 
-function toState(
-  { name, partitions }: DescribedTopic,
-  configs: Configs,
-  sample: KeySample | null,
-): TopicState {
-  const own = configs.of(name!)
-  const trouble = configs.trouble(name!)
+/** As metadata tells it. */
+function toState({ partitions }: DescribedTopic): TopicState {
   return {
+    ...nothingKnown,
     partitions: partitions.length,
     replicas: Math.min(...partitions.map(one => one.replicaNodes.length)),
     inSync: Math.min(...partitions.map(one => one.isrNodes.length)),
     leaderless: partitions.filter(one => one.leaderId < 0).length,
-    configs: own,
-    recordLifeMs: recordLifeMs(own),
-    sample,
+  }
+}
+
+function configured(name: string, all: Configs): Pick<TopicState, 'configs' | 'recordLifeMs' | 'unasked'> {
+  const configs = all.of(topicResource, name)
+  const trouble = all.trouble(topicResource, name)
+  return {
+    configs,
+    recordLifeMs: recordLifeMs(configs),
     unasked: trouble === null ? null : `the configuration of topic ${name} cannot be read: ${trouble}`,
   }
 }
 
-function unreadable(why: string): TopicState {
-  return {
-    partitions: 0,
-    replicas: 0,
-    inSync: 0,
-    leaderless: 0,
-    configs: new Map(),
-    recordLifeMs: Number.NaN,
-    sample: null,
-    unasked: why,
-  }
+const nothingKnown: TopicState = {
+  partitions: 0,
+  replicas: 0,
+  inSync: 0,
+  leaderless: 0,
+  configs: new Map(),
+  recordLifeMs: Number.NaN,
+  sample: null,
+  unsampled: null,
+  unasked: null,
 }

@@ -1,4 +1,5 @@
 import type { KafkaConnections } from './client/connections.ts'
+import { troubleOfCode } from './client/kafka-error.ts'
 import { listOffsets } from './client/list-offsets.ts'
 import { fetchRecords } from './fetch-response.ts'
 import type { RawRecord } from './raw-record.ts'
@@ -19,7 +20,7 @@ const partitionsMax = 64
 const recordsPerPartition = 200
 const partitionBytesMax = 64 * 1024
 
-/** The last records of each partition, one fetch per leader. Joins no group. */
+/** The last records of each partition, one fetch per leader. Joins no group. Rejects where a partition cannot be read. */
 export async function sampleKeys(connections: KafkaConnections, name: string): Promise<KeySample> {
   const topic = await connections.describeTopic(name)
   const some = topic.partitions.filter(({ leader }) => leader >= 0).slice(0, partitionsMax)
@@ -67,7 +68,8 @@ async function readNewest(
   })
   return partitions.flatMap(({ partition, errorCode, records }) => {
     const from = spans.find(span => span.partition === partition)?.from ?? 0
-    return errorCode === 0 ? readable(records, from) : []
+    if (errorCode !== 0) throw new Error(`partition ${partition}: ${troubleOfCode(errorCode).text}`)
+    return readable(records, from)
   })
 }
 

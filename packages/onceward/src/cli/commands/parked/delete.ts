@@ -7,7 +7,7 @@ import {
   requestDeletion,
 } from '../../../parking/delete-parked.ts'
 import { withPool } from '../../database.ts'
-import { print, table } from '../../output.ts'
+import { counted, print, table } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
 import { type ActFlags, chosen } from './preview.ts'
@@ -30,7 +30,7 @@ export function deleteCommand(): Command {
         flags.json === true,
         { ok: true, approval },
         () =>
-          `Request ${approval.id} for ${approval.rows} messages. Somebody else approves it until ${approval.expiresAt.toISOString()}:\n  onceward parked approve ${approval.id} --expect ${approval.digest}`,
+          `Request ${approval.id} for ${counted(approval.rows, 'message')}. Somebody else approves it until ${approval.expiresAt.toISOString()}:\n  onceward parked approve ${approval.id} --expect ${approval.digest}`,
       )
     }),
   )

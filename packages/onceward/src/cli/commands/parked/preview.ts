@@ -2,7 +2,7 @@ import { OncewardError } from '../../../errors.ts'
 import type { ParkedRow } from '../../../parking/list-parked.ts'
 import { type Preview, previewParked } from '../../../parking/preview-parked.ts'
 import type { SqlPool } from '../../../stores/postgres/pool.ts'
-import { print, table } from '../../output.ts'
+import { counted, print, table } from '../../output.ts'
 import { type FilterFlags, filterOf } from './flags.ts'
 
 export interface ActFlags extends FilterFlags {
@@ -45,7 +45,7 @@ export function previewText({ rows, digest, more, behind }: Preview): string {
   return [
     parkedTable(rows),
     '',
-    `${rows.length} message${rows.length === 1 ? '' : 's'}${more ? ', and there are more: raise --limit' : ''}`,
+    `${counted(rows.length, 'message')}${more ? ', and there are more: raise --limit' : ''}`,
     ...(waiting > 0 ? [`${waiting} behind them under ${behind.length} keys`] : []),
     `digest ${digest}`,
   ].join('\n')
