@@ -43,10 +43,6 @@ export function keepsWork({ inbox, failure }: Consumer): boolean {
   return inbox.mode === 'stored' || failure.mode === 'defer'
 }
 
-export function readsLog({ source }: Consumer): boolean {
-  return ['kafka', 'rabbitmq-stream', 'file'].includes(source.kind)
-}
-
 /** Brokers the relay carries something to on behalf of this consumer: its messages, its dead letters, its retries. */
 export function brokersOf({ source, effect, failure }: Consumer): readonly string[] {
   const own = source.kind === 'rabbitmq-stream' ? 'rabbitmq' : source.kind

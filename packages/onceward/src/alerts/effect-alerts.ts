@@ -1,5 +1,6 @@
 import { durationText } from '../contract/duration.ts'
-import { type Alert, brokersOf, minuteMs, readsLog } from './alert.ts'
+import { readsLog } from '../contract/reads-log.ts'
+import { type Alert, brokersOf, minuteMs } from './alert.ts'
 import { grown, number, onceOf } from './promql.ts'
 
 /** Steps whose outcome must become durable, here or elsewhere, and the memory that recognises repeats. */

@@ -1,6 +1,7 @@
 import { durationText } from '../contract/duration.ts'
+import { readsLog } from '../contract/reads-log.ts'
 import { secondsBounds } from '../observe/catalogue.ts'
-import { type Alert, type AlertContext, keepsWork, minuteMs, readsLog } from './alert.ts'
+import { type Alert, type AlertContext, keepsWork, minuteMs } from './alert.ts'
 import { grown, number, onceOf, window } from './promql.ts'
 
 /** Work in the store is counted up to a limit, so a threshold beyond it would never be passed. */

@@ -239,8 +239,8 @@ export interface BatchSection {
   /** Default 2: decoding overlaps committing. */
   inFlightMax?: number
   /**
-   * Unsettled deliveries and bytes held at most. Defaults 2,000 and 64 MiB; in the order of partitions 3,000, so that of a few that are
-   * loaded alike each can fill a batch of its own.
+   * Unsettled deliveries and bytes held at most. Defaults 2,000 and 64 MiB; of logs 3,000, a third of which is kept for partitions that have
+   * little in flight: with 2,000 there was no room to read a full batch ahead of two.
    */
   deliveriesMax?: number
   bytesMax?: number

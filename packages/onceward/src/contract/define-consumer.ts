@@ -19,6 +19,7 @@ import { contractProblems } from './contract-problems.ts'
 import { durationMs } from './duration.ts'
 import { type FailureRules, failureRules } from './failure-rules.ts'
 import { type Objectives, resolveObjectives } from './objectives.ts'
+import { readsLog } from './reads-log.ts'
 import { type Retention, resolveRetention } from './retention.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
@@ -102,7 +103,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
     batch: {
       sizeMax: 500,
       inFlightMax: 2,
-      deliveriesMax: contract.order === 'partition' ? 3_000 : 2_000,
+      deliveriesMax: readsLog(contract) ? 3_000 : 2_000,
       bytesMax: 64 * 1024 * 1024,
       handlerTimeoutMs: 10_000,
       ...given(contract.batch),

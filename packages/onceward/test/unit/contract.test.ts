@@ -356,7 +356,7 @@ describe('a contract that is accepted', () => {
       handlerTimeoutMs: 10_000,
     })
     assert.equal(
-      defineConsumer({ ...valid, risk: 'projection', order: 'partition' }).batch.deliveriesMax,
+      defineConsumer({ ...valid, risk: 'projection', source: { kind: 'kafka' } }).batch.deliveriesMax,
       3_000,
     )
     assert.equal(consumer.message.codec.name, 'json')

@@ -120,7 +120,7 @@ export const consumerKeys: readonly PolicyKey[] = [
     kind: 'count',
     min: 1,
     max: 65_535,
-    description: 'unsettled deliveries. Default 2000, in the order of partitions 3000',
+    description: 'unsettled deliveries. Default 2000, of logs 3000',
   },
   {
     ...same('batch.bytesMax'),

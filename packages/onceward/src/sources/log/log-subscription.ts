@@ -185,17 +185,23 @@ export class LogSubscription implements Subscription {
     for (const { partition } of this.partitions) this.drop(partition)
   }
 
-  /** From partition to partition, starting behind the one that was served last. */
+  /**
+   * From partition to partition, starting behind the one that was served last: batches at work side by side then have no partition in common
+   * where that can be, and keys that stand in one partition are not locked by two of them.
+   */
   #take(max: number): Delivery[] {
     this.#refresh()
     const deliveries: Delivery[] = []
     const owned = [...this.#owned.values()]
-    const first = this.#turn++
+    const first = this.#turn
     this.#room.measure(
       owned.map(({ progress, head, buffer }) => ({ progress, idle: head === buffer.length })),
     )
     for (let step = 0; step < owned.length && deliveries.length < max; step++) {
-      this.#takeFrom(owned[(first + step) % owned.length]!, max, deliveries)
+      const index = (first + step) % owned.length
+      const before = deliveries.length
+      this.#takeFrom(owned[index]!, max, deliveries)
+      if (deliveries.length > before) this.#turn = index + 1
     }
     return deliveries
   }
