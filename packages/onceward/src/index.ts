@@ -1,25 +1,4 @@
-export type {
-  BatchContext,
-  BatchItem,
-  CampaignMode,
-  ClassPolicy,
-  ComparedTable,
-  ConsumerContract,
-  Effects,
-  Envelope,
-  ExternalRequest,
-  FailureClass,
-  FailureSection,
-  HandlerContext,
-  InlineAnswer,
-  Mode,
-  ReconcileSection,
-  ReplaySection,
-  RetentionSection,
-  Risk,
-  SourceDeclaration,
-  SqlTransaction,
-} from './contract/contract.ts'
+export type { ConsumerContract, Risk, SourceDeclaration } from './contract/contract.ts'
 export type { DeclaredEffect } from './contract/declared-effect.ts'
 export { type Consumer, defineConsumer } from './contract/define-consumer.ts'
 export type {
@@ -35,7 +14,26 @@ export type {
   TargetRequest,
   WebhookTarget,
 } from './contract/external-target.ts'
+export type { ClassPolicy, FailureClass, FailureSection } from './contract/failure-section.ts'
+export type {
+  BatchContext,
+  BatchItem,
+  CampaignMode,
+  Effects,
+  Envelope,
+  ExternalRequest,
+  HandlerContext,
+  InlineAnswer,
+  Mode,
+  SqlTransaction,
+} from './contract/handler.ts'
 export type { PublishRequest, PublishTarget } from './contract/publish-target.ts'
+export type {
+  ComparedTable,
+  ReconcileSection,
+  ReplaySection,
+  RetentionSection,
+} from './contract/upkeep-sections.ts'
 export type { SourceCapabilities, StoreCapabilities } from './contracts/capabilities.ts'
 export type { Delivery, DeliveryProperties, Source, SourceEvent, Subscription } from './contracts/source.ts'
 export type { Store, StoreSession, StoreTrouble } from './contracts/store.ts'

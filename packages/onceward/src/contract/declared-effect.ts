@@ -1,6 +1,7 @@
 import type { Surroundings } from '../surroundings.ts'
-import type { BatchContext, BatchHandler, ConsumerContract, SqlTransaction } from './contract.ts'
+import type { ConsumerContract } from './contract.ts'
 import type { Consumer } from './define-consumer.ts'
+import type { BatchContext, BatchHandler, SqlTransaction } from './handler.ts'
 
 /**
  * An effect that is declared instead of written: made by `projection(...)` and its like, given as `effect.apply` in place of a handler.

@@ -3,7 +3,6 @@ import type { Codec } from '../message/codec.ts'
 import { jsonCodec } from '../message/codec.ts'
 import { defaultLimits, type Limits } from '../message/limits.ts'
 import type {
-  BatchContext,
   BatchSection,
   ConsumerContract,
   Dedup,
@@ -11,16 +10,16 @@ import type {
   InboxSection,
   IsolationSection,
   MessageSection,
-  ReplaySection,
   SettleSection,
-  SqlTransaction,
 } from './contract.ts'
 import { contractProblems } from './contract-problems.ts'
 import { durationMs } from './duration.ts'
 import { type FailureRules, failureRules } from './failure-rules.ts'
+import type { BatchContext, SqlTransaction } from './handler.ts'
 import { type Objectives, resolveObjectives } from './objectives.ts'
 import { readsLog } from './reads-log.ts'
 import { type Retention, resolveRetention } from './retention.ts'
+import type { ReplaySection } from './upkeep-sections.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>

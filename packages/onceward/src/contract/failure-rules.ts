@@ -1,12 +1,12 @@
 import { byBroker } from '../contracts/retry-levels.ts'
+import type { ConsumerContract } from './contract.ts'
 import type {
   ClassPolicy,
-  ConsumerContract,
   FailureBreaker,
   FailureClass,
   FailureSection,
   ParkingSection,
-} from './contract.ts'
+} from './failure-section.ts'
 import { retryLevelsMs } from './retry-levels.ts'
 
 /** The classes of a contract, and those only we give: nobody knows it, the database's own quarrels, the handler's word. */

@@ -1,5 +1,6 @@
-import type { ObjectivesSection, Risk } from './contract.ts'
+import type { Risk } from './contract.ts'
 import { durationMs } from './duration.ts'
+import type { ObjectivesSection } from './upkeep-sections.ts'
 
 /** A contract's objectives with everything decided; durations in milliseconds. */
 export interface Objectives {

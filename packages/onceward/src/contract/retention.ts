@@ -1,5 +1,6 @@
-import type { RetentionSection, Risk } from './contract.ts'
+import type { Risk } from './contract.ts'
 import { durationMs } from './duration.ts'
+import type { RetentionSection } from './upkeep-sections.ts'
 
 /** A contract's retention with everything decided, in milliseconds. */
 export interface Retention {

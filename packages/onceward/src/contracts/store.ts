@@ -1,4 +1,5 @@
-import type { Dedup, SqlTransaction } from '../contract/contract.ts'
+import type { Dedup } from '../contract/contract.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkQueue } from './held-work.ts'
 import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'

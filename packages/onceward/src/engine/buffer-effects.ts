@@ -1,4 +1,4 @@
-import type { Effects, ExternalRequest, InlineAnswer } from '../contract/contract.ts'
+import type { Effects, ExternalRequest, InlineAnswer } from '../contract/handler.ts'
 import type { Intent, StoreSession } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 import { bytesDigest } from '../message/digest.ts'

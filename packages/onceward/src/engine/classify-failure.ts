@@ -1,4 +1,4 @@
-import type { FailureClass } from '../contract/contract.ts'
+import type { FailureClass } from '../contract/failure-section.ts'
 import { errorCode, errorText } from '../errors.ts'
 import { byCode, bySqlClass, httpClass } from './known-failures.ts'
 import type { Failure } from './outcome.ts'

@@ -1,5 +1,6 @@
-import type { Mode, SourceDeclaration } from '../contract/contract.ts'
+import type { SourceDeclaration } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { Mode } from '../contract/handler.ts'
 import type { ConsumerFacts, Reading } from '../contracts/store.ts'
 import { progressOf } from './checkpoints.ts'
 

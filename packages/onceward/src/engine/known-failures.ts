@@ -1,5 +1,5 @@
-import type { FailureClass } from '../contract/contract.ts'
 import { policyWords } from '../contract/failure-rules.ts'
+import type { FailureClass } from '../contract/failure-section.ts'
 import type { Failure } from './outcome.ts'
 
 type Known = Readonly<Record<string, Failure['class']>>

@@ -1,4 +1,4 @@
-import type { FailureClass } from '../contract/contract.ts'
+import type { FailureClass } from '../contract/failure-section.ts'
 import type { MarkerStatus } from '../contracts/store.ts'
 import type { Problem } from '../message/received.ts'
 import type { Verdict, Waits } from './verdicts.ts'

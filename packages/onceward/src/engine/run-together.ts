@@ -1,4 +1,4 @@
-import type { BatchItem, Envelope } from '../contract/contract.ts'
+import type { BatchItem, Envelope } from '../contract/handler.ts'
 import type { StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'

@@ -1,4 +1,4 @@
-import type { Envelope } from '../contract/contract.ts'
+import type { Envelope } from '../contract/handler.ts'
 
 /** Two columns of a row: the message that wrote it last, and the run, by which `onceward.run` tells consumer, version of the code, mode and campaign. */
 export interface Cause {

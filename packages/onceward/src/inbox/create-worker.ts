@@ -1,5 +1,5 @@
-import type { Mode } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { Mode } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { type ConsumerOptions, ConsumerProcess } from '../engine/consumer.ts'

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { DeliveryFacts } from '../contract/contract.ts'
+import type { DeliveryFacts } from '../contract/handler.ts'
 import { isPlainlyWithin, scanJson } from './json-scan.ts'
 import type { Limits } from './limits.ts'
 

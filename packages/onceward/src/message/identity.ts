@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { DeliveryFacts, From } from '../contract/contract.ts'
+import type { From } from '../contract/contract.ts'
+import type { DeliveryFacts } from '../contract/handler.ts'
 import type { Delivery } from '../contracts/source.ts'
 import { anyText } from '../errors.ts'
 

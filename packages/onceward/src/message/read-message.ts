@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Envelope, From, IdentitySection } from '../contract/contract.ts'
+import type { From, IdentitySection } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { Envelope } from '../contract/handler.ts'
 import type { Delivery } from '../contracts/source.ts'
 import type { EarlierAttempts } from '../contracts/suspects.ts'
 import { errorText } from '../errors.ts'

@@ -1,4 +1,4 @@
-import type { Envelope } from '../contract/contract.ts'
+import type { Envelope } from '../contract/handler.ts'
 import type { Delivery } from '../contracts/source.ts'
 import type { EarlierAttempts } from '../contracts/suspects.ts'
 

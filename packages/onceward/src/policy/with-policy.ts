@@ -1,6 +1,7 @@
-import type { ConsumerContract, SqlTransaction } from '../contract/contract.ts'
+import type { ConsumerContract } from '../contract/contract.ts'
 import { contractProblems } from '../contract/contract-problems.ts'
 import { type Consumer, defineConsumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import { nearestName } from '../contract/nearest-name.ts'
 import { OncewardError } from '../errors.ts'
 import { put } from './contract-path.ts'

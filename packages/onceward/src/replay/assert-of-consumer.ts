@@ -1,5 +1,5 @@
-import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import { type Campaign, refused } from './campaign.ts'
 
 /** A campaign runs with the contract it was created for, and nobody else's. */

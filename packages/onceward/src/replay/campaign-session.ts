@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../contract/contract.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import type { Progress } from '../contracts/source.ts'
 import type { ClaimAnswer, StoreSession } from '../contracts/store.ts'
 import type { CampaignBook } from './campaign-book.ts'

@@ -1,4 +1,4 @@
-import type { CampaignMode } from '../contract/contract.ts'
+import type { CampaignMode } from '../contract/handler.ts'
 import { OncewardError } from '../errors.ts'
 import type { LogRange } from '../sources/log/range-reader.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'

@@ -1,5 +1,5 @@
-import type { CampaignMode, SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { CampaignMode, SqlTransaction } from '../contract/handler.ts'
 import { OncewardError } from '../errors.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'

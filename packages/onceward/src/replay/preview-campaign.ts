@@ -1,6 +1,6 @@
-import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import { durationText } from '../contract/duration.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import { OncewardError } from '../errors.ts'
 import type { Edges, LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'

@@ -1,6 +1,6 @@
-import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import { decidedAtOnce } from '../contract/failure-rules.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { errorText } from '../errors.ts'

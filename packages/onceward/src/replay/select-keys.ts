@@ -1,5 +1,5 @@
-import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import type { Delivery } from '../contracts/source.ts'
 import { createMessageReader } from '../message/read-message.ts'
 import type { LogRecord } from '../sources/log/log-record.ts'

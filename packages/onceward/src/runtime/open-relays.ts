@@ -1,5 +1,5 @@
-import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import { createOutboxCleaner } from '../effects/publish/clean-outbox.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
 import { createRelay } from '../effects/publish/relay.ts'

@@ -1,5 +1,5 @@
-import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import { assertKeptLongEnough } from '../retention/needed-retention.ts'
 import { consumerIdOf } from '../retention/plan-purge.ts'
 import { RetentionLoop } from '../retention/retention-loop.ts'

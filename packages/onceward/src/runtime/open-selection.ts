@@ -1,5 +1,5 @@
-import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import { OncewardError } from '../errors.ts'
 import { HeldRangeReader } from '../replay/held-range-reader.ts'
 import type { Selection } from '../replay/selection.ts'

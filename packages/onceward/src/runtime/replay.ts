@@ -1,5 +1,5 @@
-import type { SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 import type { Campaign } from '../replay/campaign.ts'

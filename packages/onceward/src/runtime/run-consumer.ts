@@ -1,5 +1,5 @@
-import type { Mode, SqlTransaction } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { Mode, SqlTransaction } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Mode } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { Mode } from '../contract/handler.ts'
 import type { Delivery } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'

@@ -1,13 +1,11 @@
-import {
-  defineConsumer,
-  type Mode,
-  type Part,
-  type PublishTarget,
-  realSurroundings,
-  runConsumer,
-} from 'onceward'
-import { createPool, migrate } from 'onceward/postgres'
-import { type CrashPoint, dieAt } from 'onceward/testing'
+import type { Mode, Part, PublishTarget } from 'onceward'
+import { defineConsumer } from '../../src/contract/define-consumer.ts'
+import type { CrashPoint } from '../../src/crash-points.ts'
+import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { runConsumer } from '../../src/runtime/run-consumer.ts'
+import { migrate } from '../../src/stores/postgres/migrate.ts'
+import { createPool } from '../../src/stores/postgres/pool.ts'
+import { dieAt } from '../../src/testing/crash.ts'
 import type { BrokerUrls } from './brokers.ts'
 import { type Memory, workContract } from './workload.ts'
 
@@ -34,6 +32,7 @@ export interface WorkerOrders {
   readonly handlerTimeoutMs?: number
 }
 
+// Loaded by hundreds of processes that live for a second: the whole library would cost each twice as much as its work.
 const orders = JSON.parse(process.env.WORKER_ORDERS!) as WorkerOrders
 const reach = orders.dieAt ? dieAt(orders.dieAt.point, orders.dieAt) : () => {}
 

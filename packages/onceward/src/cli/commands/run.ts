@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
-import type { Mode } from '../../contract/contract.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
+import type { Mode } from '../../contract/handler.ts'
 import { createPool, migrate } from '../../postgres.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { type Part, type Running, runConsumer } from '../../runtime/run-consumer.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { isRecord, type Report } from '../../contract/check-values.ts'
-import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/contract.ts'
 import type { DeclaredEffect } from '../../contract/declared-effect.ts'
+import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import { Verdict } from '../../engine/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { consumerName } from '../declared/consumer-name.ts'

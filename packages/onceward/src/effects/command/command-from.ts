@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Envelope } from '../../contract/contract.ts'
+import type { Envelope } from '../../contract/handler.ts'
 import { OncewardError } from '../../errors.ts'
 
 /** A command with the identity of its cause: whoever makes it again makes the same one. */

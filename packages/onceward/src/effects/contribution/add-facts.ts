@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import type { Fact } from './read-fact.ts'
 import type { Statements } from './statements.ts'

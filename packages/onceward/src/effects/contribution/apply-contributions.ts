@@ -1,4 +1,4 @@
-import type { BatchItem, SqlTransaction } from '../../contract/contract.ts'
+import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import { Verdict } from '../../engine/verdicts.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { respond } from '../declared/respond.ts'

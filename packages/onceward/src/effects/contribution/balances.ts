@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import { type Decimal, decimalOf, negated, sumOf, zero } from './decimal.ts'
 import type { Statements } from './statements.ts'
 

@@ -1,5 +1,5 @@
-import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/contract.ts'
 import type { DeclaredEffect } from '../../contract/declared-effect.ts'
+import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/verdicts.ts'
 import { invariant, OncewardError } from '../../errors.ts'
 import { type Reader, readAll } from '../declared/fields.ts'

@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { arraysOf } from './add-facts.ts'
 import { type Balances, decimals } from './balances.ts'

@@ -1,4 +1,4 @@
-import type { BatchItem } from '../../contract/contract.ts'
+import type { BatchItem } from '../../contract/handler.ts'
 import { idField, keyField, type Reader, unreadable } from '../declared/fields.ts'
 import type { TableShape } from '../declared/tables.ts'
 import { decimalOf } from './decimal.ts'

@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import { OncewardError } from '../../errors.ts'
 import { type ColumnNeed, type TableShape, verifyTables } from '../declared/tables.ts'
 import type { ContributionDeclaration } from './declaration.ts'

@@ -1,4 +1,4 @@
-import type { BatchItem } from '../../contract/contract.ts'
+import type { BatchItem } from '../../contract/handler.ts'
 import { isVerdict, Verdict } from '../../engine/verdicts.ts'
 import { errorText } from '../../errors.ts'
 import { readId } from '../../message/identity.ts'

@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 
 /**
  * Ends the round as a serialization failure: another transaction committed between our look and our write. Raised by the server, so

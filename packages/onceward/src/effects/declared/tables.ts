@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import { nearestName } from '../../contract/nearest-name.ts'
 import { OncewardError } from '../../errors.ts'
 

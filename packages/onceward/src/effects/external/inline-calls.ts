@@ -1,5 +1,5 @@
-import type { InlineAnswer } from '../../contract/contract.ts'
 import type { ExternalTarget } from '../../contract/external-target.ts'
+import type { InlineAnswer } from '../../contract/handler.ts'
 import type { Intent } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Surroundings } from '../../surroundings.ts'

@@ -1,4 +1,4 @@
-import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/contract.ts'
+import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { lockWaitingKeys, releaseWaiting } from '../../inbox/release-waiting.ts'

@@ -1,4 +1,4 @@
-import type { BatchItem, SqlTransaction } from '../../contract/contract.ts'
+import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Log } from '../../surroundings.ts'
 
 /** A function of the message, or the name of one of its fields. */

@@ -1,4 +1,4 @@
-import type { BatchItem } from '../../contract/contract.ts'
+import type { BatchItem } from '../../contract/handler.ts'
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
 import { anyText, errorText } from '../../errors.ts'
 import { businessDigestOf } from '../../message/digest.ts'

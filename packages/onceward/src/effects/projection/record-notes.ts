@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import type { ResultCode } from './declaration.ts'
 import type { Fact } from './read-facts.ts'
 

@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import type { WalkedKey } from './resolve-gaps.ts'
 
 const insertKeys = `

@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import type { GapPlan } from './plan.ts'
 import type { Fact, KeyFacts } from './read-facts.ts'
 

@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import { bareLiteral, columnArray } from './column-array.ts'
 import type { Table } from './describe-table.ts'
 import type { Target } from './plan.ts'

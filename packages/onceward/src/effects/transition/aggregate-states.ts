@@ -1,4 +1,4 @@
-import type { BatchItem } from '../../contract/contract.ts'
+import type { BatchItem } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/verdicts.ts'
 import { respond } from '../declared/respond.ts'
 import { classify, type KnownTransition, type Standing } from './classify.ts'

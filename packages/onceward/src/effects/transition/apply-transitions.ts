@@ -1,4 +1,4 @@
-import type { BatchItem, SqlTransaction } from '../../contract/contract.ts'
+import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/verdicts.ts'
 import { OncewardError } from '../../errors.ts'
 import { rerunBatch } from '../declared/rerun.ts'

@@ -1,4 +1,4 @@
-import type { BatchItem } from '../../contract/contract.ts'
+import type { BatchItem } from '../../contract/handler.ts'
 import { idField, keyField, type Reader, textOf, unreadable, versionField } from '../declared/fields.ts'
 import type { Asked } from './classify.ts'
 import type { TransitionDeclaration } from './declaration.ts'

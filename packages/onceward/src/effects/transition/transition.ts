@@ -1,5 +1,5 @@
-import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/contract.ts'
 import type { DeclaredEffect, EffectTrace } from '../../contract/declared-effect.ts'
+import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { readAll } from '../declared/fields.ts'

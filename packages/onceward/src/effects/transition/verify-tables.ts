@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import { type TableNeed, type TableShape, verifyTables } from '../declared/tables.ts'
 import type { TransitionDeclaration } from './declaration.ts'
 

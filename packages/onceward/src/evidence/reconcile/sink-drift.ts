@@ -1,4 +1,4 @@
-import type { ReconcileSection } from '../../contract/contract.ts'
+import type { ReconcileSection } from '../../contract/upkeep-sections.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { DriftBook, DriftKind } from './drift.ts'
 import { readOnly } from './read-only.ts'

@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Store } from '../../contracts/store.ts'
 import { ConsumerProcess } from '../../engine/consumer.ts'
 import { HeldSource } from '../../inbox/held-source.ts'

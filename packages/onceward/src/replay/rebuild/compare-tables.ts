@@ -1,5 +1,5 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
 import { type Campaign, readCampaign, refused } from '../campaign.ts'
 import { live, shadow } from './carry-markers.ts'

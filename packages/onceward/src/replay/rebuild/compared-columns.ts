@@ -1,4 +1,4 @@
-import type { ComparedTable } from '../../contract/contract.ts'
+import type { ComparedTable } from '../../contract/upkeep-sections.ts'
 import type { SqlClient } from '../../stores/postgres/pool.ts'
 import { refused } from '../campaign.ts'
 

@@ -1,5 +1,5 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import type { SqlClient } from '../../stores/postgres/pool.ts'
 import { refused } from '../campaign.ts'
 import { comparedColumns } from './compared-columns.ts'

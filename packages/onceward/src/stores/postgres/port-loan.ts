@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Loan } from '../../contracts/store.ts'
 import type { Log } from '../../surroundings.ts'
 import type { OpenTransaction } from './port.ts'

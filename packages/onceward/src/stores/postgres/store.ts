@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../../contract/contract.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Enrolment, Loan, Store, StoreSession } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import type { BatchContext, ConsumerContract, HandlerContext, Mode } from '../../contract/contract.ts'
+import type { ConsumerContract } from '../../contract/contract.ts'
 import { defineConsumer } from '../../contract/define-consumer.ts'
+import type { BatchContext, HandlerContext, Mode } from '../../contract/handler.ts'
 import type { Store } from '../../contracts/store.ts'
 import { ConsumerProcess } from '../../engine/consumer.ts'
 import { createPair } from '../../engine/worker-pair.ts'

@@ -1,4 +1,4 @@
-import type { BatchContext, BatchItem, HandlerContext } from '../../contract/contract.ts'
+import type { BatchContext, BatchItem, HandlerContext } from '../../contract/handler.ts'
 import { ignore, park, reject, retryAfter, type Verdict } from '../../engine/verdicts.ts'
 import type { Job } from './job.ts'
 import type { SimulatedTx } from './loan.ts'

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import type { CampaignMode } from '../../../contract/contract.ts'
+import type { CampaignMode } from '../../../contract/handler.ts'
 import { campaignModes } from '../../../replay/campaign.ts'
 import { print } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
