@@ -71,6 +71,10 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       ['status', '--nope'],
       ['relay'],
       ['relay', '--broker', 'nats'],
+      ['run', 'missing.ts', '--drain', '30s'],
+      ['relay', '--broker', 'cdc', '--cdc-keep', '1h'],
+      ['relay', '--broker', 'cdc', '--drain', ''],
+      ['demo', '--messages', 'many'],
     ]) {
       const { code, stderr } = await onceward(args)
       assert.equal(code, 2, args.join(' '))
