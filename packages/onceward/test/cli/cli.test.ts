@@ -62,6 +62,25 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
   identity: { id: m => m.id }, async handle({ tx, signal }) { ${handle} } })`,
     )
 
+  test('a database that is away, refuses us or cannot be named is one error that says where, and no password', async () => {
+    const wrong = [
+      [
+        'postgres://me:hunter2@localhost:1/shop',
+        /database at localhost:1\/shop does not answer \(ECONNREFUSED\)/,
+      ],
+      [database.url.replace(/[^/]+$/, 'nowhere'), /refuses us: database "nowhere" does not exist/],
+      ['postgres://me:hun/ter2@localhost/shop', /cannot be read: is the port a number/],
+    ] as const
+    for (const [url, why] of wrong)
+      for (const args of [['status'], ['explain', '--message', 'm'], ['migrate']]) {
+        const { code, stderr } = await onceward(args, { ONCEWARD_DATABASE_URL: url })
+        assert.equal(code, 1, stderr)
+        assert.match(stderr, why)
+        assert.match(stderr, /ONCEWARD_DATABASE_URL/)
+        assert.doesNotMatch(stderr, /hunter2|ter2/)
+      }
+  })
+
   test('wrong use is one error with exit code 2', async () => {
     for (const args of [
       ['nonsense'],
