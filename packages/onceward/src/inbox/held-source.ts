@@ -187,6 +187,7 @@ export class HeldSource implements Source, Subscription, HandOver {
     } catch (error) {
       const trouble = store.diagnose(error)
       if (trouble === 'configuration' || trouble === 'statement') throw error
+      if (this.#closed) return []
       world.log.warn('store away, no work taken', { consumer: consumerName, error: errorText(error) })
       this.#after = null
       this.#delayMs = awayMs

@@ -81,6 +81,17 @@ describe('the source of held work', () => {
     await source.close()
   })
 
+  it('says nothing of a claim that fails because it was closed meanwhile', async () => {
+    const claim = Promise.withResolvers<ClaimedWork>()
+    const { source, world } = await openSource(() => claim.promise)
+    const received = source.receive(10)
+    await world.turn()
+    await source.close()
+    claim.reject(new Error('Cannot use a pool after calling end on the pool'))
+    assert.deepEqual(await received, [])
+    assert.deepEqual(world.lines, [])
+  })
+
   it('takes up what comes in drops together, as long as batches go on beside', async () => {
     const beside = { begun: 0, busy: true }
     const claim = async (n: number) => ({ ...none, rows: [row(String(n), 1)] })
