@@ -81,6 +81,21 @@ describe('the source of held work', () => {
     await source.close()
   })
 
+  it('says once that the store is away, and once that it is back', async () => {
+    const { source, world, asked } = await openSource(async n => {
+      if (n < 5) throw new Error('ECONNREFUSED')
+      return none
+    })
+    void source.receive(10)
+    for (let n = 0; n < 60 && asked() < 6; n++) await world.advance(500)
+    assert.ok(asked() >= 6)
+    assert.deepEqual(
+      world.lines.map(({ level, message }) => `${level} ${message}`),
+      ['warn store away, no work taken', 'info store answers again, work is taken'],
+    )
+    await source.close()
+  })
+
   it('says nothing of a claim that fails because it was closed meanwhile', async () => {
     const claim = Promise.withResolvers<ClaimedWork>()
     const { source, world } = await openSource(() => claim.promise)
