@@ -5,13 +5,20 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { type Channel, type ChannelModel, connect, type Options } from 'amqplib'
+import { createPool, migrate } from 'onceward/postgres'
 import { type QueueOptions, queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
 import { until } from 'onceward/testing'
 import { rabbitOutletRules } from '../../src/check/rules/outlets.ts'
 import { rabbitRules } from '../../src/check/rules/rabbitmq.ts'
 import { streamRules } from '../../src/check/rules/stream.ts'
-import { rabbitmqManagementUrl, rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
+import {
+  createDatabase,
+  rabbitmqManagementUrl,
+  rabbitmqStreamUrl,
+  rabbitmqUrl,
+  skipWithout,
+} from '../services/services.ts'
 import { consumerWith } from './contract-pairs.ts'
 import { liveFindings, Seen } from './live-scene.ts'
 
@@ -347,6 +354,25 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
       [`${name}-1 is cut at 1000000 bytes and has no max-age`],
     )
     assert.ok(found.every(one => one.id !== 'OW221'))
+  })
+
+  test('another cluster than the one that feeds the database is told, of queues and of streams', async t => {
+    const database = await createDatabase()
+    t.after(() => database.drop())
+    const pool = createPool(database.url, { max: 1 })
+    await migrate(pool, { environment: 'production' })
+    await pool.query(
+      `insert into onceward.broker (kind, cluster, added_by, because) values ('rabbitmq', 'elsewhere', 'me', 'x')`,
+    )
+    await pool.end()
+    for (const source of [queue(`${own}.any`), stream(`${own}.any`, { start: 'first' })]) {
+      const server = { ...access, databaseUrl: database.url, environment: 'production' }
+      const found = await liveFindings([consumerWith({ source })], server)
+      assert.ok(
+        found.some(one => one.id === 'OW510' && /fed by "elsewhere"/.test(one.found)),
+        source.kind,
+      )
+    }
   })
 
   test('an alarm is told; the plugin is played by the test, as an alarm would stop everybody else', async () => {
