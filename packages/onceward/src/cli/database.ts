@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { OncewardError } from '../errors.ts'
+import { errorCode, OncewardError } from '../errors.ts'
 import { createPool } from '../postgres.ts'
 import type { Log } from '../surroundings.ts'
 import { consoleLog } from './output.ts'
@@ -56,5 +56,14 @@ export async function withPool(
 }
 
 function fromFile(path: string | undefined): string | undefined {
-  return path === undefined ? undefined : readFileSync(path, 'utf8').trim()
+  if (path === undefined) return undefined
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (cause) {
+    throw new OncewardError(
+      'configuration',
+      `ONCEWARD_DATABASE_URL_FILE cannot be read: ${errorCode(cause)}. Nothing was started.`,
+      { cause },
+    )
+  }
 }

@@ -81,6 +81,25 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       }
   })
 
+  test('a file for the address or a payload that is not there is said, and by which name', async () => {
+    const named = await onceward(['status'], {
+      ONCEWARD_DATABASE_URL: undefined as never,
+      ONCEWARD_DATABASE_URL_FILE: join(folder, 'none'),
+    })
+    assert.deepEqual(
+      [named.code, /URL_FILE cannot be read: ENOENT\. Nothing was started/.test(named.stderr)],
+      [1, true],
+      named.stderr,
+    )
+    const contract = consumer('')
+    const fix = ['parked', 'fix', '1', '--consumer', 'cli_work', '--because', 'x', '--contract', contract]
+    const { code, stderr } = await onceward([...fix, '--payload', 'none.json'])
+    assert.deepEqual(
+      [code, /none\.json cannot be read: ENOENT\. Nothing was changed/.test(stderr)],
+      [2, true],
+    )
+  })
+
   test('wrong use is one error with exit code 2', async () => {
     for (const args of [
       ['nonsense'],
@@ -94,6 +113,7 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       ['relay', '--broker', 'cdc', '--cdc-keep', '1h'],
       ['relay', '--broker', 'cdc', '--drain', ''],
       ['demo', '--messages', 'many'],
+      ['brokers', 'accept', 'Kafka', 'abc', '--because', 'x'],
     ]) {
       const { code, stderr } = await onceward(args)
       assert.equal(code, 2, args.join(' '))
