@@ -128,7 +128,7 @@ $$;
 -- that moves it; what may not be moved is left with the reason.
 create function onceward.redrive_stage(request text, count_max integer)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare drive onceward.redrive; picked bigint[]; keys text[]; n_moved integer; n_left integer; n_marked integer; n_behind integer; more boolean; wait_ms float8;
+declare drive onceward.redrive; picked bigint[]; keys text[]; claimed text[]; n_moved integer; n_left integer; n_behind integer; more boolean; wait_ms float8;
 begin
   select * into drive from onceward.redrive r where r.request_id = request for update;
   if not found then return onceward.refuse('parked replay', null, request, 'There is no such replay.'); end if;
@@ -141,6 +141,19 @@ begin
   keys := array(select distinct h.order_key from onceward.held h where h.id = any (picked) and h.order_key is not null order by 1);
   perform from onceward.blocked_key b where b.consumer_id = drive.consumer_id and b.key = any (keys) order by b.key for update;
   perform from onceward.held h where h.id = any (picked) order by h.id for update;
+  -- Keys and markers first: whoever is about to take one is waited for and seen, and of two rows with one key the second finds it used.
+  with put as (
+    insert into onceward.business_key (consumer_id, key, message_id)
+      select h.consumer_id, h.business_key, h.message_id from onceward.held h
+      where h.id = any (picked) and h.business_key is not null and h.message_id is not null and h.state in ('parked', 'dead', 'quarantined')
+      order by h.business_key, h.id on conflict do nothing returning key)
+  select coalesce(array_agg(key), '{}') into claimed from put;
+  insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
+    select h.consumer_id, h.run_id, h.state::text::onceward.marker_status, h.message_id, h.digest, h.position
+    from onceward.held h join onceward.consumer c on c.id = h.consumer_id and c.dedup = 'marker'
+    where h.id = any (picked) and h.message_id is not null and h.code <> 'conflict' and h.state in ('parked', 'dead', 'quarantined')
+      and not exists (select from onceward.inbox i where i.consumer_id = h.consumer_id and i.message_id = h.message_id)
+    order by h.message_id on conflict do nothing;
 
   with judged as materialized (select * from onceward.judge_parked(picked)),
   stops as materialized (
@@ -159,19 +172,10 @@ begin
   n_left := n_left - n_moved;
   update onceward.redrive_row set outcome = 'parked again' where held_id = any (picked) and redrive_id <> drive.id and state = 'moved'
     and outcome is null;
-  insert into onceward.business_key (consumer_id, key, message_id)
-    select h.consumer_id, h.business_key, h.message_id from onceward.held h where h.id = any (picked) and h.business_key is not null
-    order by h.business_key on conflict do nothing;
+  delete from onceward.business_key k where k.consumer_id = drive.consumer_id and k.key = any (claimed) and not exists (
+    select from onceward.held h where h.id = any (picked) and h.business_key = k.key and h.message_id = k.message_id);
   update onceward.inbox i set status = 'stored' from onceward.held h
     where h.id = any (picked) and i.consumer_id = h.consumer_id and i.message_id = h.message_id;
-  get diagnostics n_marked = row_count;
-  if n_marked < n_moved then
-    insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
-      select h.consumer_id, h.run_id, 'stored', h.message_id, h.digest, h.position
-      from onceward.held h join onceward.consumer c on c.id = h.consumer_id and c.dedup = 'marker'
-      where h.id = any (picked) order by h.message_id
-      on conflict (consumer_id, message_id) do update set status = 'stored';
-  end if;
   update onceward.held h set state = 'stored', due_at = clock_timestamp(), last_at = clock_timestamp(), lease_until = null
     where h.id = any (picked);
   keys := array(select distinct h.order_key from onceward.held h where h.id = any (picked) and h.order_key is not null);
@@ -183,7 +187,7 @@ begin
 
   more := exists (select from onceward.redrive_row where redrive_id = drive.id and held_id > drive.done_to and state = 'selected');
   update onceward.redrive set done_to = drive.done_to, state = case when more then 'moving' else 'moved' end,
-    next_at = clock_timestamp() + coalesce(n_moved::float8 / rate_max, 0) * interval '1 second'
+    next_at = clock_timestamp() + coalesce((n_moved + n_behind)::float8 / rate_max, 0) * interval '1 second'
   where id = drive.id returning * into drive;
   if not more then
     perform onceward.audit_entry('parked replay moved', 'done', (select name from onceward.consumer where id = drive.consumer_id), request,
@@ -225,7 +229,10 @@ begin
       and i.status in ('parked', 'dead', 'quarantined')),
   unkeyed as (
     delete from onceward.business_key k using gone
-    where k.consumer_id = of and k.key = gone.business_key and k.message_id = gone.message_id),
+    where k.consumer_id = of and k.key = gone.business_key and k.message_id = gone.message_id
+      -- Other content under the id of a message that is applied or held: the key is that message's.
+      and not exists (select from onceward.inbox i where i.consumer_id = of and i.message_id = gone.message_id
+        and (i.digest <> gone.digest or i.status not in ('parked', 'dead', 'quarantined')))),
   settled as (
     update onceward.redrive_row r set outcome = way from gone where r.held_id = gone.id and r.state = 'moved' and r.outcome is null)
   insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
