@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { createPool } from 'onceward/postgres'
 import { classifyParked, skipParked } from '../../src/parking/decide-parked.ts'
 import {
   approveRequest,
@@ -135,6 +136,21 @@ describe('a second person', await skipWithout('postgres'), () => {
   it('is a person: a shared role neither asks nor approves', async () => {
     const order = await parked('shared')
     await assert.rejects(requestDeletion(shared.pool, order, 60), /nobody in person/)
+  })
+
+  it('is not the first one under another login: the console names a human being, and so does a role', async () => {
+    const order = await parked('twofold')
+    const { url: consoleUrl } = await people.login(['onceward_console'], { person: false })
+    const url = new URL(consoleUrl)
+    url.searchParams.set('options', `-c onceward.acting_as=${ann.name}`)
+    const asAnn = createPool(url.href, { max: 1 })
+    const request = await requestDeletion(asAnn, order, 3_600)
+    assert.match(request.requestedBy, new RegExp(`^${ann.name} \\(via test_`))
+    await assert.rejects(approveRequest(ann.pool, request.id, order.digest), /Who requests does not approve/)
+    const second = await requestDeletion(ann.pool, order, 3_600)
+    await assert.rejects(approveRequest(asAnn, second.id, order.digest), /Who requests does not approve/)
+    await asAnn.end()
+    assert.equal((await approveRequest(bob.pool, request.id, order.digest)).state, 'approved')
   })
 
   it('cannot be forged by a statement: not the requester, not the approver, not by the owner of the tables', async () => {

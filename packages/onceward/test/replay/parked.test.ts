@@ -64,6 +64,21 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     assert.equal((await finishCampaign(scene.pool, id)).state, 'finished')
   })
 
+  test('takes no row that was added after its rows were approved', async t => {
+    const scene = await parkedScene(t, 'k1', 'j1')
+    const replay = await scene.replay(scene.contract(inOrder))
+    const id = await scene.planned(replay, { selection: { ...selection, keys: ['k'] } })
+    await scene.pool.query(`update onceward.campaign set state = 'running' where id = $1`, [id])
+    await assert.rejects(
+      scene.pool.query(
+        `insert into onceward.campaign_row (campaign_id, held_id, seen)
+         select $1, h.id, onceward.seen_of(h) from onceward.held h where h.order_key = 'j'`,
+        [id],
+      ),
+      /is running: its rows are fixed/,
+    )
+  })
+
   test('of a cause takes the heads alone, and what waits behind them goes on live', async t => {
     const scene = await parkedScene(t, 'k1')
     const [head] = (await previewParked(scene.pool, { consumer: 'facts', countMax: 10 })).rows

@@ -75,7 +75,7 @@ begin
   perform pg_advisory_xact_lock(hashtext('onceward.redrive'), hashtext(request));
   select * into known from onceward.redrive r where r.request_id = request;
   if found then
-    if known.digest <> seen then
+    if known.digest is distinct from seen then
       return onceward.refuse('parked replay', consumer, request, 'This request id was used for another selection.'); end if;
     if known.state = 'stopped' then
       update onceward.redrive set state = 'moving', next_at = clock_timestamp() where id = known.id;
@@ -275,7 +275,7 @@ begin
   select * into h from onceward.held where id = number for update;
   if h.state not in ('parked', 'dead', 'quarantined') then
     return onceward.refuse('parked fix', consumer, subject, 'It is at work.'); end if;
-  if sha256(h.body) <> seen then
+  if sha256(h.body) is distinct from seen then
     return onceward.refuse('parked fix', consumer, subject, 'Somebody has changed it since it was read.'); end if;
   if h.message_id is null then
     if new_id is null then return onceward.refuse('parked fix', consumer, subject, 'It has no message id: give one that reads well.'); end if;
@@ -339,7 +339,7 @@ begin
   select * into a from onceward.approval where id = request for update;
   if not found then return onceward.refuse('approve', null, request::text, 'There is no such request.'); end if;
   select name into of from onceward.consumer where id = a.consumer_id;
-  if a.requested_by = onceward.actor() then
+  if onceward.human_of(a.requested_by) = onceward.human_of(onceward.actor()) then
     return onceward.refuse('approve', of, request::text, 'Who requests does not approve.'); end if;
   if not onceward.is_person() then
     return onceward.refuse('approve', of, request::text,
@@ -431,7 +431,7 @@ begin
   grant select, insert, update, delete on all tables in schema onceward to onceward_run;
   revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval, onceward.lineage,
     onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage, onceward.migration, onceward.environment from onceward_run;
-  revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event from onceward_run;
+  revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event, onceward.campaign_step from onceward_run;
   revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading from onceward_run;
   revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
   grant insert, update on onceward.campaign to onceward_operator, onceward_console;

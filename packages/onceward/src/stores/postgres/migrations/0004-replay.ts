@@ -69,7 +69,7 @@ create table onceward.campaign_approval (
   expires_at   timestamptz not null,
   because      text not null check (btrim(because) <> ''),
   primary key (campaign_id, plan_digest, approved_by),
-  constraint approver_is_not_requester check (approved_by <> requested_by)
+  constraint approver_is_not_requester check (onceward.human_of(approved_by) <> onceward.human_of(requested_by))
 );
 
 create table onceward.campaign_event (
@@ -128,7 +128,8 @@ create table onceward.would_have (
 
 alter table onceward.run add column campaign_id bigint;
 
-create function onceward.campaign_guard() returns trigger language plpgsql as $guard$
+-- Its own search path: a caller's functions and operators would otherwise compute the digest.
+create function onceward.campaign_guard() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $guard$
 begin
   if tg_op = 'INSERT' then
     new.requested_by := onceward.actor();
@@ -149,8 +150,12 @@ begin
         using errcode = 'check_violation';
     end if;
     if new.plan is distinct from old.plan and old.state not in ('created', 'previewed')
-      and not (old.mode = 'rebuild' and old.state in ('ran', 'verified', 'running')) then
+      and not (old.mode = 'rebuild' and old.state in ('ran', 'verified', 'running')
+        and new.plan - 'catchUp' is not distinct from old.plan - 'catchUp') then
       raise exception 'campaign % is %: its plan is fixed', old.id, old.state using errcode = 'check_violation';
+    end if;
+    if new.plan ? 'catchUp' and (new.mode <> 'rebuild' or old.state in ('created', 'previewed')) then
+      raise exception 'campaign % follows no log: only a rebuild that has run does', old.id using errcode = 'check_violation';
     end if;
     if new.state is distinct from old.state and not exists (
       select from onceward.campaign_step s where s.from_state = old.state and s.to_state = new.state) then
@@ -229,7 +234,7 @@ begin
   if new.expires_at <= new.approved_at or new.expires_at > new.approved_at + interval '7 days' then
     raise exception 'an approval lasts up to seven days' using errcode = 'check_violation';
   end if;
-  if new.approved_by <> new.requested_by then perform onceward.campaign_event_of(asked, 'approved', new.because); end if;
+  if onceward.human_of(new.approved_by) <> onceward.human_of(new.requested_by) then perform onceward.campaign_event_of(asked, 'approved', new.because); end if;
   return new;
 end $guard$;
 
