@@ -172,6 +172,35 @@ describe('a second person', await skipWithout('postgres'), () => {
     await assert.rejects(approveRequest(ann.pool, request.id, order.digest), /Who requests does not approve/)
   })
 
+  it('finds no other way to an external effect than the one that writes down who and why', async () => {
+    const { rows } = await scene.pool.query(
+      `insert into onceward.ledger (consumer_name, target, effect_key, state, due_at, run_id, message_id, request_digest, content_type, body)
+       select 'paid', 'gateway', state, state::onceward.effect_state, 'infinity', 1, 'm', '', 'text/plain', ''
+       from unnest(array['unknown', 'completed']) as state order by 1 desc returning id`,
+    )
+    const [unknown, completed] = rows.map(row => row.id as string)
+    for (const { pool } of [ann, bob]) {
+      assert.match(
+        await refusal(pool, `update onceward.ledger set state = 'pending', due_at = now()`),
+        denied,
+      )
+      assert.match(await refusal(pool, 'insert into onceward.ledger_action (ledger_id) values (1)'), denied)
+    }
+    const act = async (id: string | undefined, because: string) =>
+      (await ann.pool.query(`select onceward.act_on_effect($1, 0, 'retry', null, $2) as done`, [id, because]))
+        .rows[0].done
+    assert.equal(await act(completed, 'once more'), false)
+    assert.equal(await act(unknown, ' '), false)
+    assert.equal(await act(unknown, 'asked the bank'), true)
+    assert.equal(await act(unknown, 'asked the bank'), false)
+    assert.deepEqual(await lastAudit(), {
+      actor: ann.name,
+      action: 'ledger retry',
+      outcome: 'done',
+      reason: 'asked the bank',
+    })
+  })
+
   it('walks around nothing: operators have no right on the tables, the run role none on people and audit', async () => {
     const order = await parked('rights')
     for (const verb of ['update', 'delete'] as const) {

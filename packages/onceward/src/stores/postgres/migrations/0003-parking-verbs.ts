@@ -416,6 +416,27 @@ begin
   return jsonb_build_object('ok', true, 'released', cardinality(freed), 'from', h.state);
 end $$;
 
+-- What a person found out about an external effect, or wants tried again. The change and its reason are written together, only of what waits for
+-- people, and only while it is as it was shown: of two who act at once the second waits for the first and then finds another epoch.
+create function onceward.act_on_effect(effect bigint, seen integer, act text, finding onceward.effect_state, because text)
+returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare was onceward.ledger; becomes onceward.effect_state;
+begin
+  select * into was from onceward.ledger l where l.id = effect for update;
+  if not found or was.epoch is distinct from seen or was.due_at <> 'infinity' or was.state = 'completed' or coalesce(btrim(because), '') = ''
+  then return false; end if;
+  becomes := case when act = 'reconcile' and finding in ('completed', 'failed') then finding
+    when act = 'retry' and was.state = 'failed' then 'retryable' when act = 'retry' then 'unknown' end;
+  if becomes is null then return false; end if;
+  update onceward.ledger l set state = becomes, epoch = l.epoch + 1,
+    due_at = case when act = 'retry' then clock_timestamp() else 'infinity' end,
+    attempts_forgiven = case when act = 'retry' then l.attempts else l.attempts_forgiven end,
+    completed_at = case when becomes = 'completed' then clock_timestamp() end
+  where l.id = effect;
+  insert into onceward.ledger_action (ledger_id, action, reason, from_state, to_state) values (effect, act, because, was.state, becomes);
+  return true;
+end $$;
+
 -- Three group roles with no more than their work needs, and one for a console that may name its users. Needs the right to create roles.
 create function onceward.create_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare name text;
@@ -437,24 +458,23 @@ begin
   grant insert, update on onceward.campaign to onceward_operator, onceward_console;
   grant insert, delete on onceward.campaign_row to onceward_operator, onceward_console;
   grant select on all tables in schema onceward to onceward_operator, onceward_approver, onceward_console;
-  grant update (state, epoch, due_at, attempts_forgiven, completed_at) on onceward.ledger to onceward_operator, onceward_console;
-  grant insert on onceward.ledger_action to onceward_operator, onceward_console;
   grant update (accepted_at, accepted_because) on onceward.gap to onceward_operator, onceward_console;
   grant execute on all functions in schema onceward to onceward_run;
   revoke execute on function onceward.audit_entry, onceward.campaign_event_of, onceward.refuse, onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop,
     onceward.close_rows, onceward.free_keys, onceward.skip_parked, onceward.fix_parked, onceward.triage_parked, onceward.request_deletion,
     onceward.approve, onceward.approve_campaign, onceward.delete_parked, onceward.release_held, onceward.accept_server, onceward.separate_reader, onceward.rename_consumer,
-    onceward.accept_broker, onceward.create_roles from onceward_run;
+    onceward.accept_broker, onceward.act_on_effect, onceward.create_roles from onceward_run;
   grant execute on function onceward.actor, onceward.is_console, onceward.is_person, onceward.place_of, onceward.cause_of,
-    onceward.selection_digest, onceward.selected_consumer, onceward.audit_field, onceward.audit_content, onceward.fold_parked_counts,
+    onceward.selection_digest, onceward.selected_consumer, onceward.human_of, onceward.audit_field, onceward.audit_content, onceward.fold_parked_counts,
     onceward.seen_of, onceward.campaign_rows_digest
     to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop, onceward.skip_parked, onceward.fix_parked,
-    onceward.triage_parked, onceward.request_deletion, onceward.delete_parked, onceward.release_held to onceward_operator, onceward_console;
+    onceward.triage_parked, onceward.request_deletion, onceward.delete_parked, onceward.release_held, onceward.act_on_effect to onceward_operator, onceward_console;
   grant execute on function onceward.server_now, onceward.server_check, onceward.same_life, onceward.notice_server to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.accept_server, onceward.separate_reader, onceward.rename_consumer, onceward.accept_broker
     to onceward_operator, onceward_console;
   grant execute on function onceward.approve, onceward.approve_campaign to onceward_approver, onceward_console;
 end $$;
-revoke execute on function onceward.audit_entry, onceward.refuse, onceward.close_rows, onceward.free_keys, onceward.create_roles from public;
+revoke execute on function onceward.audit_entry, onceward.refuse, onceward.close_rows, onceward.free_keys, onceward.act_on_effect,
+  onceward.create_roles from public;
 `
