@@ -100,6 +100,38 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     await assert.rejects(scene.planned(replay, { mode: 'rebuild' }), /view report reads it/)
   })
 
+  test('keeps what belongs to the table: its counter, its owner, its rights and the keys it refers by', async t => {
+    const scene = await Scene.open(t)
+    const owner = `owner_${Math.random().toString(36).slice(2)}`
+    await scene.pool.query(`create role ${owner}`)
+    await scene.pool.query(`create table known (mode text primary key); insert into known values ('live'), ('rebuild');
+      alter table effect add column number bigserial, add column x integer, add foreign key (mode) references known;
+      alter table effect owner to ${owner}; grant select (times) on effect to public`)
+    await scene.write(...facts(20))
+    const consumer = scene.contract()
+    await scene.live(consumer)
+    const like = `select pg_get_userbyid(relowner) as owner, relacl::text as rights,
+        (select attacl::text from pg_attribute where attrelid = c.oid and attname = 'times') as column_rights,
+        array(select conname::text from pg_constraint where conrelid = c.oid order by 1) as constraints
+      from pg_class c where oid = 'effect'::regclass`
+    const before = await scene.rows(like)
+    const replay = await scene.replay(consumer)
+    for (const step of ['rollBack', 'finish'] as const) {
+      const id = await scene.planned(replay, { mode: 'rebuild' })
+      await replay.run(id)
+      await verifyCampaign(scene.pool, id)
+      await replay.swap(id)
+      assert.deepEqual(await scene.rows(like), before)
+      if (step === 'rollBack') await replay.rollBack(id)
+      else await finishCampaign(scene.pool, id)
+      await scene.pool.query(`insert into effect (id, mode) values ('by hand ${step}', 'live')`)
+      await scene.pool.query(`delete from effect where id like 'by hand%'`)
+    }
+    await scene.pool.query('create publication published for table effect')
+    await assert.rejects(scene.planned(replay, { mode: 'rebuild' }), /publication published publishes it/)
+    await scene.pool.query(`drop owned by ${owner}; drop role ${owner}`)
+  })
+
   test('of a declared projection makes its table anew', async t => {
     const scene = await Scene.open(t)
     await scene.pool.query('create table latest (id text primary key, version bigint not null, fact text)')
