@@ -64,6 +64,18 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows(sums), [{ rows: 64, times: 124 }])
   })
 
+  test('is finished together with its old tables, or not at all', async t => {
+    const { scene, replay, id } = await rebuilt(t)
+    await replay.swap(id, { accept })
+    await scene.pool.query(`
+      create function kept() returns event_trigger language plpgsql as $$ begin raise exception 'nothing is dropped today'; end $$;
+      create event trigger kept on sql_drop execute function kept()`)
+    await assert.rejects(finishCampaign(scene.pool, id), /nothing is dropped today/)
+    assert.deepEqual(await scene.rows('select state from onceward.campaign'), [{ state: 'swapped' }])
+    await scene.pool.query('drop event trigger kept')
+    assert.equal((await finishCampaign(scene.pool, id)).state, 'finished')
+  })
+
   test('that lacks what is applied live is not swapped in unless that is accepted', async t => {
     const { scene, replay, id } = await rebuilt(t)
     await scene.pool.query(

@@ -45,8 +45,8 @@ async function isThere(client: SqlClient, schema: string, table: string): Promis
 }
 
 /** What is not live any more goes: the shadow of a cancelled rebuild, the old tables of a finished one. */
-export async function dropShadow(pool: SqlPool, id: string): Promise<void> {
-  await pool.query(
+export async function dropShadow(client: SqlClient, id: string): Promise<void> {
+  await client.query(
     `drop schema if exists ${shadowSchema(id)} cascade; drop schema if exists ${oldSchema(id)} cascade`,
   )
 }
