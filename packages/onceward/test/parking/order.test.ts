@@ -176,6 +176,26 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(of('a', await scene.done('full')), ids('a', 0, 8))
   })
 
+  it('at its cap has room again when one that waits behind its head is skipped', async () => {
+    const failure = { ...inOrder.failure, parking: { perKeyMax: 2 } }
+    const bad = failing('room', new Set(['a-000']))
+    await scene.publish('room', ...jobs('a', 0, 4))
+    const running = await scene.start('room', {
+      ...inOrder,
+      ...bad,
+      failure,
+      batch: { sizeMax: 1, inFlightMax: 1 },
+    })
+    await until('the cap is reached', async () => (await scene.held('room')).length === 3)
+    const [, next] = (await scene.held('room')).map(row => row.id)
+    const { digest } = await previewParked(scene.pool, { consumer: 'room', ids: [next!], countMax: 1 })
+    await skipParked(scene.pool, { consumer: 'room', ids: [next!], digest, because: 'not needed' })
+    await settled(scene, 'room')
+    await running.drain()
+    const held = (await scene.held('room')).map(row => row.message_id)
+    assert.deepEqual(held, ['a-000', 'a-002', 'a-003'])
+  })
+
   it('a full lot takes nothing more: what fails waits at the source', async () => {
     const bad = new Set(['x', 'y'])
     const failure = { ...inOrder.failure, parking: { totalMax: 1 } }

@@ -233,6 +233,10 @@ begin
       -- Other content under the id of a message that is applied or held: the key is that message's.
       and not exists (select from onceward.inbox i where i.consumer_id = of and i.message_id = gone.message_id
         and (i.digest <> gone.digest or i.status not in ('parked', 'dead', 'quarantined')))),
+  made_room as (
+    update onceward.blocked_key b set waiting = greatest(0, b.waiting - n.count)
+    from (select order_key, count(*)::integer from gone where code = 'behind_parked' and order_key is not null group by order_key) n
+    where b.consumer_id = of and b.key = n.order_key),
   settled as (
     update onceward.redrive_row r set outcome = way from gone where r.held_id = gone.id and r.state = 'moved' and r.outcome is null)
   insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
