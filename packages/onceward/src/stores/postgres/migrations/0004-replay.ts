@@ -68,7 +68,7 @@ create table onceward.campaign_approval (
   approved_at  timestamptz not null,
   expires_at   timestamptz not null,
   because      text not null check (btrim(because) <> ''),
-  primary key (campaign_id, plan_digest, approved_by),
+  primary key (campaign_id, plan_digest, approved_by, approved_at),
   constraint approver_is_not_requester check (onceward.human_of(approved_by) <> onceward.human_of(requested_by))
 );
 
@@ -222,8 +222,9 @@ begin
     raise exception 'campaign % was asked for by %, which is nobody in person: let a person create it', asked.id, asked.requested_by
       using errcode = 'insufficient_privilege';
   end if;
-  if asked.id is null or asked.state <> 'previewed' then
-    raise exception 'there is no previewed campaign % to approve', new.campaign_id using errcode = 'check_violation';
+  -- What stopped on its way, or has more to follow, may have outlived its approval.
+  if asked.id is null or asked.state not in ('previewed', 'paused', 'failed', 'ran', 'verified') then
+    raise exception 'there is no campaign % that waits to be run', new.campaign_id using errcode = 'check_violation';
   end if;
   if new.plan_digest is distinct from asked.plan_digest then
     raise exception 'campaign % has another plan than the one approved: look at it again', new.campaign_id using errcode = 'check_violation';
