@@ -189,32 +189,35 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     await assert.rejects(replay.run(id), /has not expired/)
   })
 
-  test('a campaign that outlived its approval on the way is approved again, also by the same person', async t => {
-    const scene = await Scene.open(t)
-    const other = await colleague(scene, t)
-    await scene.write(...facts(5))
-    const replay = await scene.replay(scene.contract({ risk: 'money' }))
-    const id = await scene.planned(replay)
-    const [{ digest }] = (await scene.rows(
-      `select encode(plan_digest, 'hex') as digest from onceward.campaign where id = $1`,
-      id,
-    )) as [{ digest: string }]
-    const approval = { because: 'looked at it', planDigest: digest }
-    await approveCampaign(other.pool, id, { ...approval, hours: 0.0001 })
-    for (const state of ['running', 'paused'])
-      await scene.pool.query('update onceward.campaign set state = $1', [state])
-    await until('the approval has expired', async () => {
-      const [row] = await scene.rows<{ over: boolean }>(
-        'select expires_at < clock_timestamp() as over from onceward.campaign_approval',
+  for (const left of ['paused', 'running, its process dead'])
+    test(`a campaign that outlived its approval while it was ${left}, is approved again, also by the same person`, async t => {
+      const scene = await Scene.open(t)
+      const other = await colleague(scene, t)
+      await scene.write(...facts(5))
+      const replay = await scene.replay(scene.contract({ risk: 'money' }))
+      const id = await scene.planned(replay)
+      const [{ digest }] = (await scene.rows(
+        `select encode(plan_digest, 'hex') as digest from onceward.campaign where id = $1`,
+        id,
+      )) as [{ digest: string }]
+      const approval = { because: 'looked at it', planDigest: digest }
+      await approveCampaign(other.pool, id, { ...approval, hours: 0.0001 })
+      await scene.pool.query(
+        `update onceward.campaign set state = 'running', lease_until = clock_timestamp()`,
       )
-      return row!.over
+      if (left === 'paused') await scene.pool.query(`update onceward.campaign set state = 'paused'`)
+      await until('the approval has expired', async () => {
+        const [row] = await scene.rows<{ over: boolean }>(
+          'select expires_at < clock_timestamp() as over from onceward.campaign_approval',
+        )
+        return row!.over
+      })
+      await assert.rejects(replay.run(id), /has not expired/)
+      await approveCampaign(other.pool, id, approval)
+      assert.equal((await replay.run(id)).state, 'ran')
+      await finishCampaign(scene.pool, (await verifyCampaign(scene.pool, id)).progress.campaign.id)
+      await assert.rejects(approveCampaign(other.pool, id, approval), /no campaign .* that waits to be run/)
     })
-    await assert.rejects(replay.run(id), /has not expired/)
-    await approveCampaign(other.pool, id, approval)
-    assert.equal((await replay.run(id)).state, 'ran')
-    await finishCampaign(scene.pool, (await verifyCampaign(scene.pool, id)).progress.campaign.id)
-    await assert.rejects(approveCampaign(other.pool, id, approval), /no campaign .* that waits to be run/)
-  })
 
   test('nobody changes who asked, what for, the plan of what runs, or the order of the steps', async t => {
     const scene = await Scene.open(t)

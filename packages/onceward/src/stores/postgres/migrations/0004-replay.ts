@@ -165,7 +165,8 @@ begin
   new.plan_digest := case when new.plan is not null then sha256(convert_to(jsonb_build_object(
     'consumer', new.consumer_name, 'generation', new.generation, 'mode', new.mode, 'effects', new.effects,
     'selection', new.selection, 'plan', new.plan - 'catchUp')::text, 'UTF8')) end;
-  if tg_op = 'UPDATE' and new.state = 'running' and old.state <> 'running' and new.needs_approval and not exists (
+  -- Whoever takes it over from a process that died raises the epoch, and needs an approval as much as who begins.
+  if tg_op = 'UPDATE' and new.state = 'running' and (old.state <> 'running' or new.epoch <> old.epoch) and new.needs_approval and not exists (
     select from onceward.campaign_approval a
     where a.campaign_id = new.id and a.plan_digest = new.plan_digest and a.expires_at > clock_timestamp()) then
     raise exception 'campaign % needs the approval of somebody other than %, for exactly this plan, that has not expired', new.id, new.requested_by
@@ -223,7 +224,8 @@ begin
       using errcode = 'insufficient_privilege';
   end if;
   -- What stopped on its way, or has more to follow, may have outlived its approval.
-  if asked.id is null or asked.state not in ('previewed', 'paused', 'failed', 'ran', 'verified') then
+  if asked.id is null or not (asked.state in ('previewed', 'paused', 'failed', 'ran', 'verified')
+    or asked.state = 'running' and asked.lease_until <= clock_timestamp()) then
     raise exception 'there is no campaign % that waits to be run', new.campaign_id using errcode = 'check_violation';
   end if;
   if new.plan_digest is distinct from asked.plan_digest then
