@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import {
   mkdirSync,
   mkdtempSync,
@@ -14,6 +15,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { Admin } from '@platformatic/kafka'
+import { connect } from 'amqplib'
 import { createPool } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { parse } from 'yaml'
@@ -61,6 +64,20 @@ const addresses = async () => ({
   ONCEWARD_RABBITMQ_STREAM_URL: (await rabbitmqStreamUrl())!,
   ONCEWARD_KAFKA_BOOTSTRAP: await kafkaBootstrap(),
 })
+
+/** What a project made on servers that others use too. */
+async function removeFrom(source: string, name: string): Promise<void> {
+  if (source === 'kafka') {
+    const bootstrapBrokers = (await kafkaBootstrap()).split(',')
+    const admin = new Admin({ clientId: 'test', bootstrapBrokers })
+    await admin.deleteTopics({ topics: [name, `${name}.dead`] }).finally(() => admin.close())
+  }
+  if (!source.startsWith('rabbitmq')) return
+  const broker = await connect(await rabbitmqUrl())
+  const channel = await broker.createChannel()
+  for (const queue of [name, `${name}.dead`]) await channel.deleteQueue(queue)
+  await broker.close()
+}
 
 describe('onceward init', () => {
   let folder: string
@@ -139,7 +156,8 @@ describe('onceward init', () => {
 
   describe('what it writes, step by step as its README has it', withServers, () => {
     for (const source of initSources) {
-      test(`for ${source} is set up, checked against its servers, started, and books what is sent once`, async t => {
+      test(`for ${source} is set up, checked against its servers, started, and books what is sent once`, async () => {
+        await using cleanup = new AsyncDisposableStack()
         const name = `init_${randomBytes(4).toString('hex')}`
         const target = join(folder, `steps ${source}`)
         const flags = ['--name', name, '--owner', 'x', '--risk', 'money', '--source', source]
@@ -149,7 +167,8 @@ describe('onceward init', () => {
         for (const client of ['amqplib', '@platformatic'])
           symlinkSync(join(home, '../../node_modules', client), join(target, 'node_modules', client))
         const database = await createDatabase()
-        t.after(() => database.drop())
+        cleanup.defer(() => database.drop())
+        cleanup.defer(() => removeFrom(source, name))
         const env = { ...(await addresses()), ONCEWARD_DATABASE_URL: database.url }
         const step = async (what: Promise<{ code: number | null; output: string }>) => {
           const { code, output } = await what
@@ -165,7 +184,8 @@ describe('onceward init', () => {
           cwd: target,
           env: { ...process.env, NODE_OPTIONS: '--conditions=@onceward/source', ...env },
         })
-        t.after(() => void running.kill('SIGKILL'))
+        const ended = once(running, 'close')
+        cleanup.defer(async () => void (running.kill('SIGKILL') && (await ended)))
         let log = ''
         running.stderr.on('data', chunk => {
           log += chunk
@@ -173,7 +193,7 @@ describe('onceward init', () => {
         await until('it runs', () => log.includes('consumer running'))
         assert.match(await step(run(process.execPath, ['send.ts'], target, env)), /sent m-r-1 three times/)
         const pool = createPool(database.url, { max: 1 })
-        t.after(() => pool.end())
+        cleanup.defer(() => pool.end())
         await until('it is booked', async () => {
           const { rows } = await pool.query(`select request_id, amount::int from ${name}_booked`)
           return rows.length === 1 && rows[0].request_id === 'r-1' && rows[0].amount === 4200
