@@ -173,10 +173,11 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
   },
   {
     id: 'OW511',
-    severity: 'error',
-    title: 'Queues of the database that are published to exist',
-    reason: 'Only a queue that is read is made on the way: what is published to another waits in the outbox.',
-    fix: 'Create it with createQueue, or correct the name.',
+    severity: 'warning',
+    title: 'Queues of the database that are published to are known',
+    reason:
+      'A queue that is not there is made with the first message: under a misspelt name it waits for a reader who never comes.',
+    fix: 'Create it with createQueue, start its consumer once, or correct the name.',
     judge: ({ consumer, database }) => {
       const known = database?.queues ?? null
       if (known === null) return null
