@@ -85,7 +85,11 @@ function reconcileText({ consumer, generation, markers, effects, drift, limits }
         examples.map(({ id, detail }) => [id, detail]),
       )}`,
   )
-  const verdict = drift.length === 0 ? ['No drift was found.'] : blocks
+  const clean =
+    limits.length === 0
+      ? 'No drift was found.'
+      : 'No drift was found in what was compared; the notes say what was not.'
+  const verdict = drift.length === 0 ? [clean] : blocks
   return [head, ...verdict, ...limits.map(limit => `note: ${safe(limit)}`)].join('\n\n')
 }
 
