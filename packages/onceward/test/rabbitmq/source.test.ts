@@ -17,6 +17,22 @@ function countMethods(proxy: TcpProxy): { consume: number; cancel: number } {
 }
 
 describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
+  it('counts deliveries in whole numbers a store can keep, whatever the publisher writes there', async t => {
+    for (const type of ['quorum', 'classic'] as const) {
+      const queue = await createTestQueue(t)
+      const { take } = await openQueue(t, queue.name, { url: queue.url, type })
+      for (const count of [0.5, 5_000_000_000]) {
+        const headers = { 'x-delivery-count': count, 'x-acquired-count': count }
+        queue.channel.sendToQueue(queue.name, Buffer.from('{'), { headers })
+      }
+      const counts = (await take(2)).map(({ deliveryCount }) => deliveryCount)
+      assert.ok(
+        counts.every(count => Number.isInteger(count) && count < 2 ** 31),
+        `${type}: ${counts}`,
+      )
+    }
+  })
+
   it('hands over the exact bytes with the facts of the broker, and settled messages are gone', async t => {
     const queue = await createTestQueue(t)
     const { subscription, take } = await openQueue(t, queue.name, { url: queue.url })
