@@ -274,13 +274,21 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
 
   it('goes on when the broker closes the channel under it', async t => {
     const queue = await createTestQueue(t)
-    const { subscription, take, event } = await openQueue(t, queue.name, { url: queue.url })
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const url = proxy.through(queue.url)
+    const { subscription, take, event } = await openQueue(t, queue.name, { url })
     await queue.send('a')
     const [delivery] = await take(1)
-    const forged = { ...delivery!, token: { ...(delivery!.token as RabbitToken), tag: 999 } }
-    await subscription.settle([forged])
+    proxy.toServer(bytes => {
+      const ack = bytes.indexOf(Buffer.from([0, 60, 0, 80]))
+      if (ack >= 0) bytes.writeBigUInt64BE(999n, ack + 4)
+      return bytes
+    })
+    await subscription.settle([delivery!])
     const { reason } = (await event('disconnected')) as { reason: string }
     assert.match(reason, /PRECONDITION_FAILED/)
+    proxy.toServer(null)
     assert.deepEqual(await subscription.settle([delivery!]), { missed: 1 })
     const again = await take(1)
     assert.deepEqual(await subscription.settle(again), { missed: 0 })
