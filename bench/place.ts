@@ -44,6 +44,8 @@ const tables = `
   create table counter (key integer primary key, total bigint not null default 0);
   create table commit_probe (id integer primary key, at timestamptz not null default now())`
 
+let databases = 0
+
 export async function preparePlace(names: readonly ServiceName[]): Promise<PreparedPlace> {
   const services = await ensureServices(names, { log: line => process.stderr.write(`${line}\n`) })
   const urls = new Map(services.map(service => [service.name, 'unavailable' in service ? null : service.url]))
@@ -51,7 +53,7 @@ export async function preparePlace(names: readonly ServiceName[]): Promise<Prepa
     if ('unavailable' in service) throw new Error(`${service.name} is needed but ${service.unavailable}`)
   }
   const adminUrl = urls.get('postgres')!
-  const database = `onceward_bench_${process.pid}`
+  const database = `onceward_bench_${process.pid}_${++databases}`
   await withClient(adminUrl, client => client.query(`create database ${database}`))
   const databaseUrl = Object.assign(new URL(adminUrl), { pathname: `/${database}` }).href
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 4 })

@@ -1,7 +1,7 @@
 import { ContenderProcess } from '../contender-process.ts'
 import { fillPostgres } from '../fill.ts'
 import { median } from '../median.ts'
-import { type PreparedPlace, queueNameOf } from '../place.ts'
+import { type PreparedPlace, preparePlace, queueNameOf } from '../place.ts'
 import { bodiesOf, type IdOrder } from '../workload.ts'
 
 /** What past messages cost the present ones. */
@@ -27,43 +27,65 @@ const idOf: Record<IdOrder, string> = {
   random: 'gen_random_uuid()::text',
 }
 
-/** Completed markers and ledger rows in front of the same work, the calls not made: the transaction writes one of each per message. */
+/**
+ * Completed markers and ledger rows in front of the same work, the calls not made: the transaction writes one of each per message. A database
+ * with all of them and one with none take turns, since filling takes minutes and the machine is not the same after them.
+ */
 export async function measureHistory(
-  place: PreparedPlace,
+  full: PreparedPlace,
   { rounds, count, historyRows }: HistoryPlan,
   say: (line: string) => void,
 ): Promise<readonly History[]> {
-  const process = new ContenderProcess({ name: 'intents' }, place, null)
-  let round = 0
-  const rate = async (ids: IdOrder): Promise<number> => {
-    const queue = queueNameOf('intents')
-    const load = { ids, round: ++round, count }
-    await place.pool.query('truncate onceward.queue_message')
-    await fillPostgres(place.pool, queue, bodiesOf(load))
-    await place.pool.query('checkpoint')
-    const { seconds } = await process.consume({ queue, group: '', partitions: 1, load })
-    say(`${ids} ids  ${Math.round(count / seconds)}/s`)
-    return count / seconds
-  }
-  const several = async (ids: IdOrder) => {
-    const rates: number[] = []
-    for (let index = 0; index < rounds; index++) rates.push(await rate(ids))
-    return rates
-  }
+  const empty = await preparePlace(['postgres'])
+  const sides = { full: new Side(full, count), empty: new Side(empty, count) }
   const measured: History[] = []
   try {
-    await rate('ordered')
     for (const ids of ['ordered', 'random'] as const) {
-      await place.pool.query('truncate onceward.inbox, onceward.ledger')
-      const empty = await several(ids)
+      for (const { pool } of [full, empty]) await pool.query('truncate onceward.inbox, onceward.ledger')
       say(`writing ${historyRows.toLocaleString('en-US')} completed rows each into inbox and ledger`)
-      await writeHistory(place, ids, historyRows)
-      measured.push({ rows: historyRows, ids, empty, full: await several(ids) })
+      for (const side of [sides.full, sides.empty]) await side.rate(ids)
+      await writeHistory(full, ids, historyRows)
+      const found = { full: [] as number[], empty: [] as number[] }
+      for (let round = 0; round < rounds; round++) {
+        for (const side of round % 2 === 0 ? (['full', 'empty'] as const) : (['empty', 'full'] as const))
+          found[side].push(await sides[side].rate(ids))
+        say(`${ids} ids  none ${Math.round(found.empty.at(-1)!)}/s  all ${Math.round(found.full.at(-1)!)}/s`)
+      }
+      measured.push({ rows: historyRows, ids, ...found })
     }
   } finally {
-    await process.end()
+    for (const side of Object.values(sides)) await side.end()
+    await empty.drop()
   }
   return measured
+}
+
+class Side {
+  readonly #place: PreparedPlace
+  readonly #count: number
+  readonly #process: ContenderProcess
+  #round = 0
+
+  constructor(place: PreparedPlace, count: number) {
+    this.#place = place
+    this.#count = count
+    this.#process = new ContenderProcess({ name: 'intents' }, place, null)
+  }
+
+  async rate(ids: IdOrder): Promise<number> {
+    const { pool } = this.#place
+    const queue = queueNameOf('intents')
+    const load = { ids, round: ++this.#round, count: this.#count }
+    await pool.query('truncate onceward.queue_message')
+    await fillPostgres(pool, queue, bodiesOf(load))
+    await pool.query('checkpoint')
+    const { seconds } = await this.#process.consume({ queue, group: '', partitions: 1, load })
+    return this.#count / seconds
+  }
+
+  end(): Promise<void> {
+    return this.#process.end()
+  }
 }
 
 async function writeHistory({ pool }: PreparedPlace, ids: IdOrder, rows: number): Promise<void> {
