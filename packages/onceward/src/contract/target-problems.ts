@@ -10,6 +10,17 @@ const numberMax = 2 ** 31 - 1
 /** Whoever holds one of these is us: never in a file. */
 const secretHeaders = /^(authorization|proxy-authorization|cookie|x-api-key|api-key)$/i
 
+/** With one of these every call would fail before it was made. */
+const framingHeaders = [
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'expect',
+]
+const signatureHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'webhook-key-id']
+
 /** One external target of a contract: `place` is where it stands there. */
 export function targetProblems(place: string, target: unknown, wrong: Report): void {
   if (!isRecord(target)) return wrong(place, 'must be an object with a url')
@@ -20,7 +31,7 @@ export function targetProblems(place: string, target: unknown, wrong: Report): v
   policyProblems(place, kind, target, wrong)
   if (kind === 'http' || kind === 'webhook') {
     urlProblems(place, target, wrong)
-    headerProblems(`${place}.headers`, target.headers, wrong)
+    headerProblems(`${place}.headers`, target, wrong)
   }
   if (kind === 'http' && target.method !== undefined)
     oneOf(target.method, ['POST', 'PUT', 'PATCH'], `${place}.method`, wrong)
@@ -76,11 +87,23 @@ function policyProblems(place: string, kind: string, target: Record<string, unkn
     wrong(`${place}.query`, "is only asked under policy 'query first'; set it, or leave query out")
 }
 
-function headerProblems(place: string, headers: unknown, wrong: Report): void {
+function headerProblems(
+  place: string,
+  { headers, kind, keyHeader }: Record<string, unknown>,
+  wrong: Report,
+): void {
   if (headers === undefined) return
   if (!isRecord(headers)) return wrong(place, 'must be an object of header names and values')
+  const keyed = kind === 'webhook' ? signatureHeaders : [String(keyHeader ?? 'idempotency-key').toLowerCase()]
   for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase()
     if (!isHeaderName(name)) wrong(`${place}.${name}`, 'is not the name of a header')
+    else if (lower === 'content-type')
+      wrong(`${place}.${name}`, 'comes with each effect: give contentType to effects.external')
+    else if (keyed.includes(lower))
+      wrong(`${place}.${name}`, 'carries the key or the signature of each call, and would be overwritten')
+    else if (framingHeaders.includes(lower))
+      wrong(`${place}.${name}`, 'is written by HTTP itself: leave it out')
     else if (typeof value !== 'string') secretProblems(`${place}.${name}`, value, wrong)
     else if (secretHeaders.test(name))
       wrong(`${place}.${name}`, "is a credential: give { env: 'NAME' } and keep the value in the environment")

@@ -12,22 +12,7 @@ export interface LedgerOrder {
 /** What a person found out: it took effect, or it did not. */
 export type Finding = 'completed' | 'not done'
 
-/**
- * One statement: the change and its reason are written together, and only while the row is as it was shown. Of two people who act at
- * once the second waits for the first and then finds another epoch.
- */
-const act = `
-  with changed as (
-    update onceward.ledger
-    set state = $3::onceward.effect_state, epoch = epoch + 1,
-      due_at = case when $4 then clock_timestamp() else 'infinity' end,
-      attempts_forgiven = case when $4 then attempts else attempts_forgiven end,
-      completed_at = case when $3 = 'completed' then clock_timestamp() end
-    where id = $1 and epoch = $2 and state = $5::onceward.effect_state and due_at = 'infinity' and state <> 'completed'
-    returning id
-  )
-  insert into onceward.ledger_action (ledger_id, action, reason, from_state, to_state)
-  select id, $6, $7, $5::onceward.effect_state, $3::onceward.effect_state from changed`
+const act = 'select onceward.act_on_effect($1, $2, $3, $4::onceward.effect_state, $5) as done'
 
 /** Ends the doubt: `completed`, or `failed`, which means that it did not happen and may be tried again. */
 export async function reconcileEffect(
@@ -38,11 +23,7 @@ export async function reconcileEffect(
   const row = await waitingRow(pool, order)
   if (row.state === 'failed' && finding === 'not done')
     return refuse(`Effect ${order.id} is failed already: it did not happen.`)
-  return change(pool, order, row, {
-    action: 'reconcile',
-    state: finding === 'completed' ? 'completed' : 'failed',
-    due: false,
-  })
+  return change(pool, order, row, ['reconcile', finding === 'completed' ? 'completed' : 'failed'])
 }
 
 /**
@@ -50,9 +31,7 @@ export async function reconcileEffect(
  * still decides: what is declared at most once, or past its key's life, is not sent but set aside again.
  */
 export async function retryEffect(pool: SqlPool, order: LedgerOrder): Promise<LedgerDetail> {
-  const row = await waitingRow(pool, order)
-  const state = row.state === 'failed' ? 'retryable' : 'unknown'
-  return change(pool, order, row, { action: 'retry', state, due: true })
+  return change(pool, order, await waitingRow(pool, order), ['retry', null])
 }
 
 async function waitingRow(pool: SqlPool, { id, consumer, because }: LedgerOrder): Promise<LedgerDetail> {
@@ -66,14 +45,15 @@ async function waitingRow(pool: SqlPool, { id, consumer, because }: LedgerOrder)
   return row
 }
 
+/** The rules are the database's: only what waits for people, as it was shown, and never without its record. */
 async function change(
   pool: SqlPool,
   { id, because }: LedgerOrder,
-  { epoch, state: from }: LedgerDetail,
-  { action, state, due }: { action: string; state: string; due: boolean },
+  { epoch }: LedgerDetail,
+  [action, finding]: readonly ['reconcile', 'completed' | 'failed'] | readonly ['retry', null],
 ): Promise<LedgerDetail> {
-  const { rowCount } = await pool.query(act, [id, epoch, state, due, from, action, because])
-  if (rowCount === 1) return showLedger(pool, id)
+  const { rows } = await pool.query(act, [id, epoch, action, finding, because])
+  if (rows[0].done) return showLedger(pool, id)
   return refuse(`Effect ${id} was changed by somebody else a moment ago.`)
 }
 

@@ -88,6 +88,8 @@ export interface ReplayReport {
   readonly at: Date
   readonly because: string
   readonly perSecond: number | null
+  /** Of its selection, in hexadecimal. */
+  readonly digest: string
   /** How many came to what. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly rows: readonly ReplayedRow[]
@@ -118,7 +120,7 @@ export async function showReplay(pool: SqlPool, requestId: string, countMax: num
   await assertUsable(pool)
   const found = await pool.query(
     `select r.id, r.consumer_id, request_id as "requestId", name as consumer, state, actor as by, at, reason as because,
-       rate_max as "perSecond"
+       rate_max as "perSecond", encode(digest, 'hex') as digest
      from onceward.redrive r join onceward.consumer c on c.id = r.consumer_id where request_id = $1`,
     [requestId],
   )

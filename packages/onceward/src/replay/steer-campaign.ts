@@ -1,4 +1,5 @@
 import { OncewardError } from '../errors.ts'
+import { inTransaction } from '../stores/postgres/in-transaction.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import { type Campaign, readCampaign, refused } from './campaign.ts'
@@ -94,18 +95,21 @@ export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verific
   return { progress: await readProgress(pool, id), held, complete }
 }
 
-/** The end. Keys that were to be rebuilt and were repaired are off the list. */
+/** The end, whole or not at all: old tables that outlived it nobody would remove. Keys that were to be rebuilt and were repaired are off the list. */
 export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaign> {
   await assertUsable(pool)
   const { state, mode } = await readCampaign(pool, id)
   const ready = mode === 'rebuild' ? 'swapped' : 'verified'
   if (state !== ready) throw refused(`Campaign ${id} is ${state}, and it is finished once it is ${ready}.`)
-  if (mode === 'repair') await pool.query(forgetRepaired, [id])
-  await pool.query(`update onceward.campaign set state = 'finished' where id = $1 and state = $2`, [
-    id,
-    ready,
-  ])
-  if (mode === 'rebuild') await dropShadow(pool, id)
+  await inTransaction(pool, async client => {
+    if (mode === 'repair') await client.query(forgetRepaired, [id])
+    const { rowCount } = await client.query(
+      `update onceward.campaign set state = 'finished' where id = $1 and state = $2`,
+      [id, ready],
+    )
+    if (rowCount === 0) throw refused(`Campaign ${id} is not ${ready} any more.`)
+    if (mode === 'rebuild') await dropShadow(client, id)
+  })
   return readCampaign(pool, id)
 }
 

@@ -22,10 +22,14 @@ const read = (kind: Kind) => `
     select clock_timestamp() - $2::double precision * interval '1 millisecond' as term, (${oldestUnfinished}) as unfinished)
   select to_char(least(term, unfinished) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as cutoff, unfinished is not null and unfinished < term as "heldBack",
     (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",
-    (pg_relation_size('${kind.table}') / current_setting('block_size')::bigint)::float8 as blocks
+    (pg_relation_size('${kind.table}') / current_setting('block_size')::bigint)::float8 as blocks,
+    has_table_privilege('${kind.table}', 'update') and has_table_privilege('${kind.table}', 'delete') as permitted
   from age`
 
-/** In a transaction for its bounded wait: to ask for the size of a table is to wait for whoever has locked it. */
+/**
+ * Without what this role may not remove: what people did is for the owner's pass, and must not end that of a consumer. In a transaction for its bounded wait: to ask for the size of a table is to wait for whoever has
+ * locked it.
+ */
 export function readCutoffs(
   pool: SqlPool,
   consumerId: number,
@@ -37,6 +41,7 @@ export function readCutoffs(
     for (const { kind, keepMs } of terms) {
       const { rows } = await client.query(read(kind), [consumerId, keepMs])
       nowMs = rows[0].nowMs
+      if (!rows[0].permitted) continue
       cutoffs.push({
         kind,
         keepMs,

@@ -3,6 +3,7 @@ import type { Mode, SqlTransaction } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
+import { reportOrphans } from '../effects/external/ledger/orphaned-intents.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { createPair } from '../engine/worker-pair.ts'
 import { OncewardError } from '../errors.ts'
@@ -106,7 +107,8 @@ export async function runConsumer<M>(
     const levels = retryLevelsMs.length > 0 ? await broker.openRetryLevels!(retryLevelsMs) : []
     if (wanted.has('relay'))
       carriers.push(...(await openConsumerRelays(consumer, broker, { ...options, pool, world, instance })))
-    if (wanted.has('dispatcher')) carriers.push(...openDispatcher(consumer, options, pool, world, instance))
+    if (wanted.has('dispatcher'))
+      carriers.push(...(await openDispatcher(consumer, options, pool, world, instance)))
     const store =
       options.store ??
       createPostgresStore({
@@ -165,14 +167,15 @@ function assertRunMode(name: string, mode: Mode): void {
   )
 }
 
-function openDispatcher<M>(
+async function openDispatcher<M>(
   consumer: Consumer<M, SqlTransaction>,
   options: RunOptions,
   pool: SqlPool,
   world: Surroundings,
   instance: string,
-): Carrier[] {
+): Promise<Carrier[]> {
   const targets = consumer.effect?.external ?? {}
+  await reportOrphans(pool, consumer.name, Object.keys(targets), world.log)
   if (Object.keys(targets).length === 0) return []
   const leaseMs = options.dispatcherLeaseMs
   return [

@@ -103,5 +103,12 @@ describe('an audit trail', await skipWithout('postgres'), () => {
       rig.pass(wrong, []),
       /effect\.apply\.columns\.whoo: table deed has no column whoo; did you mean 'who'/,
     )
+    await rig.pool.query(
+      'create table uuid_deed (like deed including all); alter table uuid_deed alter message_id type uuid using null',
+    )
+    await assert.rejects(
+      rig.pass(audit<Deed>({ table: 'uuid_deed', eventId: m => m.eventId, columns }), []),
+      /effect\.apply\.table: column uuid_deed\.message_id is uuid, it must be text/,
+    )
   })
 })

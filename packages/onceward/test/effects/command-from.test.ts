@@ -52,6 +52,14 @@ describe('a command made from an event', () => {
     assert.equal(again.id, ids[4])
   })
 
+  test('is refused where a part of its cause is missing: all of them would be one command', () => {
+    for (const part of [undefined, null, '', Number.NaN, {}] as never[])
+      assert.throws(
+        () => commandFrom(event, { ...options, cause: ['case', part] }),
+        /commandFrom needs .*cause/,
+      )
+  })
+
   test('no parts of a cause can pass for others', () => {
     const parts = fc.array(fc.string({ unit: fc.constantFrom('a', '"', ','), minLength: 1, maxLength: 2 }), {
       minLength: 1,

@@ -72,6 +72,7 @@ describe(
       create table hundreds (like minutes_fact including all); alter table hundreds alter minutes type numeric(9,-2);
       create table rounding (like minutes_window including all); alter table rounding alter minutes type bigint;
       create table cents (like minutes_fact including all); alter table cents alter minutes type numeric(12,2);
+      create table uuid_fact (like minutes_fact including all); alter table uuid_fact alter message_id type uuid using null;
       create table once_only (like minutes_fact, primary key (event_id, sign))`)
     })
     after(() => rig.close())
@@ -90,6 +91,11 @@ describe(
         'floating point',
         { facts: 'floating' },
         /effect\.apply\.values\.minutes: column floating\.minutes is double precision, it must be numeric/,
+      ],
+      [
+        'evidence that is no text',
+        { facts: 'uuid_fact' },
+        /effect\.apply\.facts: column uuid_fact\.message_id is uuid, it must be text/,
       ],
       [
         'facts that would be rounded',

@@ -218,6 +218,8 @@ describe('a contribution', await skipWithout('postgres'), () => {
       nameless: { eventId: ' ' },
       keyless: { team: '' },
       nul: { team: 'a\0b' },
+      listed: { team: ['red'] },
+      object: { team: {} },
     }
     const messages = Object.entries(bad).map(([id, changes]) => ({ ...worked(id, 0, 1), ...changes }))
     const { name, outcomes } = await rig.pass(minutes(), [...messages, worked('good', 0, 1)])

@@ -213,6 +213,45 @@ describe('columns of every kind', await skipWithout('postgres'), () => {
   })
 })
 
+describe('values a column cannot hold', await skipWithout('postgres'), () => {
+  const hostile: readonly [string, unknown][] = [
+    ['a list', ['mine', 'yours']],
+    ['an empty list', []],
+    ['text with a NUL', 'a\0b'],
+    ['broken Unicode', 'a\ud800b'],
+  ]
+  for (const gap of ['accept latest', 'skips allowed', 'rebuild'] as const) {
+    for (const [what, value] of hostile) {
+      it(`${what} is quarantined and written nowhere, under '${gap}'`, async () => {
+        const scene = await ProjectionScene.open()
+        await scene.pool.query(
+          'create table open_view (case_id text unique, version bigint not null, state text)',
+        )
+        const options: CaseOptions = {
+          table: 'open_view',
+          key: { case_id: 'caseId' },
+          version: { version: 'version' },
+          columns: { state: 'state' },
+          gap,
+        }
+        const bad = { state: value as string }
+        const { outcomes } = await scene.drive('open_view', options, [
+          [fact('a', 1), fact('b', 1)],
+          [fact('a', 2, bad), fact('b', 2, bad)],
+          [fact('c', 1, bad), fact('d', 1)],
+        ])
+        assert.deepEqual(outcomes, { applied: 3, quarantined: 3 })
+        const { rows } = await scene.pool.query('select case_id, version, state from open_view order by 1')
+        assert.deepEqual(
+          rows.map(row => Object.values(row).join(' ')),
+          ['a 1 s1', 'b 1 s1', 'd 1 s1'],
+        )
+        await scene.close()
+      })
+    }
+  }
+})
+
 describe('the handler form', await skipWithout('postgres'), () => {
   it('is called once per key whose version moved, with the facts that moved it, in order', async () => {
     const scene = await ProjectionScene.open()

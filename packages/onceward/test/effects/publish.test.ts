@@ -218,3 +218,9 @@ test('stable ids are UUIDs that depend on every part', () => {
   assert.notEqual(id, stableId('case-escalation', 'case-1', '3'))
   assert.notEqual(stableId('a', 'bc'), stableId('ab', 'c'))
 })
+
+test('stable ids are refused where a part is missing: different things would share one', () => {
+  for (const part of [undefined, null, Number.NaN, {}, []] as never[])
+    assert.throws(() => stableId('case-escalation', 'case-1', part), /stableId needs .* part 3 is none/)
+  assert.throws(() => (stableId as () => string)(), /stableId needs/)
+})

@@ -95,6 +95,37 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
     await stop()
   })
 
+  it('what makes the broker close the channel keeps its key waiting, and nothing else', async () => {
+    const queue = await declare()
+    const nowhere = `exchange.${randomUUID()}`
+    await scene.pool.query(
+      `insert into onceward.outbox (broker, bucket, exchange, queue, message_id, key, body)
+       values ('rabbitmq', onceward.outbox_bucket_of('lost'), $1, 'captured', 'lost-0', 'lost', 'x'),
+         ('rabbitmq', onceward.outbox_bucket_of('huge'), null, $2, 'huge-0', 'huge', decode(repeat('00', 17000000), 'hex'))`,
+      [nowhere, queue],
+    )
+    await scene.put('rabbitmq', queue, [{ id: 'huge-1', key: 'huge' }, ...numbered(40, 5)])
+    const { stop } = await started()
+    await until('the others are out', async () => (await left(queue)).length === 2)
+    const reported = async () =>
+      (
+        await scene.pool.query(
+          'select message_id, last_error from onceward.outbox where failures > 0 order by 1',
+        )
+      ).rows
+    await until('both are reported', async () => (await reported()).length === 2)
+    const [huge, lost] = await reported()
+    assert.match(huge.last_error, /RabbitMQ refuses message huge-0/)
+    assert.match(lost.last_error, /lost-0 reached no queue/)
+    assert.deepEqual(await left(queue), ['huge-0', 'huge-1'])
+    await scene.pool.query(`delete from onceward.outbox where message_id in ('lost-0', 'huge-0')`)
+    await until('the next leaves', async () => (await left(queue)).length === 0)
+    await stop()
+    const got = await takeAll(queue)
+    assert.equal(new Set(got.map(({ id }) => id)).size, 201)
+    assertFirstCopiesInOrder(got)
+  })
+
   it('carries ids longer than AMQP’s short texts in headers, and still notices that nobody got them', async () => {
     const [queue, missing] = [await declare(), `missing.${randomUUID()}`]
     const [id, correlationId] = [`m-${'é'.repeat(200)}`, 'c'.repeat(256)]

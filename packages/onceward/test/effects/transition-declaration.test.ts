@@ -98,7 +98,10 @@ describe(
       rig = await DeclaredRig.open()
       await rig.pool.query(`
       create table loose (case_id text, state text, version double precision, required text not null);
-      create table keyless (like workflow_fact)`)
+      create table keyless (like workflow_fact);
+      create table uuid_fact (like workflow_fact including all);
+      alter table uuid_fact alter transition_id type uuid using null, alter message_id type uuid using null;
+      create table counted (like workflow including all, label text generated always as (state || '!') stored)`)
     })
     after(() => rig.close())
     const start = (changes: object) => rig.pass(transition({ ...declared, ...changes }), [])
@@ -118,6 +121,16 @@ describe(
         'no unique transition id',
         { facts: 'keyless' },
         /effect\.apply\.facts: table keyless has no unique key on \(transition_id\)/,
+      ],
+      [
+        'an id that is no text',
+        { facts: 'uuid_fact' },
+        /column uuid_fact\.transition_id is uuid, it must be text[\s\S]*column uuid_fact\.message_id is uuid, it must be text/,
+      ],
+      [
+        'a column the database computes',
+        { aggregate: { ...declared.aggregate, table: 'counted' }, set: { label: () => 'x' } },
+        /effect\.apply\.set\.label: column counted\.label is generated and cannot be written/,
       ],
       [
         'a version that is no whole number',

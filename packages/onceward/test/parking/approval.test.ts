@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { createPool } from 'onceward/postgres'
 import { classifyParked, skipParked } from '../../src/parking/decide-parked.ts'
 import {
   approveRequest,
@@ -137,6 +138,21 @@ describe('a second person', await skipWithout('postgres'), () => {
     await assert.rejects(requestDeletion(shared.pool, order, 60), /nobody in person/)
   })
 
+  it('is not the first one under another login: the console names a human being, and so does a role', async () => {
+    const order = await parked('twofold')
+    const { url: consoleUrl } = await people.login(['onceward_console'], { person: false })
+    const url = new URL(consoleUrl)
+    url.searchParams.set('options', `-c onceward.acting_as=${ann.name}`)
+    const asAnn = createPool(url.href, { max: 1 })
+    const request = await requestDeletion(asAnn, order, 3_600)
+    assert.match(request.requestedBy, new RegExp(`^${ann.name} \\(via test_`))
+    await assert.rejects(approveRequest(ann.pool, request.id, order.digest), /Who requests does not approve/)
+    const second = await requestDeletion(ann.pool, order, 3_600)
+    await assert.rejects(approveRequest(asAnn, second.id, order.digest), /Who requests does not approve/)
+    await asAnn.end()
+    assert.equal((await approveRequest(bob.pool, request.id, order.digest)).state, 'approved')
+  })
+
   it('cannot be forged by a statement: not the requester, not the approver, not by the owner of the tables', async () => {
     const order = await parked('forged')
     const request = await requestDeletion(ann.pool, order, 3_600)
@@ -154,6 +170,35 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.match(await refusal(ann.pool, `set session authorization ${bob.name}`), denied)
     await ann.pool.query(`set onceward.acting_as = '${bob.name}'`)
     await assert.rejects(approveRequest(ann.pool, request.id, order.digest), /Who requests does not approve/)
+  })
+
+  it('finds no other way to an external effect than the one that writes down who and why', async () => {
+    const { rows } = await scene.pool.query(
+      `insert into onceward.ledger (consumer_name, target, effect_key, state, due_at, run_id, message_id, request_digest, content_type, body)
+       select 'paid', 'gateway', state, state::onceward.effect_state, 'infinity', 1, 'm', '', 'text/plain', ''
+       from unnest(array['unknown', 'completed']) as state order by 1 desc returning id`,
+    )
+    const [unknown, completed] = rows.map(row => row.id as string)
+    for (const { pool } of [ann, bob]) {
+      assert.match(
+        await refusal(pool, `update onceward.ledger set state = 'pending', due_at = now()`),
+        denied,
+      )
+      assert.match(await refusal(pool, 'insert into onceward.ledger_action (ledger_id) values (1)'), denied)
+    }
+    const act = async (id: string | undefined, because: string) =>
+      (await ann.pool.query(`select onceward.act_on_effect($1, 0, 'retry', null, $2) as done`, [id, because]))
+        .rows[0].done
+    assert.equal(await act(completed, 'once more'), false)
+    assert.equal(await act(unknown, ' '), false)
+    assert.equal(await act(unknown, 'asked the bank'), true)
+    assert.equal(await act(unknown, 'asked the bank'), false)
+    assert.deepEqual(await lastAudit(), {
+      actor: ann.name,
+      action: 'ledger retry',
+      outcome: 'done',
+      reason: 'asked the bank',
+    })
   })
 
   it('walks around nothing: operators have no right on the tables, the run role none on people and audit', async () => {

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { previewParked } from '../../src/parking/preview-parked.ts'
+import { startReplay, stopReplay } from '../../src/parking/replay-parked.ts'
 import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, failing, settled } from './parked-scene.ts'
@@ -89,6 +91,32 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     assert.deepEqual(result.outcomes, { 'at work': 4 })
     assert.equal((await json('parked', 'stop', 'cli-1', '--because', 'x')).exit, 2)
     assert.match((await run('parked', 'result', 'cli-1')).stdout, /at work\s+4/)
+    const other = await json('parked', 'replay', '--consumer', 'other', '--because', 'x', '--id', 'cli-1')
+    assert.match(other.error, /cli-1 is not of consumer "other"/)
+  })
+
+  it('goes on under its name with a replay that was stopped', async () => {
+    await scene.publish('halted', { id: 'a' }, { id: 'b' })
+    const bad = failing('halted', new Set(['a', 'b']))
+    const running = await scene.start('halted', { ...direct, failure: { attemptsMax: 1 }, ...bad })
+    await settled(scene, 'halted')
+    await running.drain()
+    const { rows, digest } = await previewParked(scene.pool, { consumer: 'halted', countMax: 10 })
+    const ids = rows.map(row => row.id)
+    const order = { requestId: 'halted-1', consumer: 'halted', ids, digest, perSecond: null, because: 'x' }
+    await startReplay(scene.pool, order)
+    await stopReplay(scene.pool, 'halted-1', 'wait')
+    const on = await json(
+      'parked',
+      'replay',
+      '--consumer',
+      'halted',
+      '--because',
+      'go on',
+      '--id',
+      'halted-1',
+    )
+    assert.deepEqual([on.state, on.moved], ['moved', 2])
   })
 
   it('verifies the audit, and says so by its exit code', async () => {

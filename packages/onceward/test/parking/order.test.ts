@@ -5,6 +5,7 @@ import { until } from 'onceward/testing'
 import { releaseHeld } from '../../src/observe/inbox.ts'
 import { skipParked } from '../../src/parking/decide-parked.ts'
 import { previewParked } from '../../src/parking/preview-parked.ts'
+import { runReplay, startReplay, stopReplay } from '../../src/parking/replay-parked.ts'
 import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { blockedKeys, failing, inOrder, isIdle, replayAll, settled } from './parked-scene.ts'
@@ -136,6 +137,28 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.done('odd'), ['a-001', 'a-002'])
   })
 
+  it('counts what goes on behind its head against the rate of a replay', async () => {
+    const bad = new Set(['a-000', 'b-000'])
+    await scene.publish('rated', ...jobs('a', 0, 4), ...jobs('b', 0, 4))
+    const running = await scene.start('rated', { ...inOrder, ...failing('rated', bad) })
+    await until('all are parked', async () => (await scene.held('rated')).length === 8)
+    await running.drain()
+    const { rows } = await previewParked(scene.pool, { consumer: 'rated', countMax: 10 })
+    const heads = rows.filter(row => bad.has(row.messageId!)).map(row => row.id)
+    const { digest } = await previewParked(scene.pool, { consumer: 'rated', ids: heads, countMax: 10 })
+    const order = { consumer: 'rated', ids: heads, digest, perSecond: 1, because: 'x' }
+    await startReplay(scene.pool, { requestId: 'rated-1', ...order })
+    const waits: number[] = []
+    const stopped = await runReplay(scene.pool, 'rated-1', {
+      pause: async ms => {
+        waits.push(ms)
+        await stopReplay(scene.pool, 'rated-1', 'seen enough')
+      },
+    })
+    assert.deepEqual([stopped.moved, stopped.behind], [1, 3])
+    assert.ok(waits[0]! > 3_000 && waits[0]! <= 4_000, `${waits[0]}`)
+  })
+
   it('at its cap lets the next wait at the source, says so, and drops nothing', async () => {
     const bad = new Set(['a-000'])
     const failure = { ...inOrder.failure, parking: { perKeyMax: 3 } }
@@ -151,6 +174,26 @@ describe('a parked key', await skipWithout('postgres'), () => {
     await until('all are done', async () => of('a', await scene.done('full')).length === 8)
     await running.drain()
     assert.deepEqual(of('a', await scene.done('full')), ids('a', 0, 8))
+  })
+
+  it('at its cap has room again when one that waits behind its head is skipped', async () => {
+    const failure = { ...inOrder.failure, parking: { perKeyMax: 2 } }
+    const bad = failing('room', new Set(['a-000']))
+    await scene.publish('room', ...jobs('a', 0, 4))
+    const running = await scene.start('room', {
+      ...inOrder,
+      ...bad,
+      failure,
+      batch: { sizeMax: 1, inFlightMax: 1 },
+    })
+    await until('the cap is reached', async () => (await scene.held('room')).length === 3)
+    const [, next] = (await scene.held('room')).map(row => row.id)
+    const { digest } = await previewParked(scene.pool, { consumer: 'room', ids: [next!], countMax: 1 })
+    await skipParked(scene.pool, { consumer: 'room', ids: [next!], digest, because: 'not needed' })
+    await settled(scene, 'room')
+    await running.drain()
+    const held = (await scene.held('room')).map(row => row.message_id)
+    assert.deepEqual(held, ['a-000', 'a-002', 'a-003'])
   })
 
   it('a full lot takes nothing more: what fails waits at the source', async () => {

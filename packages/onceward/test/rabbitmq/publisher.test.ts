@@ -72,6 +72,44 @@ describe('rabbitmq publisher', await skipWithout('rabbitmq'), () => {
     assert.deepEqual(await publisher.publish([{ queue: queue.name, messageId: 'm-2', body }]), ['confirmed'])
   })
 
+  it('refuses what AMQP cannot carry, and tables of headers arrive as they are', async t => {
+    const queue = await createTestQueue(t)
+    const { take } = await openQueue(t, queue.name, { url: queue.url })
+    const publisher = open(t, { url: queue.url })
+    const tables = [
+      { '!': 'bogus', value: 1 },
+      { '!': 'timestamp', value: 'soon' },
+      { '!': 7 },
+      { a: [{ '!': 'int' }] },
+    ]
+    const known = { sent: { '!': 'timestamp', value: 1_700_000_000 } }
+    const send = (messageId: string, headers: Record<string, unknown>) => ({
+      queue: queue.name,
+      messageId,
+      headers,
+      body,
+    })
+    const results = await publisher.publish([
+      ...tables.map((table, n) => send(`t-${n}`, { table })),
+      send('known', known),
+      send('name', { ['n'.repeat(256)]: 1 }),
+      send('long', { text: 'x'.repeat(200_000) }),
+      send('last', {}),
+    ])
+    assert.deepEqual(codes(results), [
+      ...tables.map(() => 'confirmed'),
+      'confirmed',
+      'publish_refused',
+      'publish_refused',
+      'confirmed',
+    ])
+    const got = await take(6)
+    assert.deepEqual(
+      got.map(({ headers }) => headers),
+      [...tables.map(table => ({ table })), known, {}],
+    )
+  })
+
   it('a queue that refuses is not a confirm', async t => {
     const queue = await createTestQueue(t)
     const full = { 'x-queue-type': 'quorum', 'x-max-length': 0, 'x-overflow': 'reject-publish' }

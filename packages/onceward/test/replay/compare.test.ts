@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { park } from 'onceward'
 import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
 import { facts, Scene } from './scene.ts'
@@ -16,7 +17,7 @@ async function rebuilt(t: Parameters<typeof Scene.open>[0]) {
   return { scene, consumer, replay, id }
 }
 
-const same = { onlyInLive: 0, onlyInShadow: 0, different: 0, ahead: 0, examples: [] }
+const same = { onlyInLive: 0, onlyInShadow: 0, different: 0, ahead: 0, besideSetAside: 0, examples: [] }
 
 describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
   test('finds rows that are missing, too many or different, and refuses the swap unless that is accepted by name', async t => {
@@ -27,7 +28,7 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     await scene.pool.query(`update effect set times = 2 where id in ('f00001', 'f00002')`)
     const found = {
       table: 'public.effect',
-      ...{ onlyInLive: 1, onlyInShadow: 1, different: 2, ahead: 0 },
+      ...{ onlyInLive: 1, onlyInShadow: 1, different: 2, ahead: 0, besideSetAside: 0 },
       examples: [
         { how: 'only in live', key: { id: 'by hand' } },
         { how: 'different', key: { id: 'f00001' } },
@@ -59,6 +60,31 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     await scene.write(...facts(3, 'unread'))
     const { compared } = await replay.swap(id)
     assert.deepEqual(compared, [{ table: 'public.effect', ...same, ahead: 3 }])
+  })
+
+  test('hides nothing behind a message that live has set aside and the rebuild has applied', async t => {
+    const scene = await Scene.open(t)
+    const right = scene.contract()
+    const aside = (id: string) => (id === 'f00003' ? park('not today') : undefined)
+    await scene.write(...facts(8))
+    await scene.live(
+      scene.contract({ handle: context => aside(context.message.id) ?? right.handle!(context) }),
+    )
+    const wrong = scene.contract({
+      async handle({ message, tx }) {
+        await tx.query(`insert into effect (id, mode, times) values ($1, 'x', 100)`, [message.id])
+      },
+    })
+    const replay = await scene.replay(wrong)
+    const id = await scene.planned(replay, { mode: 'rebuild' })
+    await replay.run(id)
+    await verifyCampaign(scene.pool, id)
+    const [found] = await replay.compare(id)
+    assert.deepEqual(
+      [found!.onlyInShadow, found!.different, found!.ahead, found!.besideSetAside],
+      [1, 7, 0, 8],
+    )
+    await assert.rejects(replay.swap(id), /1 only rebuilt, 7 different \(8 written together with messages/)
   })
 
   test('hides no difference behind live markers that retention has removed', async t => {

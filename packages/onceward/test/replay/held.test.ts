@@ -126,7 +126,8 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     const id = await scene.planned(replay, { mode: 'rebuild' })
     await replay.run(id)
     await verifyCampaign(scene.pool, id)
-    await replay.swap(id)
+    await assert.rejects(replay.swap(id), /2 only rebuilt/)
+    await replay.swap(id, { accept: { effect: 'k1 and k2 were parked' } })
     assert.deepEqual(await scene.rows('select from onceward.held'), [])
     assert.deepEqual(await scene.rows(`select how, reason from onceward.closed_held`), [
       { how: 'rebuilt', reason: `campaign ${id}` },

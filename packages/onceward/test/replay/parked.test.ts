@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { park, realSurroundings, runConsumer } from 'onceward'
+import { park, realSurroundings, reject, runConsumer } from 'onceward'
 import { type CrashPoint, until } from 'onceward/testing'
 import { skipParked } from '../../src/parking/decide-parked.ts'
 import { fixPayload } from '../../src/parking/fix-parked.ts'
@@ -62,6 +62,36 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     const { complete, progress } = await verifyCampaign(scene.pool, id)
     assert.deepEqual([complete, progress.done, progress.extent], [true, 3, 3])
     assert.equal((await finishCampaign(scene.pool, id)).state, 'finished')
+  })
+
+  test('takes no row that was added after its rows were approved', async t => {
+    const scene = await parkedScene(t, 'k1', 'j1')
+    const replay = await scene.replay(scene.contract(inOrder))
+    const id = await scene.planned(replay, { selection: { ...selection, keys: ['k'] } })
+    await scene.pool.query(`update onceward.campaign set state = 'running' where id = $1`, [id])
+    await assert.rejects(
+      scene.pool.query(
+        `insert into onceward.campaign_row (campaign_id, held_id, seen)
+         select $1, h.id, onceward.seen_of(h) from onceward.held h where h.order_key = 'j'`,
+        [id],
+      ),
+      /is running: its rows are fixed/,
+    )
+  })
+
+  test('applies one of two dead letters of one business key, and leaves the other', async t => {
+    const scene = await Scene.open(t)
+    const once = { identity: { id: (fact: { id: string }) => fact.id, businessKey: () => 'order-1' } }
+    const rejecting = scene.contract({ ...once, handle: () => reject('wrong') })
+    for (const id of ['one', 'two']) {
+      await scene.write({ id })
+      await scene.live(rejecting)
+    }
+    const replay = await scene.replay(scene.contract(once))
+    const id = await scene.planned(replay, { selection })
+    assert.equal((await replay.run(id)).state, 'ran')
+    assert.deepEqual(await scene.outcomes(id), { applied: 1, left: 1 })
+    assert.deepEqual(await scene.rows('select id, times from effect'), [{ id: 'one', times: 1 }])
   })
 
   test('of a cause takes the heads alone, and what waits behind them goes on live', async t => {

@@ -64,6 +64,18 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows(sums), [{ rows: 64, times: 124 }])
   })
 
+  test('is finished together with its old tables, or not at all', async t => {
+    const { scene, replay, id } = await rebuilt(t)
+    await replay.swap(id, { accept })
+    await scene.pool.query(`
+      create function kept() returns event_trigger language plpgsql as $$ begin raise exception 'nothing is dropped today'; end $$;
+      create event trigger kept on sql_drop execute function kept()`)
+    await assert.rejects(finishCampaign(scene.pool, id), /nothing is dropped today/)
+    assert.deepEqual(await scene.rows('select state from onceward.campaign'), [{ state: 'swapped' }])
+    await scene.pool.query('drop event trigger kept')
+    assert.equal((await finishCampaign(scene.pool, id)).state, 'finished')
+  })
+
   test('that lacks what is applied live is not swapped in unless that is accepted', async t => {
     const { scene, replay, id } = await rebuilt(t)
     await scene.pool.query(
@@ -98,6 +110,38 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     await scene.pool.query('create view report as select * from effect')
     const replay = await scene.replay(scene.contract())
     await assert.rejects(scene.planned(replay, { mode: 'rebuild' }), /view report reads it/)
+  })
+
+  test('keeps what belongs to the table: its counter, its owner, its rights and the keys it refers by', async t => {
+    const scene = await Scene.open(t)
+    const owner = `owner_${Math.random().toString(36).slice(2)}`
+    await scene.pool.query(`create role ${owner}`)
+    await scene.pool.query(`create table known (mode text primary key); insert into known values ('live'), ('rebuild');
+      alter table effect add column number bigserial, add column x integer, add foreign key (mode) references known;
+      alter table effect owner to ${owner}; grant select (times) on effect to public`)
+    await scene.write(...facts(20))
+    const consumer = scene.contract()
+    await scene.live(consumer)
+    const like = `select pg_get_userbyid(relowner) as owner, relacl::text as rights,
+        (select attacl::text from pg_attribute where attrelid = c.oid and attname = 'times') as column_rights,
+        array(select conname::text from pg_constraint where conrelid = c.oid order by 1) as constraints
+      from pg_class c where oid = 'effect'::regclass`
+    const before = await scene.rows(like)
+    const replay = await scene.replay(consumer)
+    for (const step of ['rollBack', 'finish'] as const) {
+      const id = await scene.planned(replay, { mode: 'rebuild' })
+      await replay.run(id)
+      await verifyCampaign(scene.pool, id)
+      await replay.swap(id)
+      assert.deepEqual(await scene.rows(like), before)
+      if (step === 'rollBack') await replay.rollBack(id)
+      else await finishCampaign(scene.pool, id)
+      await scene.pool.query(`insert into effect (id, mode) values ('by hand ${step}', 'live')`)
+      await scene.pool.query(`delete from effect where id like 'by hand%'`)
+    }
+    await scene.pool.query('create publication published for table effect')
+    await assert.rejects(scene.planned(replay, { mode: 'rebuild' }), /publication published publishes it/)
+    await scene.pool.query(`drop owned by ${owner}; drop role ${owner}`)
   })
 
   test('of a declared projection makes its table anew', async t => {

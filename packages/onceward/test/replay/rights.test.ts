@@ -24,6 +24,10 @@ describe('the roles of people and processes', await skipWithout('postgres'), () 
       await assert.rejects(approveCampaign(runner.pool, id, approval), /permission denied/)
       for (const table of ['campaign_event', 'campaign_approval', 'held_action', 'ledger_action'])
         assert.match(await refusal(runner.pool, `delete from onceward.${table}`), /^42501/)
+      assert.match(
+        await refusal(runner.pool, `insert into onceward.campaign_step values ('created', 'running')`),
+        /^42501/,
+      )
       await approveCampaign(approver.pool, id, approval)
       const operator = await people.login(['onceward_operator'], { person: true })
       const asked = await openReplay(consumer, { databaseUrl: operator.url })

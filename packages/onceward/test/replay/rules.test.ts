@@ -113,6 +113,47 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     assert.deepEqual((await verifyAudit(scene.pool)).problems, [])
   })
 
+  test("an approval covers no other ranges, added rows or digest of the requester's own making", async t => {
+    const scene = await Scene.open(t)
+    const other = await colleague(scene, t)
+    await scene.write(...facts(20))
+    const replay = await scene.replay(scene.contract({ risk: 'money' }))
+    const id = await scene.planned(replay)
+    const [plan] = (await scene.rows(
+      `select encode(plan_digest, 'hex') as digest, plan -> 'ranges' as ranges from onceward.campaign`,
+    )) as [{ digest: string; ranges: object[] }]
+    await approveCampaign(other.pool, id, { because: 'looked at it', planDigest: plan.digest })
+    const further = JSON.stringify(plan.ranges.map(range => ({ ...range, to: '999999' })))
+    await assert.rejects(
+      scene.pool.query(
+        `update onceward.campaign set plan = plan || jsonb_build_object('catchUp', $1::jsonb)`,
+        [further],
+      ),
+      /only a rebuild that has run/,
+    )
+    const mine = await scene.pool.connect()
+    await mine.query(`create schema mine; set search_path = mine, pg_catalog;
+      create function mine.sha256(bytea) returns bytea immutable language sql return decode('${plan.digest}', 'hex')`)
+    await mine.query(`update onceward.campaign set plan = plan || jsonb_build_object('ranges', $1::jsonb)`, [
+      further,
+    ])
+    await mine.query('reset search_path')
+    mine.release()
+    await assert.rejects(replay.run(id), /for exactly this plan/)
+  })
+
+  test('the plan of a rebuild that has run changes only by what it follows', async t => {
+    const scene = await Scene.open(t)
+    await scene.write(...facts(5))
+    const replay = await scene.replay(scene.contract())
+    const id = await scene.planned(replay, { mode: 'rebuild' })
+    await replay.run(id)
+    await assert.rejects(
+      scene.pool.query(`update onceward.campaign set plan = plan || '{"tables": ["public.other"]}'`),
+      /its plan is fixed/,
+    )
+  })
+
   test('what a shared role asked for nobody can approve', async t => {
     const scene = await Scene.open(t)
     const other = await colleague(scene, t)
@@ -147,6 +188,36 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     })
     await assert.rejects(replay.run(id), /has not expired/)
   })
+
+  for (const left of ['paused', 'running, its process dead'])
+    test(`a campaign that outlived its approval while it was ${left}, is approved again, also by the same person`, async t => {
+      const scene = await Scene.open(t)
+      const other = await colleague(scene, t)
+      await scene.write(...facts(5))
+      const replay = await scene.replay(scene.contract({ risk: 'money' }))
+      const id = await scene.planned(replay)
+      const [{ digest }] = (await scene.rows(
+        `select encode(plan_digest, 'hex') as digest from onceward.campaign where id = $1`,
+        id,
+      )) as [{ digest: string }]
+      const approval = { because: 'looked at it', planDigest: digest }
+      await approveCampaign(other.pool, id, { ...approval, hours: 0.0001 })
+      await scene.pool.query(
+        `update onceward.campaign set state = 'running', lease_until = clock_timestamp()`,
+      )
+      if (left === 'paused') await scene.pool.query(`update onceward.campaign set state = 'paused'`)
+      await until('the approval has expired', async () => {
+        const [row] = await scene.rows<{ over: boolean }>(
+          'select expires_at < clock_timestamp() as over from onceward.campaign_approval',
+        )
+        return row!.over
+      })
+      await assert.rejects(replay.run(id), /has not expired/)
+      await approveCampaign(other.pool, id, approval)
+      assert.equal((await replay.run(id)).state, 'ran')
+      await finishCampaign(scene.pool, (await verifyCampaign(scene.pool, id)).progress.campaign.id)
+      await assert.rejects(approveCampaign(other.pool, id, approval), /no campaign .* that waits to be run/)
+    })
 
   test('nobody changes who asked, what for, the plan of what runs, or the order of the steps', async t => {
     const scene = await Scene.open(t)

@@ -9,6 +9,7 @@ import { until } from 'onceward/testing'
 import { planPurge } from '../../src/retention/plan-purge.ts'
 import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
 import { readRetention } from '../../src/retention/read-retention.ts'
+import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { day, memoryScene, purge, purgeOptions } from './scene.ts'
 
@@ -35,6 +36,25 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     const horizon = (await scene.horizon())!
     assert.equal(horizon.purged_count, 5_000)
     assert.ok(Math.abs(horizon.purged_before.getTime() - (Date.now() - 30 * day)) < 60_000)
+  })
+
+  test('goes under the rights of a consumer, but for what people did, which is for the owner', async () => {
+    await using scene = await memoryScene()
+    await scene.pool.query('select onceward.create_roles()')
+    await scene.markers('old-', 10, 31)
+    await scene.pool.query(
+      `insert into onceward.held_action (held_id, consumer_id, at, because, did) values (7, $1, now() - interval '1 year', 'x', 'released')`,
+      [scene.consumerId],
+    )
+    const people = new People(scene.pool, scene.url)
+    try {
+      const { pool } = await people.login(['onceward_run'], { person: false })
+      const byConsumer = await purgeConsumer({ ...purgeOptions(scene), pool })
+      assert.deepEqual([byConsumer.ended, byConsumer.removed.markers], [null, 10])
+      assert.equal((await purge(scene)).removed.heldActions, 1)
+    } finally {
+      await people.close()
+    }
   })
 
   test('is finished: what is stored, waits, is parked or has its bytes kept never loses its marker', async () => {

@@ -70,8 +70,9 @@ const settingNames = [
 ]
 /** What a running consumer only reads, or only adds to; every other table it reads and writes. As `onceward.create_roles` has it. */
 const readTablesOnly = [
-  ...['approval', 'audit', 'audit_head', 'broker', 'campaign_approval', 'campaign_event', 'closed_held'],
+  ...['approval', 'audit', 'audit_head', 'broker', 'campaign_approval', 'campaign_event', 'campaign_step'],
   ...[
+    'closed_held',
     'environment',
     'lineage',
     'migration',
@@ -89,6 +90,7 @@ const peoplesFunctions = [
   ...[
     'accept_broker',
     'accept_server',
+    'act_on_effect',
     'approve',
     'approve_campaign',
     'audit_entry',

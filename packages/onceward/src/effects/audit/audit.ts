@@ -8,7 +8,7 @@ import { consumerName } from '../declared/consumer-name.ts'
 import { type FieldOf, idField, type Reader, readAll, textOf } from '../declared/fields.ts'
 import { checkColumn, checkTable, quoted } from '../declared/names.ts'
 import { rerunBatch } from '../declared/rerun.ts'
-import { type TableShape, verifyTables } from '../declared/tables.ts'
+import { type TableShape, text, verifyTables } from '../declared/tables.ts'
 
 export interface AuditDeclaration<M> {
   /** Append-only. The error at start says how to make it. */
@@ -152,10 +152,10 @@ async function verifyAuditTable<M>(
       place: 'table',
       table,
       columns: {
-        event_id: { type: /^(text|character varying.*)$/, typeText: 'text', notNull: true },
+        event_id: { ...text, notNull: true },
         digest: { type: /^bytea$/, typeText: 'bytea', notNull: true },
-        consumer: {},
-        message_id: {},
+        consumer: text,
+        message_id: text,
         ...Object.fromEntries(names.map(name => [name, { place: `columns.${name}` }])),
       },
       unique: [['event_id']],

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Envelope } from '../../contract/handler.ts'
 import { OncewardError } from '../../errors.ts'
+import { isNamed } from '../declared/is-named.ts'
 
 /** A command with the identity of its cause: whoever makes it again makes the same one. */
 export interface Command<P> {
@@ -38,17 +39,15 @@ export function commandFrom<P>(
   { consumer, type, body, cause }: CommandOptions<P>,
 ): Command<P> {
   const causationId = event.eventId ?? event.id
-  const parts = cause?.map(String) ?? [causationId]
-  for (const [name, value] of [
-    ['consumer', consumer],
-    ['type', type],
-    ['cause', parts.join('')],
-  ] as const) {
-    if (typeof value !== 'string' || value === '')
-      throw new OncewardError('usage', `commandFrom needs a ${name}; without it commands would share an id.`)
-  }
+  const parts = cause ?? [causationId]
+  const needs = (name: string) =>
+    new OncewardError('usage', `commandFrom needs a ${name}; without it commands would share an id.`)
+  if (typeof consumer !== 'string' || consumer === '') throw needs('consumer')
+  if (typeof type !== 'string' || type === '') throw needs('type')
+  if (parts.length === 0) throw needs('cause')
+  if (!parts.every(isNamed)) throw needs('value for every part of its cause')
   return {
-    id: uuidOf(JSON.stringify([consumer, type, ...parts])),
+    id: uuidOf(JSON.stringify([consumer, type, ...parts.map(String)])),
     type,
     body,
     correlationId: event.correlationId ?? causationId,

@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { OncewardError } from '../../errors.ts'
-import { type ColumnNeed, type TableShape, verifyTables } from '../declared/tables.ts'
+import { type ColumnNeed, type TableShape, text, verifyTables } from '../declared/tables.ts'
 import type { ContributionDeclaration } from './declaration.ts'
 import { scaleOf } from './scale.ts'
 
@@ -9,7 +9,7 @@ const exact: ColumnNeed = {
   typeText: 'numeric or a whole number: sums of floating point depend on their order',
   notNull: true,
 }
-const text: ColumnNeed = { type: /^(text|character varying.*)$/, typeText: 'text', notNull: true }
+const named: ColumnNeed = { ...text, notNull: true }
 const time: ColumnNeed = { type: /^timestamp with time zone$/, typeText: 'timestamptz', notNull: true }
 
 export async function verifyContributionTables<M>(
@@ -27,15 +27,15 @@ export async function verifyContributionTables<M>(
       place: 'facts',
       table: declared.facts,
       columns: {
-        event_id: text,
+        event_id: named,
         sign: { type: /^smallint$/, typeText: 'smallint', notNull: true },
-        ...(declared.corrects && { reverses: { ...text, notNull: false } }),
-        key: text,
+        ...(declared.corrects && { reverses: text }),
+        key: named,
         ...(windowed && { window_start: time }),
         ...(timed && { occurred_at: time }),
         ...values,
-        consumer: { optional: true },
-        message_id: { optional: true },
+        consumer: { ...text, optional: true },
+        message_id: { ...text, optional: true },
       },
       unique: [
         ['event_id, sign'],
@@ -48,7 +48,7 @@ export async function verifyContributionTables<M>(
       place: 'summary',
       table: declared.summary,
       columns: {
-        key: text,
+        key: named,
         count: { type: /^bigint$/, typeText: 'bigint', notNull: true },
         ...(windowed && { window_start: time, latest_at: time }),
         ...values,

@@ -11,6 +11,8 @@ interface Column {
   readonly notNull: boolean
   /** PostgreSQL fills it in when nobody does. */
   readonly filled: boolean
+  /** Nobody but PostgreSQL does. */
+  readonly generated: boolean
 }
 
 /** What the database says of a table. Unique keys are written as `a, b` or, partial, `a where (…)`. */
@@ -32,6 +34,9 @@ export interface TableNeed {
   /** How to make such a table. */
   readonly make: string
 }
+
+/** What is sent as text is stored as text: PostgreSQL turns it into nothing else by itself. */
+export const text = { type: /^(text|character varying.*)$/, typeText: 'text' } as const
 
 export interface ColumnNeed {
   readonly place?: string
@@ -72,9 +77,10 @@ async function readShape(query: Query, table: string): Promise<TableShape> {
     cast_to: string
     not_null: boolean
     filled: boolean
+    generated: boolean
   }>(
     `select attname as name, format_type(atttypid, atttypmod) as type, format_type(atttypid, -1) as cast_to, attnotnull as not_null,
-       atthasdef or attidentity <> '' or not attnotnull as filled
+       atthasdef or attidentity <> '' or not attnotnull as filled, attgenerated <> '' or attidentity = 'a' as generated
      from pg_attribute where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
     [table],
   )
@@ -86,9 +92,9 @@ async function readShape(query: Query, table: string): Promise<TableShape> {
   )
   return {
     columns: new Map(
-      columns.rows.map(({ name, type, cast_to: castTo, not_null: notNull, filled }) => [
+      columns.rows.map(({ name, type, cast_to: castTo, not_null: notNull, filled, generated }) => [
         name,
-        { type, castTo, notNull, filled },
+        { type, castTo, notNull, filled, generated },
       ]),
     ),
     unique: new Set(keys.rows.map(row => row.key)),
@@ -107,6 +113,8 @@ function compare(need: TableNeed, shape: TableShape, wrong: (place: string, text
       wrong(at, `table ${table} has no column ${name}${near === null ? '' : `; did you mean '${near}'?`}`)
     } else if (type !== undefined && !type.test(column.type)) {
       wrong(at, `column ${table}.${name} is ${column.type}, it must be ${typeText ?? type.source}`)
+    } else if (column.generated) {
+      wrong(at, `column ${table}.${name} is generated and cannot be written`)
     } else if (notNull && !column.notNull) {
       wrong(at, `column ${table}.${name} may be null; declare it not null`)
     }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isNamed } from '../declared/is-named.ts'
 
 /** What makes two notifications the same one: not the message that asked for it, and not its text. */
 export interface NotificationIdentity {
@@ -16,13 +17,8 @@ export interface NotificationIdentity {
 export function notification({ notificationId, recipient, templateVersion }: NotificationIdentity): {
   readonly key: string
 } {
-  for (const [field, value] of Object.entries({
-    notificationId,
-    recipient,
-    templateVersion: String(templateVersion),
-  }))
-    if (typeof value !== 'string' || value === '')
-      throw new TypeError(`notification: ${field} is missing; nothing was recorded`)
-  const identity = JSON.stringify([notificationId, recipient, String(templateVersion)])
+  for (const [field, value] of Object.entries({ notificationId, recipient, templateVersion }))
+    if (!isNamed(value)) throw new TypeError(`notification: ${field} is missing; nothing was recorded`)
+  const identity = JSON.stringify([notificationId, recipient, templateVersion].map(String))
   return { key: `notification-${createHash('sha256').update(identity).digest('hex')}` }
 }

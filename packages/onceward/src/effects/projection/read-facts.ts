@@ -45,7 +45,7 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
 
   const readFact = (item: BatchItem<M> | null, message: M): Fact<M> => {
     const version = versionOf(readVersion(message))
-    const declared = valueReaders.map(read => read(message))
+    const declared = valueReaders.map((read, index) => storable(table.values[index]!, read(message)))
     const values = options.cause ? [...declared, item?.envelope.id ?? null, item?.run ?? null] : declared
     const deletes = deletion?.when(message) === true
     const corrected = corrects?.(message)
@@ -87,7 +87,7 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
 }
 
 class Malformed extends Error {
-  readonly code: 'key_malformed' | 'version_malformed'
+  readonly code: 'key_malformed' | 'version_malformed' | 'column_unreadable'
   constructor(code: Malformed['code'], message: string) {
     super(message)
     this.code = code
@@ -102,6 +102,22 @@ function unreadable(error: unknown): AnyVerdict {
 function readerOf<M>(from: ReadFrom<M>): (message: M) => unknown {
   if (typeof from === 'function') return from
   return message => (message as Record<string, unknown>)[from]
+}
+
+/**
+ * A batch is sent as one array for each column: a list among its values would be read as values of the keys beside it. Text that PostgreSQL
+ * refuses would cost its neighbours, and broken Unicode arrive as other text.
+ */
+function storable(column: Column, value: unknown): unknown {
+  const { name, sent } = column
+  if (sent === 'as json') return value
+  if (typeof value === 'string' && (!value.isWellFormed() || value.includes('\0')))
+    throw new Malformed('column_unreadable', `column ${name}: is no well-formed text`)
+  if (!Array.isArray(value)) return value
+  if (sent === 'as is')
+    throw new Malformed('column_unreadable', `column ${name}: a list where one value is kept`)
+  for (const element of value) storable(column, element)
+  return value
 }
 
 /** The parts of a key as PostgreSQL would spell them, so that one row never has two names here. */

@@ -1,9 +1,8 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
-import { type TableNeed, type TableShape, verifyTables } from '../declared/tables.ts'
+import { type TableNeed, type TableShape, text, verifyTables } from '../declared/tables.ts'
 import type { TransitionDeclaration } from './declaration.ts'
 
 const wholeNumbers = /^(smallint|integer|bigint|numeric(\(\d+(,0)?\))?)$/
-const texts = /^(text|character varying.*|uuid)$/
 
 export async function verifyTransitionTables<M>(
   declared: TransitionDeclaration<M>,
@@ -41,7 +40,6 @@ function aggregateNeed<M>({ aggregate, machine, set }: TransitionDeclaration<M>)
 }
 
 function factsNeed<M>({ aggregate, facts }: TransitionDeclaration<M>): TableNeed {
-  const text = { type: texts, typeText: 'text' }
   return {
     place: 'facts',
     table: facts,

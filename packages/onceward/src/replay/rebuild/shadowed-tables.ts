@@ -16,12 +16,13 @@ export async function shadowedTables(
       throw refused(`A rebuild finds tables by the search path, and ${name} is declared with its schema.`)
     const { rows } = await client.query(describe, [`"${name}"`])
     if (rows.length === 0) throw refused(`There is no table ${name} on the search path.`)
-    const { table, views, keys, triggers, policies } = rows[0]
+    const { table, views, keys, triggers, policies, publications } = rows[0]
     const hindrances = [
       ...views.map((one: string) => `view ${one} reads it`),
       ...keys.map((one: string) => `foreign key ${one} refers to it`),
       ...triggers.map((one: string) => `trigger ${one} fires on it`),
       ...policies.map((one: string) => `policy ${one} guards it`),
+      ...publications.map((one: string) => `publication ${one} publishes it`),
     ]
     if (hindrances.length > 0)
       throw refused(
@@ -39,6 +40,7 @@ const describe = `
       where d.classid = 'pg_rewrite'::regclass and d.refobjid = c.oid and v.oid <> c.oid) as views,
     array(select conname::text from pg_constraint k where k.contype = 'f' and k.confrelid = c.oid) as keys,
     array(select tgname::text from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal) as triggers,
-    array(select polname::text from pg_policy p where p.polrelid = c.oid) as policies
+    array(select polname::text from pg_policy p where p.polrelid = c.oid) as policies,
+    array(select p.pubname::text from pg_publication_rel r join pg_publication p on p.oid = r.prpubid where r.prrelid = c.oid) as publications
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.oid = to_regclass($1) and c.relkind = 'r'`

@@ -154,7 +154,14 @@ async function lockedTransaction<T>(
   }
 }
 
-/** Live ones to `aside`, those in `from` to where the live ones were. Indexes, constraints and sequences go with their tables. */
+/** Sequences that belong to a column. Both tables count with the same one: it stays with whichever is live, or it would go with the old one. */
+const sequences = `
+  select format('%I.%I', n.nspname, s.relname) as sequence, quote_ident(a.attname) as column
+  from pg_depend d join pg_class s on s.oid = d.objid and s.relkind = 'S' join pg_namespace n on n.oid = s.relnamespace
+  join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
+  where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass and d.deptype = 'a' and d.refobjid = to_regclass($1)`
+
+/** Live ones to `aside`, those in `from` to where the live ones were. Indexes and constraints go with their tables. */
 async function moveTables(
   client: SqlClient,
   tables: readonly string[],
@@ -168,7 +175,11 @@ async function moveTables(
       [table],
     )
     const { schema, name } = rows[0]
+    const owned = (await client.query(sequences, [`${schema}.${name}`])).rows
+    for (const { sequence } of owned) await client.query(`alter sequence ${sequence} owned by none`)
     await client.query(`alter table ${schema}.${name} set schema ${aside}`)
     await client.query(`alter table ${from}.${name} set schema ${schema}`)
+    for (const { sequence, column } of owned)
+      await client.query(`alter sequence ${sequence} owned by ${schema}.${name}.${column}`)
   }
 }

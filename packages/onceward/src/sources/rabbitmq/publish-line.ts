@@ -2,6 +2,7 @@ import type { ConfirmChannel, Message, Options } from 'amqplib'
 import type { DeliveryProperties } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Connection, openConnection, within } from './connection.ts'
+import { plainTable } from './plain-table.ts'
 import { type ShortProperties, shortProperties } from './short-properties.ts'
 
 /** A queue by name, or an exchange with a routing key. */
@@ -141,12 +142,25 @@ class ConfirmLine implements PublishLine {
       )
     }
     if (error === null || error === undefined) return 'confirmed'
+    const refused = isUnwritable(error) ? errorText(error) : this.#tooLarge(message)
+    if (refused !== null) {
+      return new OncewardError(
+        'publish_refused',
+        `RabbitMQ refuses message ${message.messageId} to ${where}: ${refused}. The broker kept no copy. Make it smaller or raise the limit, then publish again.`,
+        { details },
+      )
+    }
     const why = this.#reason ?? this.#connection.trouble ?? errorText(error)
     return new OncewardError(
       'publish_unconfirmed',
       `RabbitMQ did not confirm message ${message.messageId} to ${where}: ${why}. It may or may not be stored. Publish it again under the same id.`,
       { cause: error, details },
     )
+  }
+
+  /** The broker names the size of what it closed the channel for, and nothing else of it. */
+  #tooLarge({ body }: OutgoingMessage): string | null {
+    return this.#reason?.includes(`message size ${body.length} is larger`) === true ? this.#reason : null
   }
 
   #onReturn({ fields, properties }: Message): void {
@@ -166,6 +180,11 @@ class ConfirmLine implements PublishLine {
   }
 }
 
+/** Thrown while the frames were made: nothing of it was sent, and it will be the same at every try. */
+function isUnwritable(error: unknown): boolean {
+  return error instanceof RangeError || error instanceof TypeError || error instanceof SyntaxError
+}
+
 function targetOf(message: OutgoingMessage): { exchange: string; routingKey: string } {
   return 'queue' in message ? { exchange: '', routingKey: message.queue } : message
 }
@@ -183,7 +202,8 @@ function toOptions(
 ): Options.Publish {
   const { timestampMs, ...named } = properties
   const options: Options.Publish = { ...named, messageId, persistent: true, mandatory: true }
-  if (headers !== undefined || Object.keys(unfit).length > 0) options.headers = { ...headers, ...unfit }
+  if (headers !== undefined || Object.keys(unfit).length > 0)
+    options.headers = plainTable({ ...headers, ...unfit })
   if (timestampMs !== undefined) options.timestamp = Math.floor(timestampMs / 1_000)
   return options
 }

@@ -210,7 +210,8 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   }
 
   beginAttempt(id: string, attemptsMax: number): EarlierAttempts {
-    const earlier = this.#state.attempts.get(this.#key(id)) ?? []
+    const all = this.#state.attempts.get(this.#key(id)) ?? []
+    const earlier = all.filter(({ code, runId }) => code !== processDied || runId !== this.#runId)
     const deaths = earlier.filter(({ code }) => code === processDied).length
     const begun = {
       id,
@@ -219,7 +220,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
       error: 'its process died over it',
       place: '',
     }
-    if (earlier.length < attemptsMax || deaths === 0)
+    if (earlier.length === all.length && (earlier.length < attemptsMax || deaths === 0))
       this.#state.attempts.set(this.#key(id), [...earlier, { ...begun, runId: this.#runId }])
     return { attempts: earlier.length, deaths }
   }

@@ -60,6 +60,32 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
+    name: 'an attempt whose answer was lost is begun again by the same run, and is neither a death nor counted twice',
+    async run(bench) {
+      const { under, enrolment, name } = bench
+      if (under.store.suspects === undefined) return
+      const begin = () => under.store.suspects!.beginAttempt(enrolment, 'a', 1)
+      for (let times = 0; times < 2; times++) {
+        assert.deepEqual(await begin(), { attempts: 0, deaths: 0 })
+        assert.equal(await under.attempts(name, 'a'), 1)
+      }
+      const next = await under.second.enroll(enrolment.facts)
+      assert.deepEqual(await under.second.suspects!.beginAttempt(next, 'a', 3), { attempts: 1, deaths: 1 })
+    },
+  },
+  {
+    name: 'what a run came through with is on record again when it comes once more, and is no death',
+    async run(bench) {
+      const { under, enrolment, name } = bench
+      if (under.store.suspects === undefined) return
+      const begin = (survived?: string) => under.store.suspects!.beginAttempt(enrolment, 'a', 1, survived)
+      for (const survived of [undefined, 'a', 'a']) {
+        assert.deepEqual(await begin(survived), { attempts: 0, deaths: 0 })
+        assert.equal(await under.attempts(name, 'a'), 1)
+      }
+    },
+  },
+  {
     name: 'attempts of runs that died are counted as deaths, are not taken back by others, and begin no more once the budget is used up',
     async run(bench) {
       const { under, enrolment, name } = bench

@@ -91,4 +91,16 @@ describe('a target with a call of its own', await skipWithout('postgres'), () =>
     }))
     assert.deepEqual([row.state, requests.length], ['failed', 1])
   })
+
+  it('may ask for a pause that is no number: it is tried again, and its neighbours are recorded', async () => {
+    for (const retryAfterMs of [Number.NaN, 'soon', {}, -5, Number.POSITIVE_INFINITY] as number[]) {
+      const outcomes: CallOutcome[] = [{ result: 'retryable', retryAfterMs }, { result: 'completed' }]
+      const { row } = await settle(async ({ attempt }) =>
+        retryAfterMs === Number.POSITIVE_INFINITY
+          ? { result: 'failed', retryAfterMs }
+          : outcomes[attempt - 1]!,
+      )
+      assert.equal(row.due, 'infinity')
+    }
+  })
 })

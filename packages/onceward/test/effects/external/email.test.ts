@@ -72,6 +72,13 @@ describe('e-mail', await skipWithout('postgres'), () => {
     assert.equal(Buffer.concat(subject).toString(), mail.subject)
   })
 
+  it('is recorded whatever the server says about it', async () => {
+    const { row } = await send([{ message: '250 queued\0as 1' }])
+    assert.deepEqual([row.state, row.last_error], ['completed', 'accepted: queued\\0as 1'])
+    const refused = await send([{ RCPT: '550 no\0body' }])
+    assert.deepEqual([refused.row.state, refused.row.response_status], ['failed', 550])
+  })
+
   for (const step of ['greeting', 'EHLO', 'MAIL', 'RCPT', 'DATA'] as const) {
     it(`is tried again when the server goes away at ${step}: nothing was handed over`, async () => {
       const { row, mails, connections } = await send([{ [step]: 'gone' }])

@@ -258,6 +258,34 @@ describe('where calls may go', () => {
       /allowPrivate/,
     ],
     [
+      'a content type for every effect',
+      { url: 'https://shop.example/', headers: { 'Content-Type': 'text/plain' } },
+      /headers\.Content-Type comes with each effect: give contentType/,
+    ],
+    [
+      'a header that is the key',
+      { url: 'https://shop.example/', keyHeader: 'X-Key', headers: { 'x-key': '1' } },
+      /headers\.x-key carries the key/,
+    ],
+    [
+      'a header of a signature',
+      {
+        kind: 'webhook',
+        url: 'https://shop.example/',
+        secrets: { a: { env: 'A' } },
+        headers: { 'Webhook-Id': '1' },
+      },
+      /headers\.Webhook-Id carries the key/,
+    ],
+    ...['Content-Length', 'Transfer-Encoding', 'Connection', 'Expect'].map(
+      name =>
+        [
+          `the header ${name}`,
+          { url: 'https://shop.example/', headers: { [name]: '5' } },
+          new RegExp(`headers\\.${name} is written by HTTP itself`),
+        ] as [string, ExternalTarget, RegExp],
+    ),
+    [
       'a webhook without secrets',
       { kind: 'webhook', url: 'https://shop.example/', secrets: {} },
       /at least one secret/,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { Command } from 'commander'
+import { refused } from '../../../parking/act.ts'
 import {
   type ReplayReport,
   runReplay,
@@ -30,8 +31,8 @@ export function replayCommand(): Command {
   return acting(command, '1000').action((ids: string[], flags: ReplayFlags) =>
     withPool(flags.json === true, async pool => {
       const requestId = flags.id ?? `replay-${randomUUID()}`
-      if (flags.dryRun !== true && flags.id !== undefined && (await isKnown(pool, flags.id)))
-        return report(pool, flags, requestId, await run(pool, requestId, flags))
+      const known = flags.id === undefined || flags.dryRun === true ? null : await knownReplay(pool, flags.id)
+      if (known !== null) return goOn(pool, known, flags)
       const selection = await chosen(pool, ids, flags)
       if (selection === null) return
       const { consumer, because } = flags
@@ -70,11 +71,17 @@ export function stopCommand(): Command {
     )
 }
 
-async function isKnown(pool: SqlPool, requestId: string): Promise<boolean> {
-  return showReplay(pool, requestId, 1).then(
-    () => true,
-    () => false,
-  )
+async function knownReplay(pool: SqlPool, requestId: string): Promise<ReplayReport | null> {
+  return showReplay(pool, requestId, 1).catch(() => null)
+}
+
+/** With the rows and at the rate it began with, also when somebody had stopped it. */
+async function goOn(pool: SqlPool, known: ReplayReport, flags: ReplayFlags): Promise<void> {
+  const { requestId, digest, perSecond } = known
+  const { consumer, because } = flags
+  if (known.consumer !== consumer) throw refused(`${requestId} is not of consumer "${consumer}".`)
+  await startReplay(pool, { requestId, consumer, because, perSecond, digest, ids: [] })
+  await report(pool, flags, requestId, await run(pool, requestId, flags))
 }
 
 function run(pool: SqlPool, requestId: string, flags: ReplayFlags): Promise<Stage> {

@@ -3,7 +3,7 @@ import { readCampaign } from '../../../replay/campaign.ts'
 import { differs } from '../../../replay/rebuild/compare-tables.ts'
 import { assertTyped } from '../../../replay/steer-campaign.ts'
 import { withPool } from '../../database.ts'
-import { print } from '../../output.ts'
+import { print, safe } from '../../output.ts'
 import { rowNumber } from '../../whole-number.ts'
 import { type Flags, lister, type Typed } from './flags.ts'
 import { campaignText, comparisonText, progressLine } from './text.ts'
@@ -49,7 +49,7 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
       const accept = Object.fromEntries((flags.accept ?? []).map(table => [table, flags.because ?? '']))
       const swap =
         name === 'swap' ? await replay.swap(id, { acceptMissing, accept }) : await replay.rollBack(id)
-      print(flags.json === true, { ok: true, ...swap }, () => JSON.stringify(swap, null, 2))
+      print(flags.json === true, { ok: true, ...swap }, () => safe(JSON.stringify(swap, null, 2)))
     }),
   )
 }

@@ -93,5 +93,5 @@ function refusal({ reply, us, message }: Refused): Answer {
 }
 
 function told(result: 'completed' | 'retryable' | 'failed', { code }: Reply, note: string): ToldAnswer {
-  return { kind: 'told', result, status: code, digest: null, note, retryAfterMs: null }
+  return { kind: 'told', result, status: code, digest: null, note: errorText(note, 500), retryAfterMs: null }
 }

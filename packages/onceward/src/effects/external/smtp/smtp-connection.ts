@@ -1,4 +1,4 @@
-import { connect as connectPlain, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 
 export interface Reply {
@@ -31,10 +31,7 @@ export class SmtpConnection {
     this.#signal = signal
     const { host, port, tls, lookup } = server
     const to = { host, port, ...(lookup && { lookup }) }
-    this.#socket =
-      tls === 'implicit'
-        ? connectTls({ ...to, servername: host, rejectUnauthorized: true })
-        : connectPlain(to)
+    this.#socket = tls === 'implicit' ? connectTls({ ...to, ...provenAs(host) }) : connectPlain(to)
     this.#listen()
     signal.addEventListener('abort', this.#abort, { once: true })
   }
@@ -67,10 +64,7 @@ export class SmtpConnection {
     if (this.#buffer !== '' || this.#lines.length > 0)
       throw new Error('the server went on talking before TLS began')
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const socket: TLSSocket = connectTls(
-      { socket: plain, servername: this.#server.host, rejectUnauthorized: true },
-      resolve,
-    )
+    const socket: TLSSocket = connectTls({ socket: plain, ...provenAs(this.#server.host) }, resolve)
     socket.once('error', reject)
     socket.once('close', () => reject(new Error('the connection ended while TLS was begun')))
     this.#socket = socket
@@ -124,4 +118,9 @@ export class SmtpConnection {
     this.#waiting?.reject(error)
     this.#waiting = null
   }
+}
+
+/** An address is proven as one, and asked for by no name: Node will not send it as such for much longer. */
+function provenAs(host: string) {
+  return { host, ...(isIP(host) === 0 && { servername: host }), rejectUnauthorized: true }
 }

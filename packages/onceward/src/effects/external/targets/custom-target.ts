@@ -21,12 +21,17 @@ export function customSend(name: string, { call }: CustomTarget): Send {
         status: null,
         digest: response === undefined ? null : bytesDigest(Buffer.from(response)),
         note: note === undefined ? null : errorText(note, 500),
-        retryAfterMs: retryAfterMs ?? null,
+        retryAfterMs: pauseOf(retryAfterMs),
       }
     } catch (error) {
       return { kind: 'lost', error: errorText(error, 500) }
     }
   }
+}
+
+/** A header that was not there becomes NaN easily: what is no time is no wish. */
+function pauseOf(retryAfterMs: unknown): number | null {
+  return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? retryAfterMs : null
 }
 
 /** A function that does not heed the signal is left behind: what it still does counts as having been under way. */

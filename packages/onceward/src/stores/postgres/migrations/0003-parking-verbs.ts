@@ -75,7 +75,7 @@ begin
   perform pg_advisory_xact_lock(hashtext('onceward.redrive'), hashtext(request));
   select * into known from onceward.redrive r where r.request_id = request;
   if found then
-    if known.digest <> seen then
+    if known.digest is distinct from seen then
       return onceward.refuse('parked replay', consumer, request, 'This request id was used for another selection.'); end if;
     if known.state = 'stopped' then
       update onceward.redrive set state = 'moving', next_at = clock_timestamp() where id = known.id;
@@ -128,7 +128,7 @@ $$;
 -- that moves it; what may not be moved is left with the reason.
 create function onceward.redrive_stage(request text, count_max integer)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare drive onceward.redrive; picked bigint[]; keys text[]; n_moved integer; n_left integer; n_marked integer; n_behind integer; more boolean; wait_ms float8;
+declare drive onceward.redrive; picked bigint[]; keys text[]; claimed text[]; n_moved integer; n_left integer; n_behind integer; more boolean; wait_ms float8;
 begin
   select * into drive from onceward.redrive r where r.request_id = request for update;
   if not found then return onceward.refuse('parked replay', null, request, 'There is no such replay.'); end if;
@@ -141,6 +141,19 @@ begin
   keys := array(select distinct h.order_key from onceward.held h where h.id = any (picked) and h.order_key is not null order by 1);
   perform from onceward.blocked_key b where b.consumer_id = drive.consumer_id and b.key = any (keys) order by b.key for update;
   perform from onceward.held h where h.id = any (picked) order by h.id for update;
+  -- Keys and markers first: whoever is about to take one is waited for and seen, and of two rows with one key the second finds it used.
+  with put as (
+    insert into onceward.business_key (consumer_id, key, message_id)
+      select h.consumer_id, h.business_key, h.message_id from onceward.held h
+      where h.id = any (picked) and h.business_key is not null and h.message_id is not null and h.state in ('parked', 'dead', 'quarantined')
+      order by h.business_key, h.id on conflict do nothing returning key)
+  select coalesce(array_agg(key), '{}') into claimed from put;
+  insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
+    select h.consumer_id, h.run_id, h.state::text::onceward.marker_status, h.message_id, h.digest, h.position
+    from onceward.held h join onceward.consumer c on c.id = h.consumer_id and c.dedup = 'marker'
+    where h.id = any (picked) and h.message_id is not null and h.code <> 'conflict' and h.state in ('parked', 'dead', 'quarantined')
+      and not exists (select from onceward.inbox i where i.consumer_id = h.consumer_id and i.message_id = h.message_id)
+    order by h.message_id on conflict do nothing;
 
   with judged as materialized (select * from onceward.judge_parked(picked)),
   stops as materialized (
@@ -159,19 +172,10 @@ begin
   n_left := n_left - n_moved;
   update onceward.redrive_row set outcome = 'parked again' where held_id = any (picked) and redrive_id <> drive.id and state = 'moved'
     and outcome is null;
-  insert into onceward.business_key (consumer_id, key, message_id)
-    select h.consumer_id, h.business_key, h.message_id from onceward.held h where h.id = any (picked) and h.business_key is not null
-    order by h.business_key on conflict do nothing;
+  delete from onceward.business_key k where k.consumer_id = drive.consumer_id and k.key = any (claimed) and not exists (
+    select from onceward.held h where h.id = any (picked) and h.business_key = k.key and h.message_id = k.message_id);
   update onceward.inbox i set status = 'stored' from onceward.held h
     where h.id = any (picked) and i.consumer_id = h.consumer_id and i.message_id = h.message_id;
-  get diagnostics n_marked = row_count;
-  if n_marked < n_moved then
-    insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
-      select h.consumer_id, h.run_id, 'stored', h.message_id, h.digest, h.position
-      from onceward.held h join onceward.consumer c on c.id = h.consumer_id and c.dedup = 'marker'
-      where h.id = any (picked) order by h.message_id
-      on conflict (consumer_id, message_id) do update set status = 'stored';
-  end if;
   update onceward.held h set state = 'stored', due_at = clock_timestamp(), last_at = clock_timestamp(), lease_until = null
     where h.id = any (picked);
   keys := array(select distinct h.order_key from onceward.held h where h.id = any (picked) and h.order_key is not null);
@@ -183,7 +187,7 @@ begin
 
   more := exists (select from onceward.redrive_row where redrive_id = drive.id and held_id > drive.done_to and state = 'selected');
   update onceward.redrive set done_to = drive.done_to, state = case when more then 'moving' else 'moved' end,
-    next_at = clock_timestamp() + coalesce(n_moved::float8 / rate_max, 0) * interval '1 second'
+    next_at = clock_timestamp() + coalesce((n_moved + n_behind)::float8 / rate_max, 0) * interval '1 second'
   where id = drive.id returning * into drive;
   if not more then
     perform onceward.audit_entry('parked replay moved', 'done', (select name from onceward.consumer where id = drive.consumer_id), request,
@@ -225,7 +229,14 @@ begin
       and i.status in ('parked', 'dead', 'quarantined')),
   unkeyed as (
     delete from onceward.business_key k using gone
-    where k.consumer_id = of and k.key = gone.business_key and k.message_id = gone.message_id),
+    where k.consumer_id = of and k.key = gone.business_key and k.message_id = gone.message_id
+      -- Other content under the id of a message that is applied or held: the key is that message's.
+      and not exists (select from onceward.inbox i where i.consumer_id = of and i.message_id = gone.message_id
+        and (i.digest <> gone.digest or i.status not in ('parked', 'dead', 'quarantined')))),
+  made_room as (
+    update onceward.blocked_key b set waiting = greatest(0, b.waiting - n.count)
+    from (select order_key, count(*)::integer from gone where code = 'behind_parked' and order_key is not null group by order_key) n
+    where b.consumer_id = of and b.key = n.order_key),
   settled as (
     update onceward.redrive_row r set outcome = way from gone where r.held_id = gone.id and r.state = 'moved' and r.outcome is null)
   insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
@@ -268,7 +279,7 @@ begin
   select * into h from onceward.held where id = number for update;
   if h.state not in ('parked', 'dead', 'quarantined') then
     return onceward.refuse('parked fix', consumer, subject, 'It is at work.'); end if;
-  if sha256(h.body) <> seen then
+  if sha256(h.body) is distinct from seen then
     return onceward.refuse('parked fix', consumer, subject, 'Somebody has changed it since it was read.'); end if;
   if h.message_id is null then
     if new_id is null then return onceward.refuse('parked fix', consumer, subject, 'It has no message id: give one that reads well.'); end if;
@@ -332,7 +343,7 @@ begin
   select * into a from onceward.approval where id = request for update;
   if not found then return onceward.refuse('approve', null, request::text, 'There is no such request.'); end if;
   select name into of from onceward.consumer where id = a.consumer_id;
-  if a.requested_by = onceward.actor() then
+  if onceward.human_of(a.requested_by) = onceward.human_of(onceward.actor()) then
     return onceward.refuse('approve', of, request::text, 'Who requests does not approve.'); end if;
   if not onceward.is_person() then
     return onceward.refuse('approve', of, request::text,
@@ -409,6 +420,27 @@ begin
   return jsonb_build_object('ok', true, 'released', cardinality(freed), 'from', h.state);
 end $$;
 
+-- What a person found out about an external effect, or wants tried again. The change and its reason are written together, only of what waits for
+-- people, and only while it is as it was shown: of two who act at once the second waits for the first and then finds another epoch.
+create function onceward.act_on_effect(effect bigint, seen integer, act text, finding onceward.effect_state, because text)
+returns boolean language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare was onceward.ledger; becomes onceward.effect_state;
+begin
+  select * into was from onceward.ledger l where l.id = effect for update;
+  if not found or was.epoch is distinct from seen or was.due_at <> 'infinity' or was.state = 'completed' or coalesce(btrim(because), '') = ''
+  then return false; end if;
+  becomes := case when act = 'reconcile' and finding in ('completed', 'failed') then finding
+    when act = 'retry' and was.state = 'failed' then 'retryable' when act = 'retry' then 'unknown' end;
+  if becomes is null then return false; end if;
+  update onceward.ledger l set state = becomes, epoch = l.epoch + 1,
+    due_at = case when act = 'retry' then clock_timestamp() else 'infinity' end,
+    attempts_forgiven = case when act = 'retry' then l.attempts else l.attempts_forgiven end,
+    completed_at = case when becomes = 'completed' then clock_timestamp() end
+  where l.id = effect;
+  insert into onceward.ledger_action (ledger_id, action, reason, from_state, to_state) values (effect, act, because, was.state, becomes);
+  return true;
+end $$;
+
 -- Three group roles with no more than their work needs, and one for a console that may name its users. Needs the right to create roles.
 create function onceward.create_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare name text;
@@ -424,30 +456,29 @@ begin
   grant select, insert, update, delete on all tables in schema onceward to onceward_run;
   revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval, onceward.lineage,
     onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage, onceward.migration, onceward.environment from onceward_run;
-  revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event from onceward_run;
+  revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event, onceward.campaign_step from onceward_run;
   revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading from onceward_run;
   revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
   grant insert, update on onceward.campaign to onceward_operator, onceward_console;
   grant insert, delete on onceward.campaign_row to onceward_operator, onceward_console;
   grant select on all tables in schema onceward to onceward_operator, onceward_approver, onceward_console;
-  grant update (state, epoch, due_at, attempts_forgiven, completed_at) on onceward.ledger to onceward_operator, onceward_console;
-  grant insert on onceward.ledger_action to onceward_operator, onceward_console;
   grant update (accepted_at, accepted_because) on onceward.gap to onceward_operator, onceward_console;
   grant execute on all functions in schema onceward to onceward_run;
   revoke execute on function onceward.audit_entry, onceward.campaign_event_of, onceward.refuse, onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop,
     onceward.close_rows, onceward.free_keys, onceward.skip_parked, onceward.fix_parked, onceward.triage_parked, onceward.request_deletion,
     onceward.approve, onceward.approve_campaign, onceward.delete_parked, onceward.release_held, onceward.accept_server, onceward.separate_reader, onceward.rename_consumer,
-    onceward.accept_broker, onceward.create_roles from onceward_run;
+    onceward.accept_broker, onceward.act_on_effect, onceward.create_roles from onceward_run;
   grant execute on function onceward.actor, onceward.is_console, onceward.is_person, onceward.place_of, onceward.cause_of,
-    onceward.selection_digest, onceward.selected_consumer, onceward.audit_field, onceward.audit_content, onceward.fold_parked_counts,
+    onceward.selection_digest, onceward.selected_consumer, onceward.human_of, onceward.audit_field, onceward.audit_content, onceward.fold_parked_counts,
     onceward.seen_of, onceward.campaign_rows_digest
     to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop, onceward.skip_parked, onceward.fix_parked,
-    onceward.triage_parked, onceward.request_deletion, onceward.delete_parked, onceward.release_held to onceward_operator, onceward_console;
+    onceward.triage_parked, onceward.request_deletion, onceward.delete_parked, onceward.release_held, onceward.act_on_effect to onceward_operator, onceward_console;
   grant execute on function onceward.server_now, onceward.server_check, onceward.same_life, onceward.notice_server to onceward_operator, onceward_approver, onceward_console;
   grant execute on function onceward.accept_server, onceward.separate_reader, onceward.rename_consumer, onceward.accept_broker
     to onceward_operator, onceward_console;
   grant execute on function onceward.approve, onceward.approve_campaign to onceward_approver, onceward_console;
 end $$;
-revoke execute on function onceward.audit_entry, onceward.refuse, onceward.close_rows, onceward.free_keys, onceward.create_roles from public;
+revoke execute on function onceward.audit_entry, onceward.refuse, onceward.close_rows, onceward.free_keys, onceward.act_on_effect,
+  onceward.create_roles from public;
 `

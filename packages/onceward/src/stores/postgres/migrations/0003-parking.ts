@@ -20,6 +20,10 @@ return case when onceward.is_console()
   then coalesce(nullif(pg_catalog.current_setting('onceward.acting_as', true), '') || ' (via ' || session_user || ')', session_user)
   else session_user::text end;
 
+-- One human being has one name, whether the console says it or the login: who asks by the one does not approve by the other.
+create function onceward.human_of(actor text) returns text language sql immutable
+return regexp_replace(actor, ' [(]via [^()]*[)]$', '');
+
 create function onceward.is_person() returns boolean language sql stable
 return exists (select from onceward.person where role_name = session_user)
   or (onceward.is_console() and coalesce(pg_catalog.current_setting('onceward.acting_as', true), '') <> '');
@@ -93,16 +97,16 @@ begin
 end $$;
 
 -- What earlier commands write down for people is under the name the database knows, whatever the client says, and goes into the audit as well.
-create function onceward.held_action_actor() returns trigger language plpgsql as $$
+create function onceward.held_action_actor() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   new.by := onceward.actor();
   new.consumer_id := coalesce((select h.consumer_id from onceward.held h where h.id = new.held_id), new.consumer_id);
   return new;
 end $$;
 create trigger actor before insert on onceward.held_action for each row execute function onceward.held_action_actor();
-create function onceward.ledger_action_actor() returns trigger language plpgsql as $$ begin new.actor := onceward.actor(); return new; end $$;
+create function onceward.ledger_action_actor() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$ begin new.actor := onceward.actor(); return new; end $$;
 create trigger actor before insert on onceward.ledger_action for each row execute function onceward.ledger_action_actor();
-create function onceward.gap_actor() returns trigger language plpgsql as $$ begin new.accepted_by := onceward.actor(); return new; end $$;
+create function onceward.gap_actor() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$ begin new.accepted_by := onceward.actor(); return new; end $$;
 create trigger actor before update of accepted_at on onceward.gap for each row
   when (old.accepted_at is null and new.accepted_at is not null) execute function onceward.gap_actor();
 
@@ -309,7 +313,7 @@ create table onceward.approval (
   approved_at  timestamptz,
   executed_by  text,
   executed_at  timestamptz,
-  check (approved_by <> requested_by),
+  check (onceward.human_of(approved_by) <> onceward.human_of(requested_by)),
   check ((approved_by is null) = (approved_at is null)),
   check (executed_at is null or approved_at is not null)
 );
@@ -334,7 +338,7 @@ begin
   if old.approved_at is null then
     if not onceward.is_person() then
       raise exception 'role % is not listed in onceward.person', session_user using errcode = 'insufficient_privilege'; end if;
-    if onceward.actor() = old.requested_by then
+    if onceward.human_of(onceward.actor()) = onceward.human_of(old.requested_by) then
       raise exception 'who requests does not approve' using errcode = 'insufficient_privilege'; end if;
     new.approved_by := onceward.actor();
     new.approved_at := clock_timestamp();

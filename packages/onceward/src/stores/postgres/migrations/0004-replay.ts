@@ -68,8 +68,8 @@ create table onceward.campaign_approval (
   approved_at  timestamptz not null,
   expires_at   timestamptz not null,
   because      text not null check (btrim(because) <> ''),
-  primary key (campaign_id, plan_digest, approved_by),
-  constraint approver_is_not_requester check (approved_by <> requested_by)
+  primary key (campaign_id, plan_digest, approved_by, approved_at),
+  constraint approver_is_not_requester check (onceward.human_of(approved_by) <> onceward.human_of(requested_by))
 );
 
 create table onceward.campaign_event (
@@ -128,7 +128,8 @@ create table onceward.would_have (
 
 alter table onceward.run add column campaign_id bigint;
 
-create function onceward.campaign_guard() returns trigger language plpgsql as $guard$
+-- Its own search path: a caller's functions and operators would otherwise compute the digest.
+create function onceward.campaign_guard() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $guard$
 begin
   if tg_op = 'INSERT' then
     new.requested_by := onceward.actor();
@@ -149,8 +150,12 @@ begin
         using errcode = 'check_violation';
     end if;
     if new.plan is distinct from old.plan and old.state not in ('created', 'previewed')
-      and not (old.mode = 'rebuild' and old.state in ('ran', 'verified', 'running')) then
+      and not (old.mode = 'rebuild' and old.state in ('ran', 'verified', 'running')
+        and new.plan - 'catchUp' is not distinct from old.plan - 'catchUp') then
       raise exception 'campaign % is %: its plan is fixed', old.id, old.state using errcode = 'check_violation';
+    end if;
+    if new.plan ? 'catchUp' and (new.mode <> 'rebuild' or old.state in ('created', 'previewed')) then
+      raise exception 'campaign % follows no log: only a rebuild that has run does', old.id using errcode = 'check_violation';
     end if;
     if new.state is distinct from old.state and not exists (
       select from onceward.campaign_step s where s.from_state = old.state and s.to_state = new.state) then
@@ -160,7 +165,8 @@ begin
   new.plan_digest := case when new.plan is not null then sha256(convert_to(jsonb_build_object(
     'consumer', new.consumer_name, 'generation', new.generation, 'mode', new.mode, 'effects', new.effects,
     'selection', new.selection, 'plan', new.plan - 'catchUp')::text, 'UTF8')) end;
-  if tg_op = 'UPDATE' and new.state = 'running' and old.state <> 'running' and new.needs_approval and not exists (
+  -- Whoever takes it over from a process that died raises the epoch, and needs an approval as much as who begins.
+  if tg_op = 'UPDATE' and new.state = 'running' and (old.state <> 'running' or new.epoch <> old.epoch) and new.needs_approval and not exists (
     select from onceward.campaign_approval a
     where a.campaign_id = new.id and a.plan_digest = new.plan_digest and a.expires_at > clock_timestamp()) then
     raise exception 'campaign % needs the approval of somebody other than %, for exactly this plan, that has not expired', new.id, new.requested_by
@@ -217,8 +223,10 @@ begin
     raise exception 'campaign % was asked for by %, which is nobody in person: let a person create it', asked.id, asked.requested_by
       using errcode = 'insufficient_privilege';
   end if;
-  if asked.id is null or asked.state <> 'previewed' then
-    raise exception 'there is no previewed campaign % to approve', new.campaign_id using errcode = 'check_violation';
+  -- What stopped on its way, or has more to follow, may have outlived its approval.
+  if asked.id is null or not (asked.state in ('previewed', 'paused', 'failed', 'ran', 'verified')
+    or asked.state = 'running' and asked.lease_until <= clock_timestamp()) then
+    raise exception 'there is no campaign % that waits to be run', new.campaign_id using errcode = 'check_violation';
   end if;
   if new.plan_digest is distinct from asked.plan_digest then
     raise exception 'campaign % has another plan than the one approved: look at it again', new.campaign_id using errcode = 'check_violation';
@@ -229,7 +237,7 @@ begin
   if new.expires_at <= new.approved_at or new.expires_at > new.approved_at + interval '7 days' then
     raise exception 'an approval lasts up to seven days' using errcode = 'check_violation';
   end if;
-  if new.approved_by <> new.requested_by then perform onceward.campaign_event_of(asked, 'approved', new.because); end if;
+  if onceward.human_of(new.approved_by) <> onceward.human_of(new.requested_by) then perform onceward.campaign_event_of(asked, 'approved', new.because); end if;
   return new;
 end $guard$;
 

@@ -21,7 +21,7 @@ return (select encode(sha256(convert_to(coalesce(string_agg(r.held_id || ' ' || 
   from onceward.campaign_row r where r.campaign_id = campaign);
 
 -- The plan that was approved names the digest of the rows, so nobody adds one to them afterwards.
-create function onceward.campaign_rows_guard() returns trigger language plpgsql as $guard$
+create function onceward.campaign_rows_guard() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $guard$
 begin
   if onceward.campaign_rows_digest(new.id) is distinct from new.plan #>> '{parked,digest}' then
     raise exception 'the rows of campaign % are not those of its plan', new.id using errcode = 'insufficient_privilege';
@@ -30,6 +30,20 @@ begin
 end $guard$;
 create trigger campaign_rows_guard before update of state on onceward.campaign for each row
   when (new.state = 'running' and old.state <> 'running' and new.plan ? 'parked') execute function onceward.campaign_rows_guard();
+
+-- Nor while it runs, when nobody compares any more. The campaign is locked: who is about to run it is waited for.
+create function onceward.campaign_rows_fixed() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $fixed$
+declare late onceward.campaign;
+begin
+  perform from onceward.campaign c where c.id in (select campaign_id from added) order by c.id for no key update;
+  select * into late from onceward.campaign c
+    where c.id in (select campaign_id from added) and c.state not in ('created', 'previewed') limit 1;
+  if found then
+    raise exception 'campaign % is %: its rows are fixed', late.id, late.state using errcode = 'check_violation'; end if;
+  return null;
+end $fixed$;
+create trigger campaign_rows_fixed after insert on onceward.campaign_row referencing new table as added
+  for each statement execute function onceward.campaign_rows_fixed();
 
 -- Keys of which the campaign has nothing more to do, and which nothing blocks: what waits behind goes on with the live consumer.
 create function onceward.free_after_campaign(campaign bigint, of integer, keys text[]) returns void

@@ -14,22 +14,26 @@ const clear = `
   where consumer_id = $1 and id = any($2::integer[]) and ended_at is null and cleared_at is null`
 
 /**
- * It has to outlive our process, not the server: no need to wait for the disk. What a run left that was closed in order is no death. A number that somebody else has just taken belongs to a
- * holder that came after us, and counts for both.
+ * It has to outlive our process, not the server: no need to wait for the disk. What a run left that was closed in order is no death, and what our own
+ * run left is none either: we live. It stands where an answer was lost and the question is put again, and is not counted twice. A number that somebody
+ * else has just taken belongs to a holder that came after us, and counts for both.
  */
 const begin = `
   with unhurried as materialized (select set_config('synchronous_commit', 'off', true)),
+  known as materialized (
+    select number, run_id, code = '${processDied}' as died from onceward.attempt where consumer_id = $1 and message_id = $3),
   earlier as materialized (
-    select count(*)::integer as attempts, count(*) filter (where code = '${processDied}')::integer as deaths,
-      (select coalesce(max(number), 0) from onceward.attempt where consumer_id = $1 and message_id = $3) as number
-    from onceward.attempt a where consumer_id = $1 and message_id = $3
-      and not (code = '${processDied}' and exists (select from onceward.run where id = a.run_id and ended_at is not null))),
+    select count(*)::integer as attempts, count(*) filter (where died)::integer as deaths,
+      (select coalesce(max(number), 0) from known) as number
+    from known k
+    where not (died and (run_id = $2 or exists (select from onceward.run where id = k.run_id and ended_at is not null)))),
   through as (
     delete from onceward.attempt where consumer_id = $1 and run_id = $2 and message_id = $5 and code = '${processDied}'),
   begun as (
     insert into onceward.attempt (consumer_id, run_id, message_id, number, failure_class, code, error)
     select $1, $2, $3, number + 1, 'poison', '${processDied}', 'its process died over it'
-    from earlier, unhurried where attempts < $4 or deaths = 0
+    from earlier, unhurried where (attempts < $4 or deaths = 0)
+      and ($5::text is not distinct from $3 or not exists (select from known where died and run_id = $2))
     on conflict do nothing)
   select attempts, deaths from earlier`
 
