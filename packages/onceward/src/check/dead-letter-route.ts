@@ -13,17 +13,19 @@ export interface DeadLetterRoute {
   readonly lostWith: string | null
 }
 
-/** Pure. Null for a queue without a dead-letter exchange. */
+/** Pure. Null for a queue without a dead-letter exchange. `comesBack`: messages wait in queues of ours, and come back by the queue's name. */
 export function deadLetterRoute(
   queue: QueueState,
   { exchanges, bindings }: Topology,
   names: ReadonlySet<string>,
+  comesBack = false,
 ): DeadLetterRoute | null {
   const exchange = setting(queue, 'dead-letter-exchange')
   if (exchange === undefined) return null
   const fixed = setting(queue, 'dead-letter-routing-key')
   const routingKey = fixed === undefined ? null : String(fixed)
-  const keys = routingKey === null ? keysOf(queue.name, { exchanges, bindings }) : [routingKey]
+  const came = [...keysOf(queue.name, { exchanges, bindings }), ...(comesBack ? [queue.name] : [])]
+  const keys = routingKey === null ? came : [routingKey]
   const name = String(exchange)
   const exchangeExists = name === '' || exchanges.has(name)
   const reached = keys.map(key => ({
@@ -73,13 +75,17 @@ export function reach(
   const queues = taken.flatMap(({ destination, toExchange }) =>
     toExchange ? reach(destination, key, topology, names, seen) : names.has(destination) ? [destination] : [],
   )
-  if (queues.length > 0 || found.alternate === null) return queues
+  // As RabbitMQ does it: a binding that takes is enough, also one to an exchange that leads nowhere.
+  if (taken.length > 0 || found.alternate === null) return queues
   return reach(found.alternate, key, topology, names, seen)
 }
 
-/** Headers and plugins decide by what we cannot see: there a binding counts as one that takes. */
+/**
+ * Headers and plugins decide by what we cannot see: there a binding counts as one that takes. A direct exchange knows no patterns: `#` bound
+ * there takes nothing but a message whose key is that character.
+ */
 function takes(type: string, pattern: string, key: string): boolean {
-  if (type === 'direct') return pattern === key
+  if (type === 'direct') return pattern === key && !key.split('.').some(word => word === '*' || word === '#')
   if (type === 'topic') return topicMatches(pattern.split('.'), key.split('.'))
   return true
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { OncewardError } from '../errors.ts'
+import { errorCode, OncewardError } from '../errors.ts'
 import { createPool } from '../postgres.ts'
 import type { Log } from '../surroundings.ts'
 import { consoleLog } from './output.ts'
@@ -15,10 +15,16 @@ export interface Database {
 /** The database named by the environment. Addresses carry secrets, so never argv. */
 export function databaseAddress(): string | undefined {
   const url = process.env.ONCEWARD_DATABASE_URL ?? fromFile(process.env.ONCEWARD_DATABASE_URL_FILE)
-  if (url === undefined || /^postgres(ql)?:\/\//.test(url)) return url
+  if (url === undefined) return url
+  if (!/^postgres(ql)?:\/\//.test(url))
+    throw new OncewardError(
+      'configuration',
+      'ONCEWARD_DATABASE_URL must begin with postgres://. Nothing was started.',
+    )
+  if (URL.parse(url) !== null) return url
   throw new OncewardError(
     'configuration',
-    'ONCEWARD_DATABASE_URL must begin with postgres://. Nothing was started.',
+    'ONCEWARD_DATABASE_URL cannot be read: is the port a number, and are characters such as / or # in the password written as %2F and %23? Nothing was started.',
   )
 }
 
@@ -50,5 +56,14 @@ export async function withPool(
 }
 
 function fromFile(path: string | undefined): string | undefined {
-  return path === undefined ? undefined : readFileSync(path, 'utf8').trim()
+  if (path === undefined) return undefined
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (cause) {
+    throw new OncewardError(
+      'configuration',
+      `ONCEWARD_DATABASE_URL_FILE cannot be read: ${errorCode(cause)}. Nothing was started.`,
+      { cause },
+    )
+  }
 }

@@ -1,9 +1,11 @@
 #!/usr/bin/env node
+import { databaseTrouble } from '../runtime/database-trouble.ts'
 import { reportFailure } from './output.ts'
 import { createProgram } from './program.ts'
 
 try {
   await createProgram().parseAsync()
 } catch (error) {
-  process.exitCode = reportFailure(error, process.argv.includes('--json'))
+  const named = databaseTrouble(error, process.env.ONCEWARD_DATABASE_URL)
+  process.exitCode = reportFailure(named, process.argv.includes('--json'))
 }

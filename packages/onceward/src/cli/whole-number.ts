@@ -12,6 +12,15 @@ export function wholeNumber(text: string, what: string, command: string): number
   throw refused(text, `${what} (from 1, nine digits at most)`, command)
 }
 
+/** A time in seconds as a person typed it, in milliseconds; nothing is longer than eleven days. */
+export function secondsMs(text: string, flag: string, command: string): number {
+  if (/^\d{1,6}(\.\d{1,3})?$/.test(text)) return Number(text) * 1_000
+  throw new OncewardError(
+    'usage',
+    `"${text}" is no number of seconds for ${flag}. Nothing was started; see "${command}".`,
+  )
+}
+
 function refused(text: string, what: string, command: string): OncewardError {
   return new OncewardError(
     'usage',

@@ -51,7 +51,7 @@ export function answerAuditor(known: KnownFacts): readonly Answer[] {
         : 'the tables named by the contract, or the row asked about',
     ),
     answer('decision', marker?.status ?? row?.state, marker === null ? 'the held row' : 'the marker'),
-    answer('reason', reasonOf(known), marker?.because != null ? 'the marker' : 'the last thing said of it'),
+    answer('reason', reasonOf(known), isOfMarker(marker) ? 'the marker' : 'the last thing said of it'),
     answer('replay or backfill', replayOf(known), run === null ? 'no run is known' : `run ${run.id}`),
     answer('position', place, place === null ? 'queues have none' : 'the marker'),
   ]
@@ -72,6 +72,8 @@ function sourceTime({ held, idTime }: KnownFacts, unread: string): Answer {
   if (idTime !== null) return answer('source time', idTime.toISOString(), 'the id itself')
   return answer('source time', null, unread)
 }
+
+const isOfMarker = (marker: Marker | null) => marker?.because != null || marker?.status === 'applied'
 
 function reasonOf({ marker, events }: KnownFacts): string | null {
   if (marker?.because != null) return marker.because

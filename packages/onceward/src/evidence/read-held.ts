@@ -24,6 +24,7 @@ export interface HeldFacts {
 export interface HeldStory {
   readonly events: readonly Event[]
   readonly rows: readonly HeldFacts[]
+  readonly limits: readonly string[]
   /** People had a hand in it: replayed, fixed, skipped, deleted, released. */
   readonly acts: number
 }
@@ -35,14 +36,22 @@ const known = `h.id::text, h.state::text, h.message_type as "messageType", h.sch
 const now = `${known}, h.first_at, h.last_at, h.seen, h.reason, h.failure_class, h.code, h.attempts, h.run_id, h.due_at, h.lease_until, h.delivery_count,
   octet_length(h.body) as bytes, case when $3 then substring(h.body from 1 for ${shownBytesMax}) end as start`
 
-/** By index where people look; what is stored or waits only by the moment it became due, which for fresh work is the moment of its marker. */
+/** Rows of others that are gone through for what is not done. */
+const dueMax = 20_000
+const notFound = `Its row was not among the ${dueMax} that become due after its marker: see "onceward inbox list".`
+
+/**
+ * By index where people look. What is stored or waits is looked for among what becomes due from the moment of its marker on: fresh work at
+ * that very moment, what failed and is tried again at any time after it.
+ */
 const held = `
   select ${now} from onceward.held h where h.consumer_id = $1 and h.message_id = $2 and h.state in ('parked', 'dead', 'quarantined')
   union all
   select ${now} from (
-    select * from onceward.held w where w.consumer_id = $1 and w.due_at between $4::timestamptz and $4::timestamptz + interval '5 seconds'
-    order by w.due_at limit 20000) h
+    select * from onceward.held w where w.consumer_id = $1 and w.due_at >= $4::timestamptz order by w.due_at limit ${dueMax}) h
   where h.message_id = $2 and h.state in ('stored', 'waiting')`
+
+const unfinished: ReadonlySet<string> = new Set(['stored', 'waiting'])
 
 const closed = `
   select c.held_id::text as id, c.how, c.at, c.actor, c.reason, c.record, octet_length(c.body) as bytes,
@@ -58,14 +67,17 @@ export async function readHeld(
   withPayload: boolean,
 ): Promise<HeldStory> {
   const values = [subject.consumerId, subject.messageId]
+  const since = marker !== null && unfinished.has(marker.status) ? marker.at : null
   const [present, gone] = await Promise.all([
-    client.query(held, [...values, withPayload, marker?.at ?? null]),
+    client.query(held, [...values, withPayload, since]),
     client.query(closed, [...values, withPayload]),
   ])
   const ids = [...heldIds, ...[...present.rows, ...gone.rows].map(row => row.id)]
   const acts = [...gone.rows.map(closedEvent), ...(await readActs(client, subject, ids))]
+  const isMissed = since !== null && present.rows.length === 0
   return {
     events: [...present.rows.map(heldEvent), ...acts],
+    limits: isMissed ? [notFound] : [],
     rows: [...(await withTimes(client, present.rows)), ...gone.rows.map(row => recorded(row.record))],
     acts: acts.length,
   }

@@ -17,6 +17,9 @@ export interface Lead {
   readonly rows: readonly string[]
 }
 
+const withoutMarker =
+  'The time of a message is known by its marker: where that is gone, or was never kept, external effects are found by --effect only.'
+
 /** Everything that is known of one message at one consumer, in the order in which it happened. */
 export async function tellStory(
   pool: SqlPool,
@@ -36,7 +39,7 @@ export async function tellStory(
     timeInId(pool, subject.messageId),
   ])
   const traced = await readTraces(pool, subject, options)
-  limits.push(...traced.limits)
+  limits.push(...held.limits, ...traced.limits, ...(marker === null ? [withoutMarker] : []))
   const told = [
     ...(marker === null ? [] : markerEvents(marker)),
     ...trouble.events,

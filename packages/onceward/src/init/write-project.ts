@@ -32,7 +32,7 @@ function exists(path: string): Promise<boolean> {
 function refused(folder: string, there: readonly string[], cause?: unknown): OncewardError {
   return new OncewardError(
     'usage',
-    `${folder} has ${there.join(', ')} already, and nothing is overwritten. Choose another folder. Nothing was written.`,
+    `${folder} has ${there.join(', ')} already, and nothing is overwritten. Choose another folder, as in "onceward init parcels". Nothing was written.`,
     { cause },
   )
 }

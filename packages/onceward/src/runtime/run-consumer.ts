@@ -95,6 +95,7 @@ export async function runConsumer<M>(
     max: consumer.batch.inFlightMax + 8 + (consumer.retention === null ? 0 : 1) + consumer.inbox.workers,
   })
   const carriers: Carrier[] = []
+  const parts: Lifecycle[] = []
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
@@ -133,7 +134,7 @@ export async function runConsumer<M>(
     const handOver = worker?.handOver
     if (wanted.has('consumer'))
       spine = new ConsumerProcess({ ...around, source: broker.source, ...(handOver && { handOver }) })
-    const parts: Lifecycle[] = spine === null ? carriers : [...carriers, spine]
+    parts.push(...carriers, ...(spine === null ? [] : [spine]))
     if (wanted.has('consumer') && mode === 'live')
       parts.push(...levels.map(source => new ConsumerProcess({ ...around, source })))
     if (wanted.has('retention')) parts.push(...keepers)
@@ -151,8 +152,10 @@ export async function runConsumer<M>(
     })
     return running(spine as Process, atWork, parts, pool, world, watch)
   } catch (error) {
-    for (const carrier of carriers) carrier.leave()
-    await Promise.allSettled(carriers.map(carrier => carrier.finished))
+    // Also those that run already: a reader left behind would keep its partitions and never work on them.
+    const opened = new Set<Lifecycle>([...carriers, ...parts])
+    for (const part of opened) part.leave()
+    await Promise.allSettled([...opened].map(part => part.finished))
     await pool.end()
     throw error
   }

@@ -48,6 +48,8 @@ interface RabbitScene {
   readonly options?: QueueOptions
   readonly contract?: Partial<ConsumerContract>
   readonly broker?: Partial<BrokerState>
+  /** Of the queue of dead letters. */
+  readonly dead?: Partial<QueueState>
 }
 
 function rabbit({
@@ -55,9 +57,10 @@ function rabbit({
   options = { declare: 'verify' },
   contract,
   broker,
+  dead = {},
 }: RabbitScene): RabbitSubject {
   const declaration = queue('q', options)
-  const queues = new Map<string, QueueState>([['q.dead', { ...plainQueue, name: 'q.dead' }]])
+  const queues = new Map<string, QueueState>([['q.dead', { ...plainQueue, name: 'q.dead', ...dead }]])
   if (found !== null) queues.set('q', found)
   return {
     consumer: consumerWith({ source: declaration, ...contract }),
@@ -123,6 +126,14 @@ export const rabbitPairs: Record<string, Pair<RabbitSubject>> = {
   OW213: {
     bad: rabbit({ options: { declare: 'verify', deadLetterIngest: 'nowhere' } }),
     good: rabbit({ options: { declare: 'verify', deadLetterIngest: 'q.dead' } }),
+  },
+  OW215: {
+    bad: rabbit({ queue: queueWith(deadLetters), dead: { policy: { 'message-ttl': 60_000 } } }),
+    good: rabbit({ queue: queueWith(deadLetters) }),
+  },
+  OW216: {
+    bad: rabbit({ options: { bind: [{ exchange: 'orders', routingKey: 'paid' }] } }),
+    good: rabbit({ options: { bind: [{ exchange: 'dlx', routingKey: 'paid' }] } }),
   },
 }
 
@@ -280,6 +291,7 @@ function database(changes: Partial<DatabaseSubject>): DatabaseSubject {
     tables: [{ table: 'inbox', live: 5_000, dead: 100, autovacuum: true }],
     missingRights: [],
     readings: [],
+    queues: ['invoices'],
     brokers: [{ kind: 'kafka', cluster: 'east' }],
     lifeAccepted: true,
     oldestTransactionSeconds: 2,
@@ -377,4 +389,8 @@ export const memoryPairs: Record<string, Pair<MemorySubject>> = {
     good: memory({ cluster: { kind: 'kafka', cluster: 'east' } }),
   },
   OW508: { bad: memory({ unfit: 'there is no table payment' }), good: memory({}) },
+  OW511: {
+    bad: memory({}, { effect: { publish: { next: { broker: 'postgres', queue: 'invoice' } } } }),
+    good: memory({}, { effect: { publish: { next: { broker: 'postgres', queue: 'invoices' } } } }),
+  },
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { type ConsumerContract, projection } from 'onceward'
-import { createPool, migrate, postgresQueue } from 'onceward/postgres'
+import { createPool, createQueue, migrate, postgresQueue } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import pg from 'pg'
 import type { LiveAccess } from '../../src/check/live/access.ts'
@@ -273,6 +273,21 @@ describe('check --live on PostgreSQL', () => {
       effect: { apply: greedy as never },
     })
     assert.match(textOf(found, 'OW508'), /read-only transaction/)
+  })
+
+  test('a queue that is published to is missing, then there; one that is read in another database is not looked at', async () => {
+    const publish = { next: { broker: 'postgres', queue: 'checked.next' } } as const
+    const contract = { generation: 2, effect: { publish } }
+    const first = await look(contract)
+    assert.deepEqual(
+      first.filter(one => one.id === 'OW511').map(one => one.found),
+      ['effect.publish.next: queue checked.next does not exist in this database'],
+    )
+    await createQueue(pool, 'checked.next')
+    seen.note('OW511', first, await look(contract))
+    const elsewhere = await look({ source: postgresQueue('far', { url: 'postgres://me:secret@far/db' }) })
+    assert.match(textOf(elsewhere, 'OW902'), /queue far is in a database of its own/)
+    assert.doesNotMatch(JSON.stringify(elsewhere), /secret/)
   })
 
   test('a server that is away or says nothing is a finding, without its password', async t => {

@@ -5,13 +5,20 @@ import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Server } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { type Channel, type ChannelModel, connect, type Options } from 'amqplib'
+import { createPool, migrate } from 'onceward/postgres'
 import { type QueueOptions, queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
 import { until } from 'onceward/testing'
 import { rabbitOutletRules } from '../../src/check/rules/outlets.ts'
 import { rabbitRules } from '../../src/check/rules/rabbitmq.ts'
 import { streamRules } from '../../src/check/rules/stream.ts'
-import { rabbitmqManagementUrl, rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
+import {
+  createDatabase,
+  rabbitmqManagementUrl,
+  rabbitmqStreamUrl,
+  rabbitmqUrl,
+  skipWithout,
+} from '../services/services.ts'
 import { consumerWith } from './contract-pairs.ts'
 import { liveFindings, Seen } from './live-scene.ts'
 
@@ -56,7 +63,11 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     'x-delivery-limit': -1,
     ...settings,
   })
-  const setPolicy = async (definition: Record<string, unknown> | null, pattern = '') => {
+  const setPolicy = async (
+    definition: Record<string, unknown> | null,
+    pattern = '',
+    applied: 'queues' | 'exchanges' = 'queues',
+  ) => {
     const url = new URL(`/api/policies/%2F/${own}`, access.managementUrl)
     const authorization = `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}`
     url.username = ''
@@ -64,7 +75,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     const body = JSON.stringify({
       pattern: `^${pattern.replaceAll('.', '\\.')}$`,
       definition,
-      'apply-to': 'queues',
+      'apply-to': applied,
     })
     const request = definition === null ? { method: 'DELETE' } : { method: 'PUT', body }
     await fetch(url, { ...request, headers: { authorization, 'content-type': 'application/json' } })
@@ -145,6 +156,64 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
       'a binding goes with its queue',
     )
     await declare(target, quorum())
+  })
+
+  test('an alternate exchange takes what no binding takes, and nothing else; a policy may name it', async () => {
+    const [first, second, rest] = [`${own}.first`, `${own}.second`, `${own}.rest`]
+    await channel.assertExchange(second, 'topic', { autoDelete: true })
+    await channel.assertExchange(rest, 'fanout', { autoDelete: true })
+    await channel.assertExchange(first, 'fanout', { autoDelete: true })
+    await setPolicy({ 'alternate-exchange': rest }, first, 'exchanges')
+    await declare(`${own}.rests`, quorum())
+    await channel.bindQueue(`${own}.rests`, rest, '')
+    const publish = { out: { broker: 'rabbitmq', exchange: first, routingKey: 'k' } } as const
+    const look = async () =>
+      (await liveFindings([consumerWith({ effect: { publish } })], access)).some(one => one.id === 'OW214')
+    const isReturned = async () => {
+      const confirmed = await connection.createConfirmChannel()
+      let returned = false
+      confirmed.on('return', () => {
+        returned = true
+      })
+      confirmed.publish(first, 'k', Buffer.from('x'), { mandatory: true })
+      await confirmed.waitForConfirms()
+      await confirmed.close()
+      return returned
+    }
+    await until('the policy is in force', async () => !(await isReturned()))
+    assert.equal(await look(), false)
+    await channel.bindExchange(second, first, '')
+    assert.deepEqual([await isReturned(), await look()], [true, true])
+    await setPolicy(null)
+    await channel.deleteExchange(first)
+    await channel.unbindQueue(`${own}.rests`, rest, '')
+  })
+
+  test('a queue of dead letters drops what it gets, then keeps it', async () => {
+    const [name, target] = [`${own}.kept`, `${own}.keeper`]
+    await declare(target, quorum({ 'x-message-ttl': 60_000, 'x-max-length': 5 }), {})
+    await channel.bindQueue(target, `${own}.dlx`, 'keep')
+    await declare(name, quorum(dead('keep')))
+    const first = await findings(name)
+    assert.deepEqual(
+      first.filter(one => one.id === 'OW215').map(one => one.found),
+      [
+        `queue ${target} has max-length 5 and drops from its head`,
+        `messages of queue ${target} expire after 1m and go nowhere`,
+      ],
+    )
+    await channel.deleteQueue(target)
+    await declare(target, quorum())
+    await channel.bindQueue(target, `${own}.dlx`, 'keep')
+    seen.note('OW215', first, await findings(name))
+  })
+
+  test('a queue that is yet to be made is bound to an exchange that is missing, then there', async () => {
+    const bind = [{ exchange: `${own}.bound`, routingKey: 'k' }]
+    const first = await findings(`${own}.unmade`, { bind })
+    await channel.assertExchange(`${own}.bound`, 'direct')
+    seen.note('OW216', first, await findings(`${own}.unmade`, { bind }))
+    await channel.deleteExchange(`${own}.bound`)
   })
 
   test('dead letters are handed on at most once, or in a circle, then neither', async () => {
@@ -285,6 +354,25 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
       [`${name}-1 is cut at 1000000 bytes and has no max-age`],
     )
     assert.ok(found.every(one => one.id !== 'OW221'))
+  })
+
+  test('another cluster than the one that feeds the database is told, of queues and of streams', async t => {
+    const database = await createDatabase()
+    t.after(() => database.drop())
+    const pool = createPool(database.url, { max: 1 })
+    await migrate(pool, { environment: 'production' })
+    await pool.query(
+      `insert into onceward.broker (kind, cluster, added_by, because) values ('rabbitmq', 'elsewhere', 'me', 'x')`,
+    )
+    await pool.end()
+    for (const source of [queue(`${own}.any`), stream(`${own}.any`, { start: 'first' })]) {
+      const server = { ...access, databaseUrl: database.url, environment: 'production' }
+      const found = await liveFindings([consumerWith({ source })], server)
+      assert.ok(
+        found.some(one => one.id === 'OW510' && /fed by "elsewhere"/.test(one.found)),
+        source.kind,
+      )
+    }
   })
 
   test('an alarm is told; the plugin is played by the test, as an alarm would stop everybody else', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { type QueueOptions, queue } from 'onceward/rabbitmq'
 import { catalogue, contractRules } from '../../src/check/catalogue.ts'
 import { check } from '../../src/check/check.ts'
 import { deadLetterRoute, topicMatches } from '../../src/check/dead-letter-route.ts'
@@ -74,7 +75,23 @@ describe('rules over several contracts', () => {
   }
 })
 
-describe('rules over RabbitMQ', () => pairUp(rabbitRules, rabbitPairs))
+describe('rules over RabbitMQ', () => {
+  pairUp(rabbitRules, rabbitPairs)
+
+  test('judge a queue that is not there yet as the consumer will make it', () => {
+    const spoken = (options: QueueOptions) => {
+      const subject = { ...rabbitPairs.OW201!.good, declaration: queue('q', options) }
+      return rabbitRules.filter(rule => textsOf(rule.judge(subject)).length > 0).map(rule => rule.id)
+    }
+    assert.deepEqual(spoken({}), [])
+    assert.deepEqual(spoken({ deadLetterExchange: 'dlx', deadLetterRoutingKey: 'dead' }), [])
+    assert.deepEqual(spoken({ deadLetterExchange: 'dlx', deadLetterRoutingKey: 'deed' }), ['OW207'])
+    assert.deepEqual(spoken({ deadLetterExchange: 'dxl' }), ['OW207'])
+    const bind = [{ exchange: 'dlx', routingKey: 'paid' }]
+    assert.deepEqual(spoken({ deadLetterExchange: 'dlx', bind }), ['OW209'], 'back to itself')
+    assert.deepEqual(spoken({ arguments: { 'x-message-ttl': 1_000 } }), ['OW211'])
+  })
+})
 describe('rules over streams', () => pairUp(streamRules, streamPairs))
 describe('rules over Kafka', () => pairUp(kafkaRules, kafkaPairs))
 describe('rules over what is published to RabbitMQ', () => pairUp(rabbitOutletRules, rabbitOutletPairs))
@@ -144,7 +161,7 @@ describe('the check itself', () => {
 })
 
 describe('where dead letters go', () => {
-  const queue: QueueState = {
+  const from: QueueState = {
     name: 'q',
     type: 'quorum',
     durable: true,
@@ -162,7 +179,7 @@ describe('where dead letters go', () => {
   const names = new Set(['q', 'dead', 'rest'])
   const own = [to('', 'q', 'q'), to('orders', 'q', 'paid')]
   const route = (exchanges: [string, ExchangeState][], bindings: BindingState[]) =>
-    deadLetterRoute(queue, { exchanges: new Map(exchanges), bindings: [...own, ...bindings] }, names)
+    deadLetterRoute(from, { exchanges: new Map(exchanges), bindings: [...own, ...bindings] }, names)
 
   test('without a key of their own they keep the one they came with', () => {
     const bound = route([['dlx', exchange('direct')]], [to('dlx', 'dead', 'paid')])
@@ -178,7 +195,29 @@ describe('where dead letters go', () => {
     ]
     const circle = [to('dlx', 'next', '', true), to('next', 'dlx', '#', true)]
     assert.equal(route(exchanges, circle)?.queues.length, 0)
-    assert.deepEqual(route(exchanges, [...circle, to('last', 'rest', '')])?.queues, ['rest'])
+    const last = to('last', 'rest', '')
+    assert.deepEqual(route(exchanges, [to('dlx', 'next', '', true), last])?.queues, ['rest'])
+    assert.deepEqual(
+      route(exchanges, [...circle, last])?.queues,
+      [],
+      'a binding that takes leaves nothing to the alternate one, wherever it leads',
+    )
+  })
+
+  test('a direct exchange knows no patterns: bound with # it takes nothing', () => {
+    const exchanges = new Map([
+      ['events', exchange('topic')],
+      ['dlx', exchange('direct')],
+    ])
+    const bindings = [to('events', 'q', '#'), to('dlx', 'dead', '#')]
+    assert.equal(deadLetterRoute(from, { exchanges, bindings }, names)?.lostWith, '#')
+  })
+
+  test('what comes back from a queue of retries has the name of the queue as its key', () => {
+    const exchanges = new Map([['dlx', exchange('direct')]])
+    const topology = { exchanges, bindings: [...own, to('dlx', 'dead', 'paid')] }
+    assert.equal(deadLetterRoute(from, topology, names)?.lostWith, null)
+    assert.equal(deadLetterRoute(from, topology, names, true)?.lostWith, 'q')
   })
 
   test('a queue bound by a pattern, or without regard to the key, needs bindings that take all of it', () => {
@@ -187,7 +226,7 @@ describe('where dead letters go', () => {
         ['events', source],
         ['dlx', exchange('topic')],
       ])
-      return deadLetterRoute(queue, { exchanges, bindings: [to('events', 'q', key), ...taken] }, names)
+      return deadLetterRoute(from, { exchanges, bindings: [to('events', 'q', key), ...taken] }, names)
         ?.lostWith
     }
     const narrow = [to('dlx', 'dead', 'orders.*')]

@@ -62,6 +62,44 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
   identity: { id: m => m.id }, async handle({ tx, signal }) { ${handle} } })`,
     )
 
+  test('a database that is away, refuses us or cannot be named is one error that says where, and no password', async () => {
+    const wrong = [
+      [
+        'postgres://me:hunter2@localhost:1/shop',
+        /database at localhost:1\/shop does not answer \(ECONNREFUSED\)/,
+      ],
+      [database.url.replace(/[^/]+$/, 'nowhere'), /refuses us: database "nowhere" does not exist/],
+      ['postgres://me:hun/ter2@localhost/shop', /cannot be read: is the port a number/],
+    ] as const
+    for (const [url, why] of wrong)
+      for (const args of [['status'], ['explain', '--message', 'm'], ['migrate']]) {
+        const { code, stderr } = await onceward(args, { ONCEWARD_DATABASE_URL: url })
+        assert.equal(code, 1, stderr)
+        assert.match(stderr, why)
+        assert.match(stderr, /ONCEWARD_DATABASE_URL/)
+        assert.doesNotMatch(stderr, /hunter2|ter2/)
+      }
+  })
+
+  test('a file for the address or a payload that is not there is said, and by which name', async () => {
+    const named = await onceward(['status'], {
+      ONCEWARD_DATABASE_URL: undefined as never,
+      ONCEWARD_DATABASE_URL_FILE: join(folder, 'none'),
+    })
+    assert.deepEqual(
+      [named.code, /URL_FILE cannot be read: ENOENT\. Nothing was started/.test(named.stderr)],
+      [1, true],
+      named.stderr,
+    )
+    const contract = consumer('')
+    const fix = ['parked', 'fix', '1', '--consumer', 'cli_work', '--because', 'x', '--contract', contract]
+    const { code, stderr } = await onceward([...fix, '--payload', 'none.json'])
+    assert.deepEqual(
+      [code, /none\.json cannot be read: ENOENT\. Nothing was changed/.test(stderr)],
+      [2, true],
+    )
+  })
+
   test('wrong use is one error with exit code 2', async () => {
     for (const args of [
       ['nonsense'],
@@ -71,6 +109,11 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       ['status', '--nope'],
       ['relay'],
       ['relay', '--broker', 'nats'],
+      ['run', 'missing.ts', '--drain', '30s'],
+      ['relay', '--broker', 'cdc', '--cdc-keep', '1h'],
+      ['relay', '--broker', 'cdc', '--drain', ''],
+      ['demo', '--messages', 'many'],
+      ['brokers', 'accept', 'Kafka', 'abc', '--because', 'x'],
     ]) {
       const { code, stderr } = await onceward(args)
       assert.equal(code, 2, args.join(' '))

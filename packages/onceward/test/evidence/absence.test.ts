@@ -60,7 +60,8 @@ describe('what is not there any more, or never was', await skipWithout('postgres
   })
 
   it('was purged, when another trace proves that it was here', async () => {
-    const { stories } = await explain(scene.pool, { by: 'row', table: 'payment', key: old })
+    const { stories, limits } = await explain(scene.pool, { by: 'row', table: 'payment', key: old })
+    assert.match(limits.join(), /external effects are found by --effect only/)
     assert.equal(stories[0]!.messageId, old)
     const last = stories[0]!.timeline.at(-1)!
     assert.equal(last.what, 'marker purged')

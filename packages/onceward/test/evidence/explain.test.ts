@@ -146,6 +146,8 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     assert.ok(of['ingested at']! < of['processed at']!)
     assert.equal(of.consumer, 'payment_capture, generation 1')
     for (const one of answers) assert.notEqual(one.from, '')
+    const reason = answers.find(({ asked }) => asked === 'reason')!
+    assert.deepEqual([reason.answer, reason.from], ['it was new', 'the marker'])
   })
 
   it('tells each consumer apart, with the reason why nothing came of it', async () => {

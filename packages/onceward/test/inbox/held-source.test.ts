@@ -81,6 +81,32 @@ describe('the source of held work', () => {
     await source.close()
   })
 
+  it('says once that the store is away, and once that it is back', async () => {
+    const { source, world, asked } = await openSource(async n => {
+      if (n < 5) throw new Error('ECONNREFUSED')
+      return none
+    })
+    void source.receive(10)
+    for (let n = 0; n < 60 && asked() < 6; n++) await world.advance(500)
+    assert.ok(asked() >= 6)
+    assert.deepEqual(
+      world.lines.map(({ level, message }) => `${level} ${message}`),
+      ['warn store away, no work taken', 'info store answers again, work is taken'],
+    )
+    await source.close()
+  })
+
+  it('says nothing of a claim that fails because it was closed meanwhile', async () => {
+    const claim = Promise.withResolvers<ClaimedWork>()
+    const { source, world } = await openSource(() => claim.promise)
+    const received = source.receive(10)
+    await world.turn()
+    await source.close()
+    claim.reject(new Error('Cannot use a pool after calling end on the pool'))
+    assert.deepEqual(await received, [])
+    assert.deepEqual(world.lines, [])
+  })
+
   it('takes up what comes in drops together, as long as batches go on beside', async () => {
     const beside = { begun: 0, busy: true }
     const claim = async (n: number) => ({ ...none, rows: [row(String(n), 1)] })

@@ -112,8 +112,8 @@ export const serverRunbooks: readonly Runbook[] = [
       },
       {
         text: 'If the cluster does belong to this environment (a migration, a second cluster), say so; if the consumer was renamed, give its memory to the new name.',
-        commands: ({ name }) => [
-          'onceward brokers accept KIND CLUSTER --because REASON',
+        commands: ({ name, consumer }) => [
+          ...acceptance(consumer),
           `onceward consumers rename OLDNAME ${name} --because REASON`,
         ],
       },
@@ -125,3 +125,11 @@ export const serverRunbooks: readonly Runbook[] = [
     over: 'the process runs against what belongs to it.',
   },
 ]
+
+/** Queues of the database and files have no cluster. */
+function acceptance({ source: { kind } }: Pick<Consumer, 'source'>): string[] {
+  const broker = kind.startsWith('rabbitmq') ? 'rabbitmq' : kind
+  return broker === 'rabbitmq' || broker === 'kafka'
+    ? [`onceward brokers accept ${broker} CLUSTER --because REASON`]
+    : []
+}

@@ -1,5 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { errorText } from '../../errors.ts'
+import type { PostgresQueue } from '../../sources/postgres/declaration.ts'
 import { createPool, type OwnPool } from '../../stores/postgres/pool.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import type { Finding } from '../rule.ts'
@@ -40,7 +41,21 @@ export async function checkLive(all: readonly Checked[], access: LiveAccess): Pr
       { consumer: consumer.name, place: file },
     ),
   )
-  return [...stored.findings, ...rabbit.findings, ...kafka.findings, ...memory]
+  return [
+    ...stored.findings,
+    ...rabbit.findings,
+    ...kafka.findings,
+    ...all.flatMap(queueElsewhere),
+    ...memory,
+  ]
+}
+
+/** A queue in another database than the store's: nobody looks into that. */
+function queueElsewhere({ consumer, file }: Checked): Finding[] {
+  const { kind, queue, url } = consumer.source as Partial<PostgresQueue>
+  if (kind !== 'postgres' || url === undefined) return []
+  const text = `queue ${queue} is in a database of its own, which is not looked at`
+  return aboutServer(unaskedServer, text, file, consumer.name)
 }
 
 interface StoredAnswer {

@@ -22,6 +22,8 @@ export interface DatabaseFacts {
   readonly missingRights: readonly string[]
   /** Who has read what under which name; null where the schema does not know. */
   readonly readings: readonly NotedReading[] | null
+  /** Its own queues; null where this login may not look. */
+  readonly queues: readonly string[] | null
   /** The clusters that feed this database. */
   readonly brokers: readonly BrokerIdentity[]
   /** Whether a person has accepted the life this server is in; null where the schema does not know. */
@@ -200,6 +202,7 @@ const unknown = {
   environment: null,
   consumers: [],
   readings: null,
+  queues: null,
   brokers: [],
   lifeAccepted: null,
 } as const
@@ -212,7 +215,7 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
   if (missingRights.includes('usage on schema onceward')) return nothing
   const { rows: readable } = await client.query(
     `select bool_and(has_table_privilege('onceward.' || name, 'select')) as all
-     from unnest(array['migration', 'environment', 'consumer', 'inbox', 'reading', 'broker', 'server_life']) name
+     from unnest(array['migration', 'environment', 'consumer', 'inbox', 'queue', 'reading', 'broker', 'server_life']) name
      where exists (select from pg_tables where schemaname = 'onceward' and tablename = name)`,
   )
   if (readable[0].all !== true) return nothing
@@ -224,8 +227,10 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
     `select name, generation::int, dedup, exists (select from onceward.inbox where consumer_id = c.id) as markers
      from onceward.consumer c order by name, generation`,
   )
+  const { rows: queues } = await client.query('select name from onceward.queue')
   return {
     ...nothing,
+    queues: queues.map(row => row.name as string),
     schema:
       schema[0] === undefined ? null : { version: schema[0].version, compatibleFrom: schema[0].compatible },
     environment: environment[0]?.name ?? null,

@@ -56,8 +56,8 @@ function sourceOf(checked: Checked, access: LiveAccess, answer: Answer): Named[]
   }
   const judgeSource = (state: BrokerState) => {
     judge(checked, state, answer)
-    const { kind } = consumer.source
-    if (state.cluster !== null) answer.clusters.set(file, { kind, cluster: state.cluster })
+    // As a running consumer tells it, of queues and streams alike.
+    if (state.cluster !== null) answer.clusters.set(file, { kind: 'rabbitmq', cluster: state.cluster })
   }
   return [{ address: found.address, queue: [found.queue], judge: judgeSource }]
 }

@@ -5,6 +5,7 @@ import { readingOf } from '../../engine/consumer-facts.ts'
 import { neededRetention, type SourceWindow } from '../../retention/needed-retention.ts'
 import type { DatabaseFacts } from '../live/postgres.ts'
 import type { Rule } from '../rule.ts'
+import { outletsOf } from './outlets.ts'
 
 /** A consumer, what the database remembers of it and of others, and how long its source may repeat itself. */
 export interface MemorySubject {
@@ -168,6 +169,23 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
       return known.length === 0 || known.some(one => one.cluster === cluster.cluster)
         ? null
         : `the ${cluster.kind} cluster is "${cluster.cluster}", the database of "${database.environment}" is fed by ${known.map(one => `"${one.cluster}"`).join(', ')}`
+    },
+  },
+  {
+    id: 'OW511',
+    severity: 'warning',
+    title: 'Queues of the database that are published to are known',
+    reason:
+      'A queue that is not there is made with the first message: under a misspelt name it waits for a reader who never comes.',
+    fix: 'Create it with createQueue, start its consumer once, or correct the name.',
+    judge: ({ consumer, database }) => {
+      const known = database?.queues ?? null
+      if (known === null) return null
+      return outletsOf(consumer).flatMap(({ setting, place }) =>
+        place.broker === 'postgres' && !known.includes(place.queue)
+          ? [`${setting}: queue ${place.queue} does not exist in this database`]
+          : [],
+      )
     },
   },
 ]

@@ -1,10 +1,11 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
+import { byBroker } from '../../contracts/retry-levels.ts'
 import { type QueueDeclaration, queueArguments } from '../../sources/rabbitmq/declaration.ts'
-import type { BrokerState, QueueState } from '../../sources/rabbitmq/describe-broker.ts'
+import type { BrokerState, QueueState, Topology } from '../../sources/rabbitmq/describe-broker.ts'
 import { type DeadLetterRoute, deadLetterRoute } from '../dead-letter-route.ts'
 import { deliveryLimitSetting, limitSetting, setting } from '../queue-setting.ts'
-import type { Rule } from '../rule.ts'
+import type { Found, Rule } from '../rule.ts'
 import { ackTimeoutDefaultMs, longestHoldMs } from './timing.ts'
 
 /** A queue of RabbitMQ as a contract names it, and as it is. */
@@ -16,19 +17,45 @@ export interface RabbitSubject {
   readonly queue: QueueState | null
 }
 
-type Judged = (queue: QueueState, subject: RabbitSubject) => string | readonly string[] | null
+type Judged = (queue: QueueState, subject: RabbitSubject) => Found
 
-/** Only queues whose arguments are known. */
+/** Only queues whose arguments are known: as they are, or as the consumer will make them. */
 const ofQueue =
   (judge: Judged) =>
-  (subject: RabbitSubject): string | readonly string[] | null =>
-    subject.queue === null || subject.broker.topology === null ? null : judge(subject.queue, subject)
+  (subject: RabbitSubject): Found => {
+    const queue = subject.queue ?? asDeclared(subject)
+    return queue === null || subject.broker.topology === null ? null : judge(queue, subject)
+  }
+
+function asDeclared({ declaration, broker: { version } }: RabbitSubject): QueueState | null {
+  if (declaration.declare === 'verify') return null
+  const { queue: name, type = 'quorum' } = declaration
+  const settings = queueArguments(declaration, version)
+  return { name, type, durable: true, transient: false, arguments: settings, policy: {} }
+}
+
+/** With the bindings that the consumer adds. */
+function topologyOf({ declaration, broker }: RabbitSubject): Topology {
+  const { declare, bind = [], queue: destination } = declaration
+  const added = bind.map(({ exchange: source, routingKey }) => ({
+    source,
+    destination,
+    toExchange: false,
+    routingKey,
+  }))
+  const { exchanges, bindings } = broker.topology!
+  return { exchanges, bindings: declare === 'verify' ? bindings : [...bindings, ...added] }
+}
+
+type JudgedRoute = (route: DeadLetterRoute, queue: QueueState, subject: RabbitSubject) => Found
 
 /** Only those with a dead-letter exchange. */
-const ofRoute = (judge: (route: DeadLetterRoute, queue: QueueState) => string | null) =>
-  ofQueue((queue, { broker }) => {
-    const route = deadLetterRoute(queue, broker.topology!, new Set(broker.queues.keys()))
-    return route === null ? null : judge(route, queue)
+const ofRoute = (judge: JudgedRoute) =>
+  ofQueue((queue, subject) => {
+    const names = new Set([queue.name, ...subject.broker.queues.keys()])
+    const comesBack = byBroker(subject.consumer.failure.mode)
+    const route = deadLetterRoute(queue, topologyOf(subject), names, comesBack)
+    return route === null ? null : judge(route, queue, subject)
   })
 
 /** The finite delivery limit in force, null for none. Brokers from 4.0 on have one by default. */
@@ -40,6 +67,30 @@ function deliveryLimit(queue: QueueState, { version }: BrokerState): number | nu
 }
 
 const hasDeadLetters = (queue: QueueState) => setting(queue, 'dead-letter-exchange') !== undefined
+
+/** Why a queue does not survive: with it goes what waits in it. */
+function endOf(queue: QueueState): string | null {
+  const expires = limitSetting(queue, 'expires')
+  if (!queue.durable || queue.transient)
+    return `queue ${queue.name} is ${queue.durable ? 'exclusive or auto-delete' : 'not durable'}`
+  return typeof expires === 'number'
+    ? `queue ${queue.name} is removed after ${durationText(expires)} without a consumer`
+    : null
+}
+
+/** How a queue loses messages that nobody has seen. */
+function dropsOf(queue: QueueState): string[] {
+  if (hasDeadLetters(queue)) return []
+  const found: string[] = []
+  const full = ['max-length', 'max-length-bytes'].find(name => typeof limitSetting(queue, name) === 'number')
+  const overflow = setting(queue, 'overflow') ?? 'drop-head'
+  if (full !== undefined && overflow === 'drop-head')
+    found.push(`queue ${queue.name} has ${full} ${limitSetting(queue, full)} and drops from its head`)
+  const ttl = limitSetting(queue, 'message-ttl')
+  if (typeof ttl === 'number')
+    found.push(`messages of queue ${queue.name} expire after ${durationText(ttl)} and go nowhere`)
+  return found
+}
 
 export const rabbitRules: readonly Rule<RabbitSubject>[] = [
   {
@@ -79,14 +130,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     reason:
       'A queue that is not durable, exclusive or removed with its last consumer loses what waits in it.',
     fix: 'Recreate it durable, without exclusive and auto-delete.',
-    judge: ofQueue(queue => {
-      const expires = limitSetting(queue, 'expires')
-      if (!queue.durable || queue.transient)
-        return `queue ${queue.name} is ${queue.durable ? 'exclusive or auto-delete' : 'not durable'}`
-      return typeof expires === 'number'
-        ? `queue ${queue.name} is removed after ${durationText(expires)} without a consumer`
-        : null
-    }),
+    judge: ofQueue(endOf),
   },
   {
     id: 'OW204',
@@ -186,19 +230,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     title: 'The queue drops nothing',
     reason: 'A full queue that drops from its head, and a message that expires, lose what nobody has seen.',
     fix: 'Set overflow to reject-publish, take the TTL away, or give the queue a dead-letter exchange.',
-    judge: ofQueue(queue => {
-      const found: string[] = []
-      const full = ['max-length', 'max-length-bytes'].find(
-        name => typeof limitSetting(queue, name) === 'number',
-      )
-      const overflow = setting(queue, 'overflow') ?? 'drop-head'
-      if (full !== undefined && overflow === 'drop-head' && !hasDeadLetters(queue))
-        found.push(`queue ${queue.name} has ${full} ${limitSetting(queue, full)} and drops from its head`)
-      const ttl = limitSetting(queue, 'message-ttl')
-      if (typeof ttl === 'number' && !hasDeadLetters(queue))
-        found.push(`messages of queue ${queue.name} expire after ${durationText(ttl)} and go nowhere`)
-      return found
-    }),
+    judge: ofQueue(dropsOf),
   },
   {
     id: 'OW212',
@@ -221,5 +253,33 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
       const limit = deliveryLimit(from, broker)
       return limit === null ? null : `queue ${deadLetterIngest} has delivery limit ${limit}`
     },
+  },
+  {
+    id: 'OW215',
+    severity: 'warning',
+    title: 'Dead letters stay where they arrive',
+    reason:
+      'What RabbitMQ dead-letters has no row in the database: when its queue drops it too, nobody ever knows of it.',
+    fix: 'Take limits and TTL away from the queue of dead letters, and make it durable.',
+    judge: ofRoute(({ queues }, _queue, { broker }) =>
+      queues
+        .flatMap(name => broker.queues.get(name) ?? [])
+        .flatMap(target => [endOf(target) ?? [], dropsOf(target)].flat()),
+    ),
+  },
+  {
+    id: 'OW216',
+    severity: 'error',
+    title: 'Exchanges that the queue is bound to exist',
+    reason: 'A consumer binds its queue and does not make exchanges: it does not start without them.',
+    fix: 'Create the exchange, or correct the name in bind.',
+    judge: ({ declaration: { declare, bind = [], queue }, broker: { topology } }) =>
+      topology === null || declare === 'verify'
+        ? null
+        : bind
+            .filter(({ exchange }) => !topology.exchanges.has(exchange))
+            .map(
+              ({ exchange }) => `queue ${queue} is to be bound to exchange ${exchange}, which does not exist`,
+            ),
   },
 ]

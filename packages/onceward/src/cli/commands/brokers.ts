@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Argument, Command } from 'commander'
 import { acceptBroker, listBrokers } from '../../restore/brokers.ts'
 import { withPool } from '../database.ts'
 import { print, table } from '../output.ts'
@@ -29,7 +29,7 @@ export function brokersCommand(): Command {
 function acceptCommand(): Command {
   return new Command('accept')
     .description('one more cluster belongs to this environment')
-    .argument('<kind>', 'kafka or rabbitmq')
+    .addArgument(new Argument('<kind>', 'of the broker').choices(['kafka', 'rabbitmq']))
     .argument('<cluster>', 'as the refusal named it')
     .requiredOption('--because <reason>', 'why; it is recorded')
     .option('--json', 'print one JSON object')

@@ -7,6 +7,7 @@ import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { serverAddresses } from '../server-addresses.ts'
 import { onSignals } from '../signals.ts'
+import { secondsMs } from '../whole-number.ts'
 
 interface RelayFlags extends MetricsFlags {
   json?: boolean
@@ -35,6 +36,9 @@ export function relayCommand(): Command {
   return addMetricsOptions(command).action(async (flags: RelayFlags) => {
     const json = flags.json === true
     const log = consoleLog(json, flags.logLevel)
+    const help = 'onceward relay --help'
+    const drainMs = secondsMs(flags.drain, '--drain', help)
+    const cdcKeepMs = secondsMs(flags.cdcKeep, '--cdc-keep', help)
     const server = await serveMetrics(flags, log)
     const database = await openDatabase(log)
     try {
@@ -42,11 +46,11 @@ export function relayCommand(): Command {
         databaseUrl: database.url,
         brokers: flags.broker,
         ...serverAddresses(),
-        cdcKeepMs: Number(flags.cdcKeep) * 1_000,
+        cdcKeepMs,
         world: realSurroundings({ log, meter: server?.meter }),
       })
       server?.watch(relay.health)
-      onSignals(Number(flags.drain) * 1_000, relay)
+      onSignals(drainMs, relay)
       await relay.finished
       print(json, { ok: true }, () => 'stopped')
     } finally {

@@ -12,6 +12,7 @@ import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { serverAddresses } from '../server-addresses.ts'
 import { onSignals } from '../signals.ts'
+import { secondsMs } from '../whole-number.ts'
 
 interface RunFlags extends MetricsFlags {
   json?: boolean
@@ -51,7 +52,7 @@ export function runCommand(): Command {
   return addMetricsOptions(command).action(async (file: string, flags: RunFlags) => {
     const json = flags.json === true
     const log = consoleLog(json, flags.logLevel)
-    const drainMs = Number(flags.drain) * 1_000
+    const drainMs = secondsMs(flags.drain, '--drain', 'onceward run --help')
     const consumer = await loadConsumer(file, { policy: flags.policy })
     const isChild = process.env[supervised] !== undefined
     let running: Running | null = null

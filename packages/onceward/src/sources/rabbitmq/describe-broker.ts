@@ -138,7 +138,9 @@ async function askForAll(managementUrl: string | undefined, url: string) {
     alarms: listOf(nodes, 'alarms').flatMap(alarmsOf),
     queues: new Map(states.map(state => [state.name, state])),
     topology: {
-      exchanges: new Map(listOf(exchanges, 'exchanges').map(toExchange)),
+      exchanges: new Map(
+        listOf(exchanges, 'exchanges').map(reply => toExchange(reply, definitions.policies)),
+      ),
       bindings: listOf(bindings, 'bindings').map(toBinding),
     },
     unasked,
@@ -179,8 +181,9 @@ function merged(own: Readonly<Record<string, unknown>>, operator: Readonly<Recor
   return both
 }
 
-function toExchange(reply: Reply): [string, ExchangeState] {
-  const alternate = reply.arguments?.['alternate-exchange']
+function toExchange(reply: Reply, policies: Definitions): [string, ExchangeState] {
+  const name = 'alternate-exchange'
+  const alternate = reply.arguments?.[name] ?? policies.get(reply.policy)?.[name]
   return [
     String(reply.name),
     { type: String(reply.type), alternate: alternate === undefined ? null : String(alternate) },

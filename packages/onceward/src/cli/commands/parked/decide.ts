@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { OncewardError } from '../../../errors.ts'
+import { errorCode, OncewardError } from '../../../errors.ts'
 import { classifyParked, skipParked } from '../../../parking/decide-parked.ts'
 import type { DiffLine } from '../../../parking/diff-lines.ts'
 import { fixPayload, noteStateFixed } from '../../../parking/fix-parked.ts'
@@ -85,7 +85,7 @@ export function fixCommand(): Command {
         const consumer = await contractOf(contract, flags.consumer)
         const fixed = await fixPayload(pool, consumer, {
           id,
-          body: readFileSync(payload),
+          body: readPayload(payload),
           because,
           dryRun: dryRun === true,
         })
@@ -93,6 +93,16 @@ export function fixCommand(): Command {
         print(json, { ok: true, dryRun: dryRun === true, ...fixed }, () => `${diffText(fixed.diff)}\n${said}`)
       }),
     )
+}
+
+function readPayload(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (cause) {
+    throw new OncewardError('usage', `${file} cannot be read: ${errorCode(cause)}. Nothing was changed.`, {
+      cause,
+    })
+  }
 }
 
 async function contractOf(file: string | undefined, named: string) {
