@@ -23,11 +23,17 @@ function stringify(value: unknown): string {
 }
 
 export function fromStoredJson(text: string): Record<string, unknown> {
-  return JSON.parse(text, (_name, value) => {
-    if (value === null || typeof value !== 'object') return value
-    const { $bytes } = value as { $bytes?: unknown }
-    return typeof $bytes === 'string' && Object.keys(value).length === 1
-      ? Buffer.from($bytes, 'base64')
-      : value
-  })
+  try {
+    return JSON.parse(text, bytesOf)
+  } catch (error) {
+    // Nested too deeply to be looked through, which is over every limit; read plainly it needs no stack.
+    if (error instanceof RangeError) return JSON.parse(text)
+    throw error
+  }
+}
+
+function bytesOf(_name: string, value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value
+  const { $bytes } = value as { $bytes?: unknown }
+  return typeof $bytes === 'string' && Object.keys(value).length === 1 ? Buffer.from($bytes, 'base64') : value
 }

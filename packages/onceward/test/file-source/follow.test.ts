@@ -279,6 +279,21 @@ describe('files of a pattern', () => {
     })
   })
 
+  test('so is a folder that is not there', async t => {
+    const { folder, open } = await bench(t, { until: 'end' })
+    await assert.rejects((await open(join(folder, 'typo', '*.jsonl'))).receive(1), {
+      code: 'configuration',
+      message: /no folder .*typo/,
+    })
+  })
+
+  test('a folder without such a file is at its end, which says so', async t => {
+    const { folder, open, events } = await bench(t, { until: 'end' })
+    await open(join(folder, '*.jsonl'))
+    await until('it has ended', () => events.length > 0)
+    assert.deepEqual(events, [{ kind: 'ended', reason: `there is nothing to read at ${folder}/*.jsonl` }])
+  })
+
   test('a pattern for folders is refused', () => {
     assert.throws(() => createFileSource(file('logs/*/app.jsonl'), { world: realSurroundings() }), {
       code: 'configuration',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { defaultLimits, overLimit } from '../../src/message/limits.ts'
 import { HintListener } from '../../src/sources/postgres/hint-listener.ts'
 import { hint, publish, queueDepth } from '../../src/sources/postgres/index.ts'
 import { skipWithout } from '../services/services.ts'
@@ -31,6 +32,31 @@ describe('a subscription to a PostgreSQL queue', guard, () => {
     assert.deepEqual(await subscription.settle(deliveries), { missed: 0 })
     assert.deepEqual(await queueDepth(queues.pool, queue), { messages: 0, leased: 0 })
     assert.deepEqual(subscription.events, [{ kind: 'connected' }])
+  })
+
+  it('hands over whatever stands in the tables of a row, which anybody may insert, and what was claimed with it', async () => {
+    const queue = await queues.createQueue()
+    const nested = `{"deep":${'['.repeat(6_000)}${']'.repeat(6_000)}}`
+    const rows: [string, string, string][] = [
+      ['no tables', 'null', 'null'],
+      ['no tables either', '5', '"text"'],
+      ['too deep', nested, '{}'],
+      ['behind them', '{"tenant":7}', '{}'],
+    ]
+    for (const [body, headers, properties] of rows)
+      await queues.pool.query(
+        `insert into onceward.queue_message (queue_id, headers, properties, body)
+         select id, $2::json, $3::json, $4 from onceward.queue where name = $1`,
+        [queue, headers, properties, Buffer.from(body)],
+      )
+    const deliveries = await receiveCount(await queues.open(queue), rows.length)
+    assert.deepEqual(
+      deliveries.map(({ body, properties }) => [body.toString(), properties]),
+      rows.map(([body]) => [body, {}]),
+    )
+    const [none, neither, deep, behind] = deliveries
+    assert.deepEqual([none!.headers, neither!.headers, behind!.headers], [{}, {}, { tenant: 7 }])
+    assert.match(overLimit(deep!, defaultLimits)!, /nested/)
   })
 
   it('shares a queue with others: every message goes to exactly one', async () => {

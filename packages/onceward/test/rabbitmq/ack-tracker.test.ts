@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { AckTracker } from '../../src/sources/rabbitmq/ack-tracker.ts'
 
@@ -38,6 +40,7 @@ test('an ack never covers an unsettled tag, and every settled tag is acked exact
         if ('deliver' in step) {
           for (let i = 0; i < step.deliver; i++) {
             broker.outstanding.add(++lastTag)
+            tracker.arrived(lastTag)
             unsettled.push(lastTag)
           }
           continue
@@ -60,13 +63,14 @@ test('a batch settled in any order is one acknowledgement once nothing older is 
       const shuffled = tags
         .map(tag => ({ tag, at: order.next().value as number }))
         .sort((a, b) => a.at - b.at)
-      assert.deepEqual(new AckTracker().settle(shuffled.map(({ tag }) => tag)), [{ tag: size, upTo: true }])
+      const settled = trackerOf(size).settle(shuffled.map(({ tag }) => tag))
+      assert.deepEqual(settled, [{ tag: size, upTo: true }])
     }),
   )
 })
 
 test('behind an unsettled tag every acknowledgement is a single one', () => {
-  const tracker = new AckTracker()
+  const tracker = trackerOf(5)
   assert.deepEqual(tracker.settle([3, 2]), [
     { tag: 3, upTo: false },
     { tag: 2, upTo: false },
@@ -76,7 +80,31 @@ test('behind an unsettled tag every acknowledgement is a single one', () => {
 })
 
 test('a tag settled twice is acknowledged once', () => {
-  const tracker = new AckTracker()
+  const tracker = trackerOf(3)
   tracker.settle([1, 3])
   assert.deepEqual(tracker.settle([1, 3, 3]), [])
 })
+
+test('remembers only what is unsettled, however much was settled behind it', () => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  const tracker = trackerOf(1)
+  const heap = () => {
+    gc()
+    return process.memoryUsage().heapUsed
+  }
+  const before = heap()
+  for (let tag = 2; tag < 500_000; tag++) {
+    tracker.arrived(tag)
+    assert.equal(tracker.settle([tag])[0]!.upTo, false)
+  }
+  const grown = heap() - before
+  assert.ok(grown < 2_000_000, `${grown} bytes for nothing`)
+  assert.deepEqual(tracker.settle([1]), [{ tag: 1, upTo: false }])
+})
+
+function trackerOf(tags: number): AckTracker {
+  const tracker = new AckTracker()
+  for (let tag = 1; tag <= tags; tag++) tracker.arrived(tag)
+  return tracker
+}

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { connect } from 'amqplib'
+import { defaultLimits, overLimit } from '../../src/message/limits.ts'
 import type { RabbitToken } from '../../src/sources/rabbitmq/to-delivery.ts'
 import { startProxyFor, type TcpProxy } from '../proxy/tcp-proxy.ts'
 import { skipWithout } from '../services/services.ts'
-import { createTestQueue, openQueue, text, until } from './broker.ts'
+import { createTestQueue, openQueue, type TestQueue, text, until } from './broker.ts'
 
 /** Counts basic.consume (60.20) and basic.cancel (60.30) on their way to the broker. */
 function countMethods(proxy: TcpProxy): { consume: number; cancel: number } {
@@ -16,7 +18,65 @@ function countMethods(proxy: TcpProxy): { consume: number; cancel: number } {
   return sent
 }
 
+/** As no client would write it: tables in tables, six bytes each. */
+async function publishDeep(queue: TestQueue, levels: number): Promise<void> {
+  const table = Buffer.alloc(4 + 6 * levels)
+  for (let level = 0; level <= levels; level++) {
+    table.writeUInt32BE(6 * (levels - level), 6 * level)
+    if (level < levels) table.write('F', 6 * level + 5)
+  }
+  const proxy = await startProxyFor(queue.url)
+  const marker = Buffer.from('\0\0\0\x05\x03abcV', 'latin1')
+  proxy.toServer(bytes => {
+    const at = bytes.indexOf(marker)
+    if (at < 0) return bytes
+    const frame = bytes.lastIndexOf(Buffer.from([0, 60, 0, 0]), at) - 7
+    bytes.writeUInt32BE(bytes.readUInt32BE(frame + 3) + table.length - marker.length, frame + 3)
+    return Buffer.concat([bytes.subarray(0, at), table, bytes.subarray(at + marker.length)])
+  })
+  const model = await connect(proxy.through(queue.url))
+  const channel = await model.createConfirmChannel()
+  const properties = { contentType: 'text/plain', messageId: 'm-deep', headers: { abc: null } }
+  channel.sendToQueue(queue.name, Buffer.from('deep'), properties)
+  await channel.waitForConfirms()
+  await model.close()
+  await proxy.close()
+}
+
 describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
+  it('counts deliveries in whole numbers a store can keep, whatever the publisher writes there', async t => {
+    for (const type of ['quorum', 'classic'] as const) {
+      const queue = await createTestQueue(t)
+      const { take } = await openQueue(t, queue.name, { url: queue.url, type })
+      for (const count of [0.5, 5_000_000_000]) {
+        const headers = { 'x-delivery-count': count, 'x-acquired-count': count }
+        queue.channel.sendToQueue(queue.name, Buffer.from('{'), { headers })
+      }
+      const counts = (await take(2)).map(({ deliveryCount }) => deliveryCount)
+      assert.ok(
+        counts.every(count => Number.isInteger(count) && count < 2 ** 31),
+        `${type}: ${counts}`,
+      )
+    }
+  })
+
+  it('hands over a message whose headers nobody can take apart, and those behind it', async t => {
+    const queue = await createTestQueue(t)
+    const { subscription, take, events } = await openQueue(t, queue.name, { url: queue.url })
+    await publishDeep(queue, 10_000)
+    await queue.send('behind it')
+    const [deep, behind] = await take(2)
+    assert.equal(deep!.body.toString(), 'deep')
+    assert.deepEqual(deep!.properties, { contentType: 'text/plain', messageId: 'm-deep' })
+    assert.match(overLimit(deep!, defaultLimits)!, /nested/)
+    assert.equal(behind!.body.toString(), 'behind it')
+    assert.deepEqual(await subscription.settle([deep!, behind!]), { missed: 0 })
+    assert.deepEqual(
+      events.map(({ kind }) => kind),
+      ['connected'],
+    )
+  })
+
   it('hands over the exact bytes with the facts of the broker, and settled messages are gone', async t => {
     const queue = await createTestQueue(t)
     const { subscription, take } = await openQueue(t, queue.name, { url: queue.url })
@@ -208,7 +268,8 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     const { take, event } = await openQueue(t, queue.name, { url: `${proxy.through(queue.url)}?heartbeat=1` })
     proxy.pause()
     const { reason } = (await event('disconnected')) as { reason: string }
-    assert.match(reason, /heartbeat/i)
+    // Both ends miss them; the broker, when it is the first to give up, merely closes.
+    assert.match(reason, /heartbeat|unexpected close/i)
     proxy.resume()
     await event('connected', 2)
     await queue.send('a')
@@ -258,13 +319,21 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
 
   it('goes on when the broker closes the channel under it', async t => {
     const queue = await createTestQueue(t)
-    const { subscription, take, event } = await openQueue(t, queue.name, { url: queue.url })
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const url = proxy.through(queue.url)
+    const { subscription, take, event } = await openQueue(t, queue.name, { url })
     await queue.send('a')
     const [delivery] = await take(1)
-    const forged = { ...delivery!, token: { ...(delivery!.token as RabbitToken), tag: 999 } }
-    await subscription.settle([forged])
+    proxy.toServer(bytes => {
+      const ack = bytes.indexOf(Buffer.from([0, 60, 0, 80]))
+      if (ack >= 0) bytes.writeBigUInt64BE(999n, ack + 4)
+      return bytes
+    })
+    await subscription.settle([delivery!])
     const { reason } = (await event('disconnected')) as { reason: string }
     assert.match(reason, /PRECONDITION_FAILED/)
+    proxy.toServer(null)
     assert.deepEqual(await subscription.settle([delivery!]), { missed: 1 })
     const again = await take(1)
     assert.deepEqual(await subscription.settle(again), { missed: 0 })

@@ -47,4 +47,56 @@ describe('the subscription every log shares', () => {
     gc()
     assert.equal(first.deref(), undefined)
   })
+
+  test('forgets what was settled behind a record that is not finished, however long that takes', async () => {
+    setFlagsFromString('--expose-gc')
+    const gc = runInNewContext('gc') as () => void
+    const subscription = new LogSubscription(
+      { inFlightMax: 100, inFlightBytesMax: 1e6, log: logOptions() },
+      idle,
+    )
+    const progress = new PartitionProgress('log', 1, { incarnation: 'one', next: '0' })
+    subscription.own(progress)
+    subscription.offer(progress, [record(0)], '1')
+    const [stuck] = await subscription.receive(1)
+    const settled: WeakRef<LogRecord>[] = []
+    const flow = async (offset: number) => {
+      const one = record(offset)
+      settled.push(new WeakRef(one))
+      subscription.offer(progress, [one], one.next)
+      await subscription.settle(await subscription.receive(1))
+    }
+    for (let offset = 1; offset < 2_000; offset++) await flow(offset)
+    await new Promise(resolve => setImmediate(resolve))
+    gc()
+    const left = settled.filter(one => one.deref() !== undefined).length
+    assert.ok(left < 500, `${left} of ${settled.length} are still there`)
+    await subscription.settle([stuck!])
+    assert.equal(progress.position, '2000')
+  })
+
+  test('of a record that is not finished keeps its own bytes, not those it was read with', async () => {
+    const subscription = new LogSubscription(
+      { inFlightMax: 100, inFlightBytesMax: 1e6, log: logOptions() },
+      idle,
+    )
+    const progress = new PartitionProgress('log', 1, { incarnation: 'one', next: '0' })
+    subscription.own(progress)
+    const fetched = Buffer.alloc(1024 * 1024, 'x')
+    const headers = { trace: fetched.subarray(100, 120), count: 1 }
+    subscription.offer(progress, [{ ...record(0), body: fetched.subarray(0, 100), headers }], '1')
+    const [stuck] = await subscription.receive(1)
+    const { key, position, place } = stuck!
+    for (let offset = 1; offset < 500; offset++) {
+      subscription.offer(progress, [record(offset)], String(offset + 1))
+      await subscription.settle(await subscription.receive(1))
+    }
+    assert.deepEqual(stuck!.body, fetched.subarray(0, 100))
+    assert.deepEqual({ ...stuck!.headers }, headers)
+    for (const bytes of [stuck!.body, stuck!.headers.trace as Buffer])
+      assert.ok(bytes.buffer.byteLength <= 64 * 1024, `${bytes.buffer.byteLength} bytes are kept`)
+    assert.deepEqual([stuck!.key, stuck!.position, stuck!.place], [key, position, place])
+    await subscription.settle([stuck!])
+    assert.equal(progress.position, '500')
+  })
 })

@@ -60,6 +60,8 @@ class Model {
 const nat = (max: number) => fc.nat({ max })
 const step = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('hand' as const), gap: nat(2), bytes: nat(50) }) },
+  // So many bytes that what is settled behind an unfinished record is gathered.
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('hand' as const), gap: nat(2), bytes: nat(2 ** 21) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('pass' as const), gap: nat(3) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('settle' as const), which: nat(1_000) }) },
 )
@@ -100,6 +102,26 @@ describe('the position of a partition', () => {
       assert.equal(model.progress.position, String(after))
       assert.equal(model.progress.unsettled, 3)
     }
+  })
+
+  test('stays exact behind a record that is not finished for long, and moves past everything when it is', () => {
+    const model = new Model()
+    model.hand(0, 1)
+    for (let index = 1; index < 5_000; index++) {
+      model.hand(index % 7 === 0 ? 1 : 0, 1)
+      if (index % 1_000 === 0) continue
+      assert.equal(model.progress.settle(model.entries[index]!.entry), true)
+      assert.equal(model.progress.advance(), false)
+    }
+    model.pass(3)
+    assert.deepEqual([model.progress.position, model.progress.unsettled], ['0', 5])
+    const [first, ...others] = model.unfinished
+    model.progress.settle(first!.entry)
+    assert.equal(model.progress.advance(), true)
+    assert.equal(model.progress.position, String(model.entries[999]!.after))
+    for (const { entry } of others) model.progress.settle(entry)
+    model.progress.advance()
+    assert.equal(model.progress.position, String(model.end))
   })
 
   test('of a partition that went to another owner moves no more, and its entries count no more', () => {

@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { type FileHandle, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
@@ -47,7 +47,9 @@ export class FileReader implements PullReader {
   }
 
   async list(): Promise<readonly string[]> {
-    const paths = await matchingFiles(this.#declaration.pattern)
+    const { pattern, until } = this.#declaration
+    const paths = await matchingFiles(pattern)
+    if (paths.length === 0 && until === 'end') await assertFolder(pattern)
     const followed = new Set([...this.#open.values()].map(({ incarnation }) => incarnation))
     const found = await Promise.all(paths.map(path => fileAt(path)))
     // A file that is still followed under its old name is none of its own.
@@ -186,6 +188,17 @@ async function misplaced(handle: FileHandle, at: number, size: number): Promise<
   const [after] = await readAt(handle, at, 1)
   if (before === 0x0a || after === undefined || after === 0x0a || after === 0x0d) return null
   return `the file was rewritten: no line begins at byte ${at}`
+}
+
+/** A folder without such files may have been read before; one that is not there is a mistake, and must not pass for an empty one. */
+async function assertFolder(pattern: string): Promise<void> {
+  const folder = dirname(pattern)
+  const found = await stat(folder).catch(() => null)
+  if (found?.isDirectory()) return
+  throw new OncewardError(
+    'configuration',
+    `There is no folder ${folder}, and ${pattern} is to be read to its end. Nothing was read. Correct the path, or leave \`until\` out to wait for it.`,
+  )
 }
 
 export function recordOf(path: string, { body, bytes, at, next }: Line): LogRecord {

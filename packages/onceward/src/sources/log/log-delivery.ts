@@ -4,20 +4,31 @@ import type { Entry, PartitionProgress } from './partition-progress.ts'
 
 /** A record that was handed over. What few ask for is not made for everybody: one object less per record, and no texts nobody reads. */
 export class LogDelivery implements Delivery, Entry {
-  readonly body: Buffer
+  body: Buffer
   readonly origin: string
   readonly progress: PartitionProgress
   readonly deliveryCount = 0
   settled = false
   /** The last question about progress in which it counted as done. */
   doneIn = 0
-  readonly #record: LogRecord
+  #record: LogRecord
+  #apart = false
 
   constructor(record: LogRecord, progress: PartitionProgress, origin: string) {
     this.body = record.body
     this.origin = origin
     this.progress = progress
     this.#record = record
+  }
+
+  /** A fetch is a megabyte, and a record of a hundred bytes keeps all of it: two thousand held ones kept two gigabytes. */
+  keepApart(): void {
+    if (this.#apart) return
+    this.#apart = true
+    const { headers, properties, key, at, next, position, redelivered } = this.#record
+    this.body = Buffer.from(this.body)
+    const { body } = this
+    this.#record = { body, headers: copyOf(headers), properties, key, at, next, position, redelivered }
   }
 
   get token(): Entry {
@@ -69,4 +80,11 @@ export class LogDelivery implements Delivery, Entry {
   get redelivered(): boolean {
     return this.#record.redelivered
   }
+}
+
+function copyOf(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const copy: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of Object.entries(headers))
+    copy[name] = value instanceof Uint8Array ? Buffer.from(value) : value
+  return copy
 }

@@ -9,10 +9,16 @@ export interface Entry {
   readonly timestampMs: number | null
   /** Written by its progress alone. */
   settled: boolean
+  /** Called when it stays while its neighbours go: it lets go of the bytes they were read in together. */
+  keepApart?(): void
 }
 
 /** Batches between two positions that the store is told beside the broker. */
 const rememberEvery = 64
+
+/** Settled records behind an unfinished one that are worth no gathering: so many entries, and so many bytes of theirs. */
+const looseMax = 256
+const looseBytesMax = 1024 * 1024
 
 /** Entries that a transaction decides. */
 export type Done = Pick<ReadonlySet<Entry>, 'has'>
@@ -37,6 +43,7 @@ export class PartitionProgress {
   #head = 0
   #unsettled = 0
   #bytes = 0
+  #looseBytes = 0
   #unremembered = 0
   #remember = ''
 
@@ -91,6 +98,7 @@ export class PartitionProgress {
     entry.settled = true
     this.#unsettled--
     this.#bytes -= entry.bytes
+    this.#looseBytes += entry.bytes
     return true
   }
 
@@ -98,17 +106,20 @@ export class PartitionProgress {
   advance(): boolean {
     this.confirmStored()
     const from = this.#head
-    while (this.#head < this.#entries.length && this.#entries[this.#head]!.settled) this.#head++
-    if (this.#head === from) return false
-    this.#position = this.#entries[this.#head - 1]!.next
+    for (let entry = this.#entries[from]; entry?.settled; entry = this.#entries[this.#head]) {
+      this.#looseBytes -= entry.bytes
+      this.#head++
+    }
+    const moved = this.#head > from
+    if (moved) this.#position = this.#entries[this.#head - 1]!.next
     if (
       this.#head === this.#entries.length ||
       (this.#head > 1_024 && this.#head * 2 > this.#entries.length)
     ) {
       this.#entries = this.#entries.slice(this.#head)
       this.#head = 0
-    }
-    return true
+    } else if (this.#isCrowded) this.#gather()
+    return moved
   }
 
   /**
@@ -156,6 +167,32 @@ export class PartitionProgress {
     this.#head = 0
     this.#unsettled = 0
     this.#bytes = 0
+    this.#looseBytes = 0
+  }
+
+  get #isCrowded(): boolean {
+    const loose = this.#entries.length - this.#head - this.#unsettled
+    return this.#looseBytes > looseBytesMax || loose > Math.max(looseMax, 2 * this.#unsettled)
+  }
+
+  /**
+   * An unfinished record keeps its place for as long as it takes, and any number may be settled behind it: of each run of them only where to
+   * read on is kept. Keeping them all, a key that stands for a day kept the whole day in memory.
+   */
+  #gather(): void {
+    const gathered: Entry[] = []
+    for (let index = this.#head; index < this.#entries.length; index++) {
+      const entry = this.#entries[index]!
+      const last = gathered.at(-1)
+      if (!entry.settled) {
+        entry.keepApart?.()
+        gathered.push(entry)
+      } else if (last?.settled) last.next = entry.next
+      else gathered.push({ progress: this, next: entry.next, bytes: 0, timestampMs: null, settled: true })
+    }
+    this.#entries = gathered
+    this.#head = 0
+    this.#looseBytes = 0
   }
 
   #positionWith(done: Done): string {

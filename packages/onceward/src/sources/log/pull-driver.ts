@@ -1,5 +1,5 @@
 import type { OpenOptions } from '../../contracts/source.ts'
-import { errorText } from '../../errors.ts'
+import { errorCode, errorText } from '../../errors.ts'
 import { type LogDriver, LogSubscription } from './log-subscription.ts'
 import type { PartitionProgress } from './partition-progress.ts'
 import { Pause } from './pause.ts'
@@ -71,6 +71,7 @@ export class PullDriver implements LogDriver {
         for (const partition of await this.#reader.list()) this.#found(partition)
         this.#listed = true
       } catch (error) {
+        if (errorCode(error) === 'configuration') return this.subscription.fail(error)
         this.#options.onEvent({ kind: 'warning', reason: errorText(error) })
       }
       if (until === 'end' && this.#listed) return this.#ended()
@@ -95,7 +96,11 @@ export class PullDriver implements LogDriver {
 
   #ended(): void {
     if (!this.#listed || this.#closed || ![...this.#partitions.values()].every(one => one.ended)) return
-    this.#options.onEvent({ kind: 'ended', reason: 'everything there was has been read and settled' })
+    const reason =
+      this.#partitions.size === 0
+        ? `there is nothing to read at ${this.origin}`
+        : 'everything there was has been read and settled'
+    this.#options.onEvent({ kind: 'ended', reason })
   }
 
   /** One write at a time for a partition; those that come meanwhile find it done. */

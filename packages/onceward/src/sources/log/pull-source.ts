@@ -9,7 +9,7 @@ import { PullDriver } from './pull-driver.ts'
  */
 export interface PullReader {
   readonly origin: string
-  /** The partitions there are now. Called at the start and from time to time; one that is missing later is still read. */
+  /** The partitions there are now. Called at the start and from time to time; one that is missing later is still read. Rejections as in `begin`. */
   list(): Promise<readonly string[]>
   /** Where a consumer begins that was never here. Rejections are tried again, but for `configuration` errors. */
   begin(partition: string): Promise<Position>

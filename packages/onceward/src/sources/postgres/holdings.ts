@@ -82,7 +82,7 @@ export class Holdings {
     const token: Token = { lease, id: row.id }
     return {
       body: row.body,
-      headers: row.headers === null ? empty : (fromStoredJson(row.headers) ?? empty),
+      headers: row.headers === null ? empty : tableOf(fromStoredJson(row.headers)),
       properties: propertiesOf(row),
       origin: this.#origin,
       position: null,
@@ -98,5 +98,11 @@ export class Holdings {
 
 function propertiesOf({ properties, message_id: messageId }: ClaimedRow): DeliveryProperties {
   if (properties === null) return messageId === null ? empty : { messageId }
-  return messageId === null ? JSON.parse(properties) : { ...JSON.parse(properties), messageId }
+  const told = tableOf(JSON.parse(properties))
+  return messageId === null ? told : { ...told, messageId }
+}
+
+/** Rows may be inserted by hand, and any JSON fits. */
+function tableOf(value: unknown): Readonly<Record<string, unknown>> {
+  return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : empty
 }

@@ -212,6 +212,7 @@ export class Session {
       return
     }
     this.#arrivals++
+    this.#acks.arrived(message.fields.deliveryTag)
     this.#options.inFlight.arrived(message.content.length)
     this.#options.onMessage(message)
     this.#adjust()

@@ -53,6 +53,7 @@ function toMs(timestamp: number): number {
   return timestamp < 1e11 ? timestamp * 1_000 : timestamp
 }
 
+/** Until a queue has counted, a publisher may have written anything there, and a store keeps whole numbers up to this one. */
 function countOf(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? value : 0
+  return typeof value === 'number' && value > 0 ? Math.min(Math.floor(value), 2 ** 31 - 1) : 0
 }
