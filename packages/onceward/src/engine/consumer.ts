@@ -101,7 +101,11 @@ export class ConsumerProcess<M, Tx> {
       if (isLive(received)) this.#lanes.push(received)
       this.#pump()
     })
-    const readAgain = ({ delivery }: Received) => void this.#read([delivery]).then(() => this.#pump())
+    const readAgain = ({ delivery }: Received) =>
+      void this.#read([delivery]).then(
+        () => this.#pump(),
+        error => this.#halt(error),
+      )
     this.#held = new HeldRetries(this.#lanes, world.timers, isLive, readAgain, () => this.#pump())
     this.#watch = new StoreWatch(
       store,
