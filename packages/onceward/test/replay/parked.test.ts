@@ -91,7 +91,8 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     const id = await scene.planned(replay, { selection })
     assert.equal((await replay.run(id)).state, 'ran')
     assert.deepEqual(await scene.outcomes(id), { applied: 1, left: 1 })
-    assert.deepEqual(await scene.rows('select id, times from effect'), [{ id: 'one', times: 1 }])
+    // Without an order either may come first.
+    assert.deepEqual(await scene.rows('select times from effect'), [{ times: 1 }])
   })
 
   test('of a cause takes the heads alone, and what waits behind them goes on live', async t => {
