@@ -190,7 +190,9 @@ describe('onceward init', () => {
         running.stderr.on('data', chunk => {
           log += chunk
         })
-        await until('it runs', () => log.includes('consumer running'))
+        // The consumer makes its queue of RabbitMQ when it is connected; the others were set up.
+        const ready = source === 'rabbitmq' ? 'source connected' : 'consumer running'
+        await until('it runs', () => log.includes(ready))
         assert.match(await step(run(process.execPath, ['send.ts'], target, env)), /sent m-r-1 three times/)
         const pool = createPool(database.url, { max: 1 })
         cleanup.defer(() => pool.end())
