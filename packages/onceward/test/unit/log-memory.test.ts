@@ -21,16 +21,25 @@ function record(offset: number): LogRecord {
   return { body, headers: {}, properties: {}, key: null, at, next, position: `log@${at}`, redelivered: false }
 }
 
+function opened() {
+  const options = { inFlightMax: 100, inFlightBytesMax: 1e6, log: logOptions() }
+  const subscription = new LogSubscription(options, idle)
+  const progress = new PartitionProgress('log', 1, { incarnation: 'one', next: '0' })
+  subscription.own(progress)
+  return { subscription, progress }
+}
+
+/** After a turn of the event loop: a reference that was looked at lives to the end of its turn. */
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  await new Promise(resolve => setImmediate(resolve))
+  const gc = runInNewContext('gc') as () => void
+  gc()
+}
+
 describe('the subscription every log shares', () => {
   test('forgets what was handed over and settled, though more is always read ahead', async () => {
-    setFlagsFromString('--expose-gc')
-    const gc = runInNewContext('gc') as () => void
-    const subscription = new LogSubscription(
-      { inFlightMax: 100, inFlightBytesMax: 1e6, log: logOptions() },
-      idle,
-    )
-    const progress = new PartitionProgress('log', 1, { incarnation: 'one', next: '0' })
-    subscription.own(progress)
+    const { subscription, progress } = opened()
     const first = new WeakRef(
       (() => {
         const one = record(0)
@@ -42,21 +51,12 @@ describe('the subscription every log shares', () => {
       subscription.offer(progress, [record(offset)], String(offset + 1))
       await subscription.settle(await subscription.receive(1))
     }
-    // A turn of the event loop: a reference that was looked at lives to the end of its turn.
-    await new Promise(resolve => setImmediate(resolve))
-    gc()
+    await collectGarbage()
     assert.equal(first.deref(), undefined)
   })
 
   test('forgets what was settled behind a record that is not finished, however long that takes', async () => {
-    setFlagsFromString('--expose-gc')
-    const gc = runInNewContext('gc') as () => void
-    const subscription = new LogSubscription(
-      { inFlightMax: 100, inFlightBytesMax: 1e6, log: logOptions() },
-      idle,
-    )
-    const progress = new PartitionProgress('log', 1, { incarnation: 'one', next: '0' })
-    subscription.own(progress)
+    const { subscription, progress } = opened()
     subscription.offer(progress, [record(0)], '1')
     const [stuck] = await subscription.receive(1)
     const settled: WeakRef<LogRecord>[] = []
@@ -67,8 +67,7 @@ describe('the subscription every log shares', () => {
       await subscription.settle(await subscription.receive(1))
     }
     for (let offset = 1; offset < 2_000; offset++) await flow(offset)
-    await new Promise(resolve => setImmediate(resolve))
-    gc()
+    await collectGarbage()
     const left = settled.filter(one => one.deref() !== undefined).length
     assert.ok(left < 500, `${left} of ${settled.length} are still there`)
     await subscription.settle([stuck!])
@@ -76,12 +75,7 @@ describe('the subscription every log shares', () => {
   })
 
   test('of a record that is not finished keeps its own bytes, not those it was read with', async () => {
-    const subscription = new LogSubscription(
-      { inFlightMax: 100, inFlightBytesMax: 1e6, log: logOptions() },
-      idle,
-    )
-    const progress = new PartitionProgress('log', 1, { incarnation: 'one', next: '0' })
-    subscription.own(progress)
+    const { subscription, progress } = opened()
     const fetched = Buffer.alloc(1024 * 1024, 'x')
     const headers = { trace: fetched.subarray(100, 120), count: 1 }
     subscription.offer(progress, [{ ...record(0), body: fetched.subarray(0, 100), headers }], '1')
