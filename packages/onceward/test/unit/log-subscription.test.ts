@@ -84,6 +84,17 @@ describe('a subscription to a log', () => {
     assert.deepEqual(bench.everything.map(({ partition }) => partition).sort(), ['p0', 'p1', 'p2'])
   })
 
+  test('a turn begins behind the partition that was served last, so that two batches have few in common', async () => {
+    const bench = new LogBench(4, { inFlightMax: 100, inFlightBytesMax: 10_000 })
+    for (const which of [0, 1, 2, 3]) bench.offer(which, [1, 1, 1], 0)
+    await bench.receive(4)
+    await bench.receive(4)
+    assert.deepEqual(
+      bench.everything.map(({ partition }) => partition),
+      ['p0', 'p0', 'p0', 'p1', 'p2', 'p2', 'p2', 'p3'],
+    )
+  })
+
   test('ignores records of a partition that is stopped, or of an ownership that ended', async () => {
     const bench = new LogBench(1, { inFlightMax: 10, inFlightBytesMax: 100 })
     const stale = bench.subscription.progressOf('p0')!
