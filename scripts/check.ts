@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -14,17 +15,17 @@ const steps = [
 ]
 
 /** Lint, format and types. True when all hold; each failing tool prints its own report. */
-export function check(): boolean {
-  return steps.every(({ name, script, args }) => {
-    const started = Date.now()
-    const { status } = spawnSync(process.execPath, [join(root, script), ...args], {
-      cwd: root,
-      stdio: 'inherit',
-    })
-    const seconds = ((Date.now() - started) / 1000).toFixed(1)
-    console.log(`${status === 0 ? '✔' : '✖'} ${name} (${seconds} s)`)
-    return status === 0
-  })
+export async function check(): Promise<boolean> {
+  return (await Promise.all(steps.map(runStep))).every(passed => passed)
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) process.exitCode = check() ? 0 : 1
+async function runStep({ name, script, args }: (typeof steps)[number]): Promise<boolean> {
+  const started = Date.now()
+  const child = spawn(process.execPath, [join(root, script), ...args], { cwd: root, stdio: 'inherit' })
+  const [status] = await once(child, 'exit')
+  const seconds = ((Date.now() - started) / 1000).toFixed(1)
+  console.log(`${status === 0 ? '✔' : '✖'} ${name} (${seconds} s)`)
+  return status === 0
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) process.exitCode = (await check()) ? 0 : 1

@@ -13,12 +13,13 @@ import {
 import { Outcome } from './test/outcome.ts'
 import { printFile, printSummary } from './test/print-outcome.ts'
 import { killRunningFiles, runFile } from './test/run-file.ts'
+import { TestDatabases } from './test/test-databases.ts'
 
 const usage = `Usage: npm test [-- patterns…] [--no-check] [--services=postgres,rabbitmq,kafka|none] [--timeout=seconds]
 A pattern selects the test files whose path contains it.`
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const concurrency = 3
+const concurrency = 4
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -66,34 +67,52 @@ function testEnvironment(services: Service[]): NodeJS.ProcessEnv {
   }
 }
 
+/** Where tests use no server: they run beside those that want the servers for themselves. */
+const serverless = /\/test\/(unit|simulator|policy|contract-page)\//
+
 /** Files named `*.alone.test.ts` kill servers that others use: they run one by one, after the rest. */
 async function runAll(files: string[], env: NodeJS.ProcessEnv): Promise<Outcome> {
   const outcome = new Outcome()
+  const databases = new TestDatabases(env.ONCEWARD_POSTGRES_URL)
   const alone = files.filter(file => file.endsWith('.alone.test.ts'))
+  const beside = files.filter(file => serverless.test(file))
+  const runOne = async (file: string) => {
+    const prefix = databases.nextFile()
+    await runFile(outcome, file, {
+      root,
+      env: { ...env, ONCEWARD_TEST_DATABASES: prefix },
+      timeoutMs: Number(values.timeout) * 1000,
+    })
+    databases.ended(prefix)
+    printFile(outcome, file)
+  }
   await runFiles(
-    outcome,
-    files.filter(file => !alone.includes(file)),
+    files.filter(file => !alone.includes(file) && !beside.includes(file)),
     concurrency,
-    env,
+    runOne,
   )
-  await runFiles(outcome, alone, 1, env)
+  await Promise.all([runFiles(alone, 1, runOne), runFiles(beside, concurrency - 1, runOne)])
+  await databases.allEnded()
   return outcome
 }
 
 async function runFiles(
-  outcome: Outcome,
   files: string[],
   atOnce: number,
-  env: NodeJS.ProcessEnv,
+  runOne: (file: string) => Promise<void>,
 ): Promise<void> {
   const queue = [...files]
   const worker = async () => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-      await runFile(outcome, file, { root, env, timeoutMs: Number(values.timeout) * 1000 })
-      printFile(outcome, file)
-    }
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) await runOne(file)
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
+}
+
+/** While services start and the first files run: what it finds ends the run. */
+async function checkBeside(): Promise<void> {
+  if (await check()) return
+  killRunningFiles()
+  process.exit(1)
 }
 
 async function main(): Promise<number> {
@@ -102,12 +121,12 @@ async function main(): Promise<number> {
     return 0
   }
   const startedAt = Date.now()
-  if (values.check && !check()) return 1
   const files = testFiles()
   if (files.length === 0) {
     console.error(`No test file matches.\n${usage}`)
     return 1
   }
+  if (values.check) void checkBeside()
   const services = await haveServices()
   const outcome = await runAll(files, testEnvironment(services))
   printSummary(outcome, startedAt)

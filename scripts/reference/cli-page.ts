@@ -2,8 +2,9 @@ import type { Command, Option } from 'commander'
 import { createProgram } from '../../packages/onceward/src/cli/program.ts'
 import { page, table } from './markdown.ts'
 
+const program = await createProgram()
+
 export function cliPage(): string {
-  const program = createProgram()
   return page(
     'Commands',
     '`onceward <command> --help` prints the same. Exit codes: 0 done, 1 failed, 2 refused or wrong use; commands that differ say so below or on the page of\n' +
@@ -48,7 +49,7 @@ function optionText(option: Option): string {
 /** The program keeps its list of variables as help text: one line each, name and meaning apart by spaces. */
 function environmentTable(): string {
   let help = ''
-  const program = createProgram().configureOutput({
+  program.configureOutput({
     writeOut: text => {
       help += text
     },

@@ -73,11 +73,14 @@ export async function installKafka(log: Log): Promise<string> {
   return java
 }
 
+/** For processes of a few seconds: to optimise their code costs more than it ever gives back. */
+export const shortLived = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
+
 /** Makes the folder a log's, as the properties file says. */
 export async function formatStorage(java: string, file: string, more: readonly string[] = []): Promise<void> {
   const id = `o${randomBytes(16).toString('base64url').slice(1)}`
   const format = ['format', '--standalone', '-t', id, '-c', file, ...more]
-  await mustRun(java, ['-cp', classpath(), 'kafka.tools.StorageTool', ...format])
+  await mustRun(java, [...shortLived, '-cp', classpath(), 'kafka.tools.StorageTool', ...format])
 }
 
 /** Formats into a fresh folder and renames it into place, so that a half-formatted log is never served. */

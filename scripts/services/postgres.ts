@@ -1,9 +1,10 @@
-import { realpathSync } from 'node:fs'
+import { realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findPostmaster } from '../../packages/onceward/src/embedded/data-folder.ts'
 import { startEmbeddedPostgres } from '../../packages/onceward/src/embedded/index.ts'
 import { reachableFolder, unprivilegedUser } from '../../packages/onceward/src/embedded/unprivileged-user.ts'
 import { runFolder } from './cache-folders.ts'
+import { ensureMemoryTablespace, lostItsMemory } from './memory-tablespace.ts'
 import { assertPortsFree } from './network.ts'
 import { killServer } from './server-process.ts'
 import { type Log, ports, type Runner } from './service.ts'
@@ -26,13 +27,25 @@ function postmaster() {
 }
 
 async function start(log: Log) {
-  if (!postmaster()) await assertPortsFree('postgres', [ports.postgres])
+  if (!postmaster()) {
+    await assertPortsFree('postgres', [ports.postgres])
+    const dataDir = reachableFolder(wantedDataDir(), unprivilegedUser())
+    if (lostItsMemory(dataDir)) rmSync(dataDir, { recursive: true })
+  }
   const options = { dataDir: wantedDataDir(), port: ports.postgres, settings }
   return startEmbeddedPostgres({ ...options, log: line => log(`postgres: ${line}`) })
 }
 
+async function up(log: Log) {
+  const { url, dataDir } = await start(log)
+  await ensureMemoryTablespace(url, dataDir).catch(error =>
+    log(`postgres: test databases stay on disk: ${(error as Error).message}`),
+  )
+  return { url }
+}
+
 export const localPostgres: Runner = {
-  up: async log => ({ url: (await start(log)).url }),
+  up,
   start: async log => ({ url: (await start(log)).url }),
   down: async () => {
     if (postmaster()) await (await start(() => {})).stop()

@@ -12,8 +12,9 @@ export class Outcome {
   readonly files = new Map<string, { tests: number; failed: number; durationMs: number }>()
   #ancestors = new Map<string, string[]>()
 
-  started(event: EventData.TestStart): void {
-    const path = this.#pathOf(event.file)
+  /** By the file that was run: several may define their tests in one that they share. */
+  started(event: EventData.TestStart, fileName: string): void {
+    const path = this.#pathOf(fileName)
     path.length = event.nesting
     path[event.nesting] = event.name
   }
@@ -50,10 +51,9 @@ export class Outcome {
     this.failed.push({ name: '(the file itself)', file: fileName, line: 0, durationMs: 0, error })
   }
 
-  #pathOf(file: string | undefined): string[] {
-    const key = file ?? ''
-    const path = this.#ancestors.get(key) ?? []
-    this.#ancestors.set(key, path)
+  #pathOf(file: string): string[] {
+    const path = this.#ancestors.get(file) ?? []
+    this.#ancestors.set(file, path)
     return path
   }
 
@@ -64,7 +64,7 @@ export class Outcome {
   }
 
   #describe(event: EventData.TestPass | EventData.TestFail, file: string): Test {
-    const above = this.#pathOf(event.file).slice(0, event.nesting)
+    const above = this.#pathOf(file).slice(0, event.nesting)
     const name = [...above, event.name].join(' › ')
     return { name, file, line: event.line ?? 0, durationMs: event.details.duration_ms }
   }

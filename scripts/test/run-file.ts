@@ -17,7 +17,7 @@ export type RunOptions = { root: string; timeoutMs: number; env: NodeJS.ProcessE
 
 function receive(outcome: Outcome, file: string, text: string): void {
   const { type, data } = JSON.parse(text) as Line
-  if (type === 'test:start') outcome.started(data)
+  if (type === 'test:start') outcome.started(data, file)
   else outcome.finished(data, file)
 }
 

@@ -1,12 +1,15 @@
 import { after } from 'node:test'
-import { createPool } from 'onceward/postgres'
 import { deliveryConformance, type StoreFactory, storeConformance } from 'onceward/testing'
 import { memoryLog, memorySource } from '../conformance/memory.ts'
 import { type Database, openDatabase, postgresSource, readers } from '../conformance/postgres.ts'
-import { kyselyLibrary, type Library, libraries } from './libraries.ts'
+import { kyselyLibrary, type Library, libraries, type Opened } from './libraries.ts'
 
 const database = await openDatabase()
-after(() => database.close())
+const opened: Opened<unknown>[] = []
+after(async () => {
+  await Promise.all(opened.map(one => one.close()))
+  await database.close()
+})
 
 for (const library of libraries) {
   const store = storeOf(library, database)
@@ -17,20 +20,18 @@ const store = storeOf(kyselyLibrary, database)
 deliveryConformance('PostgreSQL queue × Kysely', { source: postgresSource(database), store })
 deliveryConformance('memory log × Kysely', { source: memoryLog, store })
 
-function storeOf<Tx>(library: Library<Tx>, { url, unavailable }: Database): StoreFactory<Tx> {
+function storeOf<Tx>(library: Library<Tx>, { url, unavailable, outside }: Database): StoreFactory<Tx> {
+  const [first, second] = [library.open(url), library.open(url)]
+  opened.push(first, second)
   return {
     unavailable,
-    async create() {
-      const [first, second] = [library.open(url), library.open(url)]
-      const reader = createPool(url, { max: 2 })
-      return {
-        store: first.store,
-        second: second.store,
-        apply: async (tx, key) => void (await library.write(tx, key)),
-        fail: async tx => void (await library.send(tx, 'select 1 / 0')),
-        ...readers(reader),
-        close: async () => void (await Promise.all([first.close(), second.close(), reader.end()])),
-      }
-    },
+    create: async () => ({
+      store: first.store,
+      second: second.store,
+      apply: async (tx, key) => void (await library.write(tx, key)),
+      fail: async tx => void (await library.send(tx, 'select 1 / 0')),
+      ...(await readers(outside)),
+      close: async () => {},
+    }),
   }
 }

@@ -52,7 +52,7 @@ function wordsOf(line: string): string[] {
 
 /** Parses as the program would and does nothing. */
 async function parses(line: string): Promise<string> {
-  const program = createProgram()
+  const program = await createProgram()
   let reached = ''
   const disarm = (command: Command, path: string) => {
     for (const one of command.commands) disarm(one, `${path} ${one.name()}`)

@@ -28,7 +28,8 @@ describe('onceward check', () => {
   }
   const run = (args: readonly string[], variables: Record<string, string> = {}) =>
     new Promise<{ code: number; stdout: string; stderr: string }>(resolve => {
-      const env = { PATH: process.env.PATH, HOME: folder, ...variables }
+      const { PATH, NODE_COMPILE_CACHE } = process.env
+      const env = { PATH, NODE_COMPILE_CACHE, HOME: folder, ...variables }
       const command = ['--conditions=@onceward/source', main, 'check', ...args]
       execFile(process.execPath, command, { env, cwd: folder }, (error, stdout, stderr) =>
         resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),

@@ -9,19 +9,19 @@ import { publishInTransaction } from 'onceward/outbox'
 import { createPool, createPostgresStore, createQueue, migrate, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { migrations } from '../../src/stores/postgres/migrations/index.ts'
-import { createDatabase, skipWithout } from '../services/services.ts'
+import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const source = new URL('../../src/', import.meta.url).href
 
 describe('the command line', await skipWithout('postgres'), () => {
   let folder: string
-  let database: Awaited<ReturnType<typeof createDatabase>>
+  let database: Awaited<ReturnType<typeof createEmptyDatabase>>
   let pool: ReturnType<typeof createPool>
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'onceward-cli-'))
-    database = await createDatabase()
+    database = await createEmptyDatabase()
     pool = createPool(database.url, { max: 2 })
   })
   after(async () => {

@@ -23,7 +23,7 @@ import { parse } from 'yaml'
 import { packageVersion } from '../../src/cli/version.ts'
 import { initSources, projectFiles } from '../../src/init/project.ts'
 import {
-  createDatabase,
+  createEmptyDatabase,
   kafkaBootstrap,
   rabbitmqManagementUrl,
   rabbitmqStreamUrl,
@@ -166,7 +166,7 @@ describe('onceward init', () => {
         symlinkSync(home, join(target, 'node_modules/onceward'))
         for (const client of ['amqplib', '@platformatic'])
           symlinkSync(join(home, '../../node_modules', client), join(target, 'node_modules', client))
-        const database = await createDatabase()
+        const database = await createEmptyDatabase()
         cleanup.defer(() => database.drop())
         cleanup.defer(() => removeFrom(source, name))
         const env = { ...(await addresses()), ONCEWARD_DATABASE_URL: database.url }
@@ -223,7 +223,7 @@ describe('onceward init', () => {
         const review = await onceward(['check', 'parcel-labels.ts', '--json'], target)
         assert.equal(review.code, 0, review.output)
         // The default source is also what the embedded server is for: without a database of its own, as a reader runs it.
-        const database = source === 'postgres' ? null : await createDatabase()
+        const database = source === 'postgres' ? null : await createEmptyDatabase()
         const env = database === null ? {} : { ONCEWARD_TEST_DATABASE_URL: database.url }
         try {
           const tested = await run(process.execPath, ['--test'], target, env)

@@ -10,50 +10,72 @@ import {
   publish,
 } from 'onceward/postgres'
 import type { GapRow, HeldRow, IntentRow, Position, SourceFactory, StoreFactory } from 'onceward/testing'
+import { lieInDays } from '../retention/lie-in-days.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 type Pool = ReturnType<typeof createPool>
 
-/** One database for a test file; consumers and queues of a case have names of their own. */
-export async function openDatabase() {
+/** One database for a test file, and its connections; consumers and queues of a case have names of their own. */
+export async function openDatabase({ days = false } = {}) {
   const { skip } = await skipWithout('postgres')
-  if (skip !== undefined) return { unavailable: skip, url: '', close: async () => {} }
+  if (skip !== undefined) return { unavailable: skip, url: '', ...openPools(''), close: async () => {} }
   const database = await createDatabase()
-  const pool = createPool(database.url, { max: 4 })
-  await migrate(pool)
-  await pool.query(
+  const pools = openPools(database.url)
+  await migrate(pools.outside)
+  if (days) await lieInDays(pools.outside)
+  await pools.outside.query(
     'create table effect (seq bigint generated always as identity primary key, key text not null)',
   )
-  await pool.end()
-  return { unavailable: undefined, url: database.url, close: () => database.drop() }
-}
-
-export type Database = Awaited<ReturnType<typeof openDatabase>>
-
-export function postgresStore({ url, unavailable }: Database): StoreFactory<SqlTransaction> {
   return {
-    unavailable,
-    async create() {
-      const pools = [createPool(url), createPool(url), createPool(url, { max: 2 })] as const
-      const [first, second, reader] = pools
-      return {
-        store: createPostgresStore({ pool: first }),
-        second: createPostgresStore({ pool: second }),
-        apply: async (tx, key) => void (await tx.query('insert into effect (key) values ($1)', [key])),
-        fail: async tx => void (await tx.query('select 1 / 0')),
-        ...readers(reader),
-        close: async () => void (await Promise.all(pools.map(pool => pool.end()))),
-      }
+    unavailable: undefined,
+    url: database.url,
+    ...pools,
+    async close() {
+      await Promise.all(Object.values(pools).map(pool => pool.end()))
+      await database.drop()
     },
   }
 }
 
-export function readers(pool: Pool) {
+/** Of two processes, and of who looks at them from outside. */
+const openPools = (url: string) => ({
+  first: createPool(url, { max: 14 }),
+  second: createPool(url, { max: 14 }),
+  outside: createPool(url, { max: 3 }),
+})
+
+export type Database = Awaited<ReturnType<typeof openDatabase>>
+
+export function postgresStore({
+  unavailable,
+  first,
+  second,
+  outside,
+}: Database): StoreFactory<SqlTransaction> {
+  return {
+    unavailable,
+    create: async () => ({
+      store: createPostgresStore({ pool: first }),
+      second: createPostgresStore({ pool: second }),
+      apply: async (tx, key) => void (await tx.query('insert into effect (key) values ($1)', [key])),
+      fail: async tx => void (await tx.query('select 1 / 0')),
+      ...(await readers(outside)),
+      close: async () => {},
+    }),
+  }
+}
+
+/** What a case sees of its database: effects since it began. */
+export async function readers(pool: Pool) {
+  const { rows } = await pool.query('select coalesce(max(seq), 0) as since from effect')
+  const { since } = rows[0]
   const one = async (sql: string, values: unknown[]) => (await pool.query(sql, values)).rows[0]
   const ofConsumer = `consumer_id = (select id from onceward.consumer where name = $1 and generation = 1)`
   return {
     applied: async () =>
-      (await pool.query('select key from effect order by seq')).rows.map(row => row.key as string),
+      (await pool.query('select key from effect where seq > $1 order by seq', [since])).rows.map(
+        row => row.key as string,
+      ),
     marker: async (consumer: string, id: string) =>
       (
         await one(`select status::text from onceward.inbox where ${ofConsumer} and message_id = $2`, [
@@ -127,16 +149,10 @@ export function readers(pool: Pool) {
 /** Long enough that a busy machine keeps it, short enough that its loss is noticed soon. */
 const leaseMs = 4_000
 
-export function postgresSource({ url, unavailable }: Database): SourceFactory {
+export function postgresSource({ unavailable, first, second, outside }: Database): SourceFactory {
   return {
     unavailable,
     async create({ keyOrder }) {
-      const pools = [
-        createPool(url, { max: 4 }),
-        createPool(url, { max: 4 }),
-        createPool(url, { max: 2 }),
-      ] as const
-      const [first, second, outside] = pools
       const name = `conformance.${randomBytes(6).toString('hex')}`
       await createQueue(outside, name)
       const declaration = postgresQueue(name, { keyOrder, leaseMs })
@@ -157,7 +173,7 @@ export function postgresSource({ url, unavailable }: Database): SourceFactory {
             `update onceward.queue_lease set until = clock_timestamp() - interval '1 second' where ${ofQueue}`,
             [name],
           )),
-        close: async () => void (await Promise.all(pools.map(pool => pool.end()))),
+        close: async () => {},
       }
     },
   }

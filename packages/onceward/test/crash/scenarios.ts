@@ -7,7 +7,7 @@ export interface CrashScenario {
   readonly task: 'consume' | 'migrate' | 'drain'
   /** Passages after which to die, one run each: the first, and one in the middle of the work. */
   readonly hits: readonly number[]
-  /** What dies there knows no source: on logs the first passage is enough. */
+  /** What dies there knows no source: beside the default one the first passage is enough. */
   readonly sourceless?: true
   /** What the contract must remember by for the point to exist. Default: as contracts do that say nothing. */
   readonly memory?: Memory
@@ -58,6 +58,13 @@ export const killedElsewhere = {
   'retention.archived': 'retention/kill.test.ts',
   'retention.removed': 'retention/kill.test.ts',
   'retention.committed': 'retention/kill.test.ts',
+  'days.made': 'retention/days-kill.test.ts',
+  'days.sealed': 'retention/days-kill.test.ts',
+  'days.dropped': 'retention/days-kill.test.ts',
+  'days.gone': 'retention/days-kill.test.ts',
+  'days.built': 'retention/days-kill.test.ts',
+  'days.attached': 'retention/days-kill.test.ts',
+  'days.standing': 'retention/days-kill.test.ts',
 } as const satisfies Partial<Record<CrashPoint, string>>
 
 export type ConsumerPoint = Exclude<CrashPoint, keyof typeof killedElsewhere>
@@ -123,15 +130,11 @@ export const positionPoints = ['batch.fenced', 'batch.committed', 'batch.settled
 /** Points around the moment at which messages are stored for workers, and the broker told. */
 export const storedPoints = ['batch.concluded', 'batch.committed', 'batch.settled'] as const
 
-/** Points around the moment at which what failed is kept for its next try, and around that try. */
-export const deferredPoints = [
-  'batch.concluded',
-  'batch.committed',
-  'batch.settled',
-  'work.claimed',
-  'work.finished',
-  'work.committed',
-] as const
+/** Points around the moment at which what failed is kept for its next try. */
+export const deferredPoints = ['batch.concluded', 'batch.committed', 'batch.settled'] as const
+
+/** Points around that try, which knows no source. */
+export const triedAgainPoints = ['work.claimed', 'work.finished', 'work.committed'] as const
 
 export interface CrashRun {
   readonly point: ConsumerPoint
@@ -140,24 +143,33 @@ export interface CrashRun {
   readonly memory: Memory
 }
 
+/** The default queue and the default log die in every passage. */
+const everyPassage: readonly BrokerKind[] = ['postgres', 'kafka']
+
+/** Elsewhere in the middle of the work, and once where what dies knows no source. */
+function passagesOn(broker: BrokerKind, { hits, sourceless }: CrashScenario): readonly number[] {
+  if (sourceless && broker !== 'postgres') return hits.slice(0, 1)
+  return everyPassage.includes(broker) ? hits : hits.slice(-1)
+}
+
 /** Every run of the suite on one broker, and the points that do not exist there with the reason. */
 export function runsOn(broker: BrokerKind): { runs: CrashRun[]; skipped: [ConsumerPoint, string][] } {
   const runs: CrashRun[] = []
   const skipped: [ConsumerPoint, string][] = []
-  const isLog = logs.includes(broker)
-  for (const [point, { hits, sourceless, without, memory = 'after effect' }] of Object.entries(
-    crashScenarios,
-  ) as [ConsumerPoint, CrashScenario][]) {
-    const reason = without?.[broker]
+  const add = (point: ConsumerPoint, memory: Memory, hits: readonly number[]) =>
+    runs.push(...hits.map(hit => ({ point, broker, hit, memory })))
+  for (const [point, scenario] of Object.entries(crashScenarios) as [ConsumerPoint, CrashScenario][]) {
+    const reason = scenario.without?.[broker]
     if (reason !== undefined) skipped.push([point, reason])
-    else runs.push(...hits.slice(0, isLog && sourceless ? 1 : 2).map(hit => ({ point, broker, hit, memory })))
+    else add(point, scenario.memory ?? 'after effect', passagesOn(broker, scenario))
   }
-  for (const point of storedPoints) runs.push({ point, broker, hit: 1, memory: 'stored' })
-  for (const point of deferredPoints) runs.push({ point, broker, hit: 1, memory: 'deferred' })
-  if (!isLog) return { runs, skipped }
+  for (const point of storedPoints) add(point, 'stored', [1])
+  for (const point of deferredPoints) add(point, 'deferred', [1])
+  if (broker === 'postgres') for (const point of triedAgainPoints) add(point, 'deferred', [1])
+  if (!logs.includes(broker)) return { runs, skipped }
   for (const point of positionPoints) {
-    for (const memory of ['with effect', 'checkpoint'] as const)
-      runs.push(...crashScenarios[point].hits.map(hit => ({ point, broker, hit, memory })))
+    add(point, 'with effect', passagesOn(broker, crashScenarios[point]))
+    add(point, 'checkpoint', crashScenarios[point].hits.slice(-1))
   }
   return { runs, skipped }
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { WorkerOrders } from './child.ts'
+import type { WorkerOrders } from './orders.ts'
 
 /** A worker process of its own, as the parent sees it. */
 export interface Worker {

@@ -3,7 +3,7 @@ import { createProgram } from '../../src/cli/program.ts'
 
 /** What the real program says of the words behind `onceward`: null when it would have run. Nothing runs. */
 export async function refusalOf(words: readonly string[]): Promise<string | null> {
-  const program = createProgram()
+  const program = await createProgram()
   for (const command of everyCommand(program)) if (command !== program) command.action(() => {})
   try {
     await program.parseAsync([...words], { from: 'user' })

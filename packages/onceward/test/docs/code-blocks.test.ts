@@ -4,7 +4,7 @@ import { createPool, migrate } from 'onceward/postgres'
 import pg from 'pg'
 import { parseDocument } from 'yaml'
 import { readPolicy } from '../../src/policy/read-policy.ts'
-import { createDatabase, skipWithout } from '../services/services.ts'
+import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 import { allBlocks, blocksIn, pages, placeOf } from './pages.ts'
 import { typeProblems } from './type-check.ts'
 
@@ -57,7 +57,7 @@ test('a policy file that is shown can be read', () => {
 describe('every SQL block', await skipWithout('postgres'), () => {
   test('runs against a migrated database, page by page', async () => {
     await using cleanup = new AsyncDisposableStack()
-    const database = await createDatabase()
+    const database = await createEmptyDatabase()
     cleanup.defer(() => database.drop())
     const client = new pg.Client(database.url)
     await client.connect()

@@ -9,6 +9,7 @@ import { commandsOf } from './shell-words.ts'
 
 const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
 const { scripts } = read('package.json')
+const program = await createProgram()
 const { dependencies, peerDependencies } = read('packages/onceward/package.json')
 const installable = [
   'onceward',
@@ -66,7 +67,7 @@ function nodeProblem(block: Block, words: readonly string[]): string | null {
 
 /** Arguments may be left out in running text; the command and its options may not be wrong. */
 function inlineProblem(words: readonly string[]): string | null {
-  let command = createProgram()
+  let command = program
   const rest = [...words]
   while (command.commands.length > 0 && rest.length > 0 && !/^[-<[]/.test(rest[0]!)) {
     const next = command.commands.find(one => one.name() === rest[0])

@@ -42,8 +42,8 @@ describe('the reference', () => {
     assert.deepEqual(described.sort(), known.sort())
   })
 
-  test('names every command and every option once, and no other', () => {
-    const commands = everyCommand(createProgram()).slice(1)
+  test('names every command and every option once, and no other', async () => {
+    const commands = everyCommand(await createProgram()).slice(1)
     const headings = [...generated['reference/cli.md']!.matchAll(/^##+ ([a-z -]+)$/gm)]
     assert.equal(headings.length, commands.length)
     const options = commands.flatMap(command => command.options.map(option => `\`${option.flags}\``))

@@ -21,6 +21,8 @@ describe('the tutorial', () => {
     await using cleanup = new AsyncDisposableStack()
     const home = mkdtempSync(join(tmpdir(), 'onceward-tutorial-'))
     cleanup.defer(() => rmSync(home, { recursive: true, force: true }))
+    // For root the server is another user's: here it may keep its data in the project's folder, and nothing is left elsewhere.
+    chmodSync(home, 0o755)
     const folder = join(home, 'invoices')
     const env = environment(home)
     cleanup.defer(() => stopServer(folder, env))

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
-import { classpath, installKafka } from '../../../../scripts/services/kafka.ts'
+import { classpath, installKafka, shortLived } from '../../../../scripts/services/kafka.ts'
 
 /** Kafka's own console consumer, cooperative-sticky, in the same group as ours. */
 export interface JavaConsumer {
@@ -27,6 +27,7 @@ export async function startJavaConsumer(
     [
       ...[
         '-Xmx128m',
+        ...shortLived,
         '-Dorg.slf4j.simpleLogger.defaultLogLevel=error',
         '-cp',
         classpath(),

@@ -4,7 +4,13 @@ import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { classpath, formatStorage, installKafka, kafkaAnswers } from '../../../../scripts/services/kafka.ts'
+import {
+  classpath,
+  formatStorage,
+  installKafka,
+  kafkaAnswers,
+  shortLived,
+} from '../../../../scripts/services/kafka.ts'
 import { until } from '../../src/testing/until.ts'
 import { type Certificates, makeCertificates } from './certificates.ts'
 
@@ -53,7 +59,7 @@ export async function startPrivateKafka(options: PrivateKafkaOptions = {}): Prom
   const logFile = join(folder, 'server.log')
   const start = async () => {
     const log = openSync(logFile, 'a')
-    const args = ['-Xmx384m', '-XX:+UseSerialGC', '-cp', classpath(), 'kafka.Kafka', file]
+    const args = ['-Xmx384m', ...shortLived, '-cp', classpath(), 'kafka.Kafka', file]
     const started = spawn(java, args, { stdio: ['ignore', log, log] })
     server = started
     await until(

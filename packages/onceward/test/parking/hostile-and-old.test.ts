@@ -7,7 +7,7 @@ import { previewParked } from '../../src/parking/preview-parked.ts'
 import { showReplay } from '../../src/parking/replay-parked.ts'
 import { migrations } from '../../src/stores/postgres/migrations/index.ts'
 import { Scene } from '../inbox/scene.ts'
-import { createDatabase, skipWithout } from '../services/services.ts'
+import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 import { direct, failing, replayAll, settled } from './parked-scene.ts'
 
 const noRetry = { ...direct, failure: { attemptsMax: 1, delayMs: 1 } }
@@ -47,7 +47,7 @@ describe('parked work with a past', await skipWithout('postgres'), () => {
   })
 
   it('is counted although it was parked by an older version', async () => {
-    const database = await createDatabase()
+    const database = await createEmptyDatabase()
     const pool = createPool(database.url)
     try {
       await migrate(pool)

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { until } from 'onceward/testing'
-import { createDatabase, skipWithout } from '../services/services.ts'
+import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 import type { Death } from './death.ts'
 import { attemptsMax } from './poison-contract.ts'
 import { openScene } from './scene.ts'
@@ -47,7 +47,7 @@ describe('a contract that asks for isolation', await skipWithout('postgres'), ()
   }
 
   test('a child that cannot start is not started again: its error and its exit code are the answer', async () => {
-    const database = await createDatabase()
+    const database = await createEmptyDatabase()
     const orders = {
       declaration: { kind: 'postgres', queue: 'q' },
       killer: { id: '', how: 'exit' },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { createPostgresSource, postgresQueue, publish, queueDepth } from '../../src/sources/postgres/index.ts'
 import { createPool } from '../../src/stores/postgres/pool.ts'
-import { createDatabase, skipWithout } from '../services/services.ts'
+import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 import { receiveCount, type TestQueues, testQueues, texts } from './queue-under-test.ts'
 
 const guard = await skipWithout('postgres')
@@ -54,7 +54,7 @@ describe('publishing to a PostgreSQL queue', guard, () => {
   })
 
   it('refuses to open without the schema, and keeps trying without the server', async () => {
-    const bare = await createDatabase()
+    const bare = await createEmptyDatabase()
     const pool = createPool(bare.url)
     await assert.rejects(queues.open('q', { pool }), { code: 'configuration', message: /onceward migrate/ })
     await pool.end()

@@ -59,17 +59,19 @@ describe('where a stream is begun', { timeout: 60_000, ...(await skipWithout('ra
     const began = Date.now()
     await until('the clock has moved on', () => Date.now() > began + 2)
     const middle = Date.now()
-    await send(...numbers(3, 6))
+    // One by one: several at once may become two chunks.
+    await send('3')
+    await send('4')
     const last = await openStream(t, name, { start: 'last', group: 'last' })
-    assert.deepEqual(text(await last.take(3)), numbers(3, 6))
+    assert.deepEqual(text(await last.take(1)), ['4'])
     for (const timestamp of [middle, new Date(middle).toISOString()]) {
       const since = await openStream(t, name, { start: { timestamp }, group: `since ${timestamp}` })
-      assert.deepEqual(text(await since.take(3)), numbers(3, 6))
+      assert.deepEqual(text(await since.take(2)), ['3', '4'])
     }
     const late = await openStream(t, name, { start: { timestamp: Date.now() + 60_000 }, group: 'late' })
     await late.event('assigned')
-    await send('6')
-    assert.deepEqual(text(await late.take(1)), ['6'])
+    await send('5')
+    assert.deepEqual(text(await late.take(1)), ['5'])
   })
 
   test('is where another client of the group left off, and that client can go on where we did', async t => {

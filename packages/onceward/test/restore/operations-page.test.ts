@@ -31,7 +31,7 @@ describe('the page on operations', () => {
     assert.ok(commands.length > 10)
     for (const line of commands) {
       const complete = line === 'restore accept' ? `${line} 1 --because why` : line
-      await inert(createProgram()).parseAsync(words(complete), { from: 'user' })
+      await inert(await createProgram()).parseAsync(words(complete), { from: 'user' })
     }
   })
 

@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import pg from 'pg'
 import {
   type AvailableService,
   ensureServices,
@@ -47,29 +45,6 @@ export const rabbitmqManagementUrl = async () => (await available('rabbitmq')).m
 export const rabbitmqStreamUrl = async () => (await available('rabbitmq')).streamUrl
 export const kafkaBootstrap = async () => (await available('kafka')).url
 
-async function administer(url: string, sql: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  try {
-    await client.query(sql)
-  } finally {
-    await client.end()
-  }
-}
-
-/** A fresh database of a random name; `drop` also ends the sessions that are still in it. */
-export async function createDatabase(): Promise<{ url: string; name: string; drop(): Promise<void> }> {
-  const server = await postgresUrl()
-  const name = `test_${randomBytes(6).toString('hex')}`
-  await administer(server, `create database ${name}`)
-  const url = new URL(server)
-  url.pathname = `/${name}`
-  return {
-    url: url.href,
-    name,
-    drop: () => administer(server, `drop database if exists ${name} with (force)`),
-  }
-}
-
 /** The database's URL through PgBouncer in transaction mode, or why that cannot be had. */
 export { ensurePgbouncer } from '../../../../scripts/services/pgbouncer.ts'
+export { createDatabase, createEmptyDatabase, type TestDatabase } from './databases.ts'

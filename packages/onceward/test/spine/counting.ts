@@ -2,6 +2,7 @@ import {
   type ConsumerContract,
   ConsumerProcess,
   defineConsumer,
+  type Mode,
   realSurroundings,
   type SqlTransaction,
 } from 'onceward'
@@ -53,6 +54,7 @@ export async function startCounting(
   url: string,
   contract: Partial<ConsumerContract<Increment, SqlTransaction>> = {},
   storeOptions: Partial<PostgresStoreOptions> = {},
+  mode: Mode = 'live',
 ) {
   const queue = new MemoryQueue()
   const store = createPostgresStore({ url, ...storeOptions })
@@ -74,6 +76,7 @@ export async function startCounting(
     source: queue,
     store,
     world: realSurroundings(),
+    mode,
     instance: 'test',
   })
   await process.start()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool, createPostgresStore, migrate } from 'onceward/postgres'
-import { createDatabase, skipWithout } from '../services/services.ts'
+import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 
 const facts = {
   name: 'gate',
@@ -64,7 +64,7 @@ describe('migrations', await skipWithout('postgres'), () => {
 })
 
 async function freshDatabase() {
-  const database = await createDatabase()
+  const database = await createEmptyDatabase()
   const pool = createPool(database.url, { max: 2 })
   return {
     url: database.url,
