@@ -124,18 +124,23 @@ export class Dispatcher {
   #claimFailed(error: unknown): never {
     this.#moreDue = false
     if (!(error instanceof ClaimUnconfirmed)) throw error
-    for (const effect of error.effects) void this.#dispatch(effect, async () => claimLost(effect))
+    const { effects, transaction } = error
+    for (const effect of effects) void this.#dispatch(effect, async () => claimLost(effect), transaction)
     throw error.cause
   }
 
-  async #dispatch(effect: ClaimedEffect, attempt: (gate: TargetGate) => Promise<Attempted>): Promise<void> {
+  async #dispatch(
+    effect: ClaimedEffect,
+    attempt: (gate: TargetGate) => Promise<Attempted>,
+    transaction: string | null = null,
+  ): Promise<void> {
     const gate = this.#gates.get(effect.target)!
     gate.enter()
     this.#inFlight++
     try {
       const attempted = await attempt(gate).finally(() => gate.answered())
       if (this.#moreDue) this.#loop.pump()
-      if (!this.#loop.signal.aborted) await this.#record(effect, gate.target, attempted)
+      if (!this.#loop.signal.aborted) await this.#record(effect, gate.target, attempted, transaction)
     } catch (error) {
       if (!this.#loop.signal.aborted) this.#loop.halt(error)
     } finally {
@@ -160,7 +165,12 @@ export class Dispatcher {
     return attempted
   }
 
-  async #record(effect: ClaimedEffect, target: Target, { judged, doubtful }: Attempted): Promise<void> {
+  async #record(
+    effect: ClaimedEffect,
+    target: Target,
+    { judged, doubtful }: Attempted,
+    transaction: string | null,
+  ): Promise<void> {
     const { world } = this.#options
     const attempts = effect.attempts - (judged.unsent && !effect.exhausted ? 1 : 0)
     const { state, delayMs } = decideResult({ ...effect, attempts, doubtful }, judged, target, world.random())
@@ -169,6 +179,7 @@ export class Dispatcher {
     const ours = await this.#recorder.record({
       id,
       epoch,
+      transaction,
       state,
       attempts,
       delayMs,

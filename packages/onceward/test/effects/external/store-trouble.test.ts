@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
-import { createPool } from '../../../src/stores/postgres/pool.ts'
+import { createPool, type OwnPool, type PooledClient } from '../../../src/stores/postgres/pool.ts'
 import { startProxyFor } from '../../proxy/tcp-proxy.ts'
 import { skipWithout } from '../../services/services.ts'
 import { interruptible } from '../scene.ts'
@@ -67,6 +67,25 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
     })
   }
 
+  it('leaves alone what another has claimed meanwhile, when its own claim was undone', async () => {
+    const consumer = rig.nextConsumer()
+    const key = `${consumer}-key`
+    await rig.scene.intend(consumer, [key])
+    rig.gateway.plan(key, 'hold, then charge')
+    const pool = undoneOnce(rig.scene.pool, async () => {
+      await rig.start(consumer, {})
+      await until('the other calls', () => rig.gateway.callsFor(key).length === 1)
+    })
+    const dispatcher = await rig.start(consumer, {}, { pool })
+    await until('it has given back what it claimed', () => pool.recorded === 1)
+    const { state, epoch, attempts } = await rig.scene.row(consumer, key)
+    assert.deepEqual({ state, epoch, attempts }, { state: 'in flight', epoch: 1, attempts: 1 })
+    rig.gateway.release()
+    await until('it completes', async () => (await rig.scene.row(consumer, key)).state === 'completed')
+    assert.equal(rig.gateway.callsFor(key).length, 1)
+    await dispatcher.drain()
+  })
+
   it('survives its sessions being ended by the server', async () => {
     const consumer = rig.nextConsumer()
     const keys = Array.from({ length: 200 }, (_, index) => `${consumer}-${index}`)
@@ -86,3 +105,34 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
     await dispatcher.drain()
   })
 })
+
+/** The first claim that finds something is undone by the server before its COMMIT arrives, which the client hears after `meanwhile`. */
+function undoneOnce(pool: OwnPool, meanwhile: () => Promise<void>) {
+  let undone = false
+  const wrapped = {
+    recorded: 0,
+    end: () => pool.end(),
+    async query(text: string, values?: unknown[]) {
+      const result = await pool.query(text, values)
+      if (text.includes('update onceward.ledger')) wrapped.recorded++
+      return result
+    },
+    async connect() {
+      const client = await pool.connect()
+      let found = 0
+      const query = async (text: string, values?: unknown[]) => {
+        if (text !== 'commit' || found === 0 || undone) {
+          const result = await client.query(text, values)
+          found = result.rows?.length ?? 0
+          return result
+        }
+        undone = true
+        await client.query('rollback')
+        await meanwhile()
+        throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+      }
+      return { query, release: (destroy?: boolean) => client.release(destroy) } as PooledClient
+    },
+  }
+  return wrapped
+}

@@ -51,7 +51,8 @@ const claim = `
   from due where ledger.id = any(array(select id from due)) and ledger.id = due.id
   returning ledger.id, epoch, target, effect_key, attempts, attempts_forgiven, exhausted, doubtful,
     extract(epoch from clock_timestamp() - doubt_since)::float8 * 1000 as doubt_ms,
-    extract(epoch from last_attempt_at)::float8 * 1000 as claimed_at_ms, response_status, response_digest, created_at, request_digest, content_type, body`
+    extract(epoch from last_attempt_at)::float8 * 1000 as claimed_at_ms, response_status, response_digest, created_at, request_digest, content_type, body,
+    pg_current_xact_id()::xid::text as claimed_by`
 
 /** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
 const begin = 'begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000'
@@ -59,10 +60,13 @@ const begin = 'begin; set local lock_timeout = 3000; set local idle_in_transacti
 /** The rows may or may not be claimed: the answer to COMMIT was lost. No call was made for them. */
 export class ClaimUnconfirmed extends Error {
   readonly effects: readonly ClaimedEffect[]
+  /** The transaction that claimed them, if it did. */
+  readonly transaction: string
 
-  constructor(effects: readonly ClaimedEffect[], cause: unknown) {
+  constructor(effects: readonly ClaimedEffect[], transaction: string, cause: unknown) {
     super('the answer to the commit of a claim was lost', { cause })
     this.effects = effects
+    this.transaction = transaction
   }
 }
 
@@ -90,7 +94,7 @@ export async function claimEffects(
     ])
     const effects = rows.map(toEffect)
     await client.query('commit').catch(error => {
-      throw effects.length === 0 ? error : new ClaimUnconfirmed(effects, error)
+      throw effects.length === 0 ? error : new ClaimUnconfirmed(effects, rows[0].claimed_by, error)
     })
     usable = true
     return effects

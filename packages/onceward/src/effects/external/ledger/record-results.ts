@@ -4,6 +4,11 @@ import type { DecidedState } from '../decide-result.ts'
 export interface EffectResult {
   readonly id: string
   readonly epoch: number
+  /**
+   * Set where nobody knows whether the claim was committed. If it was not, the next claimer has its epoch: only a row that this very
+   * transaction wrote last is ours.
+   */
+  readonly transaction: string | null
   readonly state: DecidedState
   /** Calls that may have been made so far. */
   readonly attempts: number
@@ -25,9 +30,10 @@ const record = `
     completed_at = case when result.state = 'completed' then coalesce(completed_at, clock_timestamp()) end,
     response_status = result.status, response_digest = result.digest, last_error = result.note,
     response_excerpt = result.excerpt
-  from unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::int[], $6::bytea[], $7::text[], $8::int[], $9::text[])
-    as result (id, epoch, state, delay_ms, status, digest, note, attempts, excerpt)
+  from unnest($1::bigint[], $2::int[], $3::text[], $4::float8[], $5::int[], $6::bytea[], $7::text[], $8::int[], $9::text[], $10::xid[])
+    as result (id, epoch, state, delay_ms, status, digest, note, attempts, excerpt, transaction)
   where ledger.id = any($1::bigint[]) and ledger.id = result.id and ledger.epoch = result.epoch
+    and (result.transaction is null or ledger.xmin = result.transaction)
   returning ledger.id, ledger.epoch`
 
 /** Answers for each whether the row was still ours. */
@@ -45,6 +51,7 @@ export async function recordResults(
     results.map(result => result.note),
     bare(results.map(result => result.attempts)),
     results.map(result => result.excerpt),
+    bare(results.map(result => result.transaction)),
   ])
   const ours = new Set(rows.map(row => `${row.id}@${row.epoch}`))
   return results.map(({ id, epoch }) => ours.has(`${id}@${epoch}`))
