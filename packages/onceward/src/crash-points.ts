@@ -61,6 +61,15 @@ export const crashPoints = {
     'Rows are in the archive, on disk, and still in their table: they are archived once more, and then removed.',
   'retention.removed': 'Rows are removed and the horizon is moved, COMMIT not sent: both are as before.',
   'retention.committed': 'Rows are gone and the horizon says so: the next pass goes on with what is left.',
+  'days.made': 'Tables for days ahead are made, COMMIT not sent: the next pass makes them.',
+  'days.sealed':
+    'Writes in an old day are noted, the day is there: the next pass looks through it and drops it.',
+  'days.dropped': 'A day is dropped and the horizon is moved, COMMIT not sent: both are as before.',
+  'days.gone': 'A day is gone and the horizon says so: the next pass goes on with the next.',
+  'days.built':
+    "A consumer's markers are in tables of their own, not attached, COMMIT not sent: they are where they were.",
+  'days.attached': 'The tables are attached, COMMIT not sent: all is as before.',
+  'days.standing': "A consumer's markers lie in days: nothing remains to do.",
   'migrate.applied': 'A migration is committed, the next not begun: the next start goes on from there.',
 } as const
 

@@ -149,7 +149,13 @@ function retentionText({ retention, dedup }: Consumer): string {
   if (retention === null) return 'nothing is ever removed'
   const old = retention.behindHorizon === 'park' ? 'parked' : 'applied and reported'
   const markers = dedup === 'marker' ? `markers ${durationText(retention.markers)}; ` : ''
-  return `${markers}then ${retention.action === 'archive' ? 'archived' : 'deleted'}; older messages that come again are ${old}`
+  const gone =
+    retention.action === 'archive'
+      ? 'archived'
+      : retention.partitions === 'daily'
+        ? 'dropped by days'
+        : 'deleted'
+  return `${markers}then ${gone}; older messages that come again are ${old}`
 }
 
 function objectivesText({ objectives }: Consumer): string {

@@ -119,7 +119,7 @@ export const sections = {
     'idleMax',
   ],
   reconcile: ['effects', 'covers', 'perMessage', 'edited'],
-  retention: [...retentionTerms, 'action', 'behindHorizon'],
+  retention: [...retentionTerms, 'action', 'behindHorizon', 'partitions'],
   'message.limits': [
     'bytesMax',
     'depthMax',

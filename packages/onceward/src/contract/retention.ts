@@ -17,6 +17,7 @@ export interface Retention {
   readonly sourceKeeps: number | null
   readonly action: 'delete' | 'archive'
   readonly behindHorizon: 'park' | 'apply'
+  readonly partitions: 'daily' | null
 }
 
 /** Money is audited for years, a projection can be rebuilt, telemetry matters as long as its windows may still change. */
@@ -49,5 +50,6 @@ export function resolveRetention(section: RetentionSection, risk: Risk): Retenti
     sourceKeeps: orNull(section.sourceKeeps),
     action: section.action ?? 'delete',
     behindHorizon: section.behindHorizon ?? (parksOldMessages.has(risk) ? 'park' : 'apply'),
+    partitions: section.partitions ?? null,
   }
 }

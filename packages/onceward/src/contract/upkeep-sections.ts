@@ -33,6 +33,11 @@ export interface RetentionSection {
    * notification. `apply`: applied and reported.
    */
   behindHorizon?: 'park' | 'apply'
+  /**
+   * `daily`: markers lie in a table for each day of their ids, which is dropped when all of it may be forgotten. For ids that are UUIDv7 or ULID
+   * (`identity.idTime`); an owner of the schema runs `onceward retention partition` once. Default: one table, emptied row by row.
+   */
+  partitions?: 'daily'
 }
 
 /** Every number has a default, most of them by `risk`: see `docs/alerts.md`. */

@@ -23,6 +23,8 @@ export interface Delivery {
   readonly token: unknown
   /** Held work that a worker took up again; absent on what a broker handed over. */
   readonly held?: HeldFacts
+  /** Read back out of an archive: its identity as it was; absent elsewhere. */
+  readonly archived?: Pick<HeldFacts, 'messageId' | 'digest'> | undefined
 }
 
 /** What is known of held work before its bytes are read again. */
@@ -64,6 +66,8 @@ export interface Place {
   readonly at: string
   /** Where to read on once this record and all before it are done. */
   readonly next: string
+  /** Campaigns: the end of the record before it, where nothing in between was for us. Absent where that is `at`. */
+  readonly since?: string
 }
 
 /** Facts a broker carries beside the headers, under one set of names. */

@@ -167,7 +167,7 @@ export interface SuppressedEffect {
 export interface DecidedMessage {
   readonly received: {
     readonly id: string | null
-    readonly delivery: Pick<Delivery, 'position'>
+    readonly delivery: Pick<Delivery, 'position' | 'partition' | 'place'>
     readonly orderKey?: string | null
     readonly envelope?: { readonly aggregateId: string | null }
   }
@@ -221,6 +221,8 @@ export interface Enrolment {
   readonly consumerId: number
   readonly runId: number
   readonly facts: ConsumerFacts
+  /** SQL stores: markers lay in several tables when the run began. Decides how they are looked for, never what is found. */
+  readonly markersSpread?: boolean
 }
 
 export interface Claim {

@@ -1,22 +1,26 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import { OncewardError } from '../errors.ts'
-import { policyBytesMax } from './parse-yaml.ts'
-import { type Policy, readPolicy } from './read-policy.ts'
+import type { Policy } from './read-policy.ts'
 
 export const policyFileName = 'onceward.yaml'
 
 /** Reads a policy file from disk, no more of it than a policy can have. What is wrong with it is told by `withPolicy`, all at once. */
 export async function loadPolicy(path: string, shownAs = path): Promise<Policy> {
-  return readPolicy(await firstBytes(path), shownAs)
+  // Loaded for a policy only: the YAML parser is a seventh of the modules of a process that has none.
+  const [{ policyBytesMax }, { readPolicy }] = await Promise.all([
+    import('./parse-yaml.ts'),
+    import('./read-policy.ts'),
+  ])
+  return readPolicy(await firstBytes(path, policyBytesMax + 1), shownAs)
 }
 
-async function firstBytes(path: string): Promise<Uint8Array> {
+async function firstBytes(path: string, bytes: number): Promise<Uint8Array> {
   try {
     // Asked before it is opened: opening a pipe waits for its writer.
     if (!(await stat(path)).isFile()) throw new Error('it is no regular file')
     const file = await open(path)
-    return await upTo(policyBytesMax + 1, file).finally(() => file.close())
+    return await upTo(bytes, file).finally(() => file.close())
   } catch (cause) {
     const why = (cause as { code?: string }).code ?? (cause as Error).message
     throw new OncewardError('usage', `The policy file ${path} cannot be read: ${why}. Nothing was started.`, {

@@ -106,7 +106,10 @@ export const kinds: readonly Kind[] = [
     // The head of a blocked key stays: without it nobody could say what the others wait for.
     finished: `t.state in ('dead', 'quarantined') and not exists (select from onceward.blocked_key b
       where b.consumer_id = t.consumer_id and b.key = t.order_key offset 0)`,
+    // Whole messages: what a campaign needs to read them back as they came.
     archived: [
+      '(select c.name from onceward.consumer c where c.id = consumer_id) as consumer',
+      '(select c.generation from onceward.consumer c where c.id = consumer_id) as generation',
       'id',
       'state',
       'message_id',
@@ -119,6 +122,7 @@ export const kinds: readonly Kind[] = [
       'attempts',
       'origin',
       'position',
+      'broker_key',
       'headers',
       'properties',
       `encode(body, 'base64') as body`,
@@ -146,6 +150,9 @@ export interface KindTerm {
   readonly kind: Kind
   readonly keepMs: number
 }
+
+/** The kinds whose rows hold a whole message. */
+export const messageKinds: ReadonlySet<string> = new Set<RetainedKind>(['deadLetters'])
 
 /** The kinds a contract removes at all. */
 export function termsOf(retention: Retention): readonly KindTerm[] {

@@ -3,6 +3,7 @@ import { OncewardError } from '../errors.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import { readCutoffs } from './cutoffs.ts'
 import { type Kind, termsOf } from './kinds.ts'
+import { readDays } from './marker-tables.ts'
 
 export interface PlannedKind {
   readonly kind: string
@@ -22,14 +23,18 @@ export async function planPurge(
 ): Promise<readonly PlannedKind[]> {
   const { cutoffs } = await readCutoffs(pool, consumerId, termsOf(retention))
   const planned: PlannedKind[] = []
-  for (const { kind, keepMs, cutoff, heldBack } of cutoffs) {
-    const { rows } = await pool.query(count(kind), [consumerId, cutoff])
-    planned.push({ kind: kind.kind, keepMs, before: cutoff, rows: rows[0].count, heldBack })
+  for (const { kind, keepMs, cutoff, table, heldBack } of cutoffs) {
+    const days = kind.kind === 'markers' ? await readDays(pool, consumerId, cutoff) : []
+    const going = retention.partitions === 'daily' ? days.filter(day => day.isPast) : days
+    let count = 0
+    for (const one of [table, ...going.map(day => day.table)])
+      count += (await pool.query(countIn(one, kind), [consumerId, cutoff])).rows[0].count
+    planned.push({ kind: kind.kind, keepMs, before: cutoff, rows: count, heldBack })
   }
   return planned
 }
 
-const count = ({ table, mine, since, finished }: Kind) => `
+const countIn = (table: string, { mine, since, finished }: Kind) => `
   select count(*)::float8 as count from ${table} t where ${mine} and ${since} < $2::timestamptz and ${finished}`
 
 /** The consumer's row in this database. Throws where it never ran here, as in the wrong environment. */

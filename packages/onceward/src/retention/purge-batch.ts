@@ -7,6 +7,8 @@ import type { Kind } from './kinds.ts'
 /** Rows of a kind between two blocks of its table. */
 export interface Stretch {
   readonly kind: Kind
+  /** The table, or the part of it that is walked. */
+  readonly table: string
   readonly consumerId: number
   /** As the database wrote it: exact to the microsecond. */
   readonly cutoff: string
@@ -29,13 +31,14 @@ const settings = setLocal({
 /**
  * Walks the table itself, block after block (a TID range scan), instead of an index: markers have none on their age, and one would cost every
  * claim. Locked rows are skipped, so a removal never waits for the spine and cannot be part of a circle; whatever waits for it,
- * waits for one short transaction.
+ * waits for one short transaction. Nothing where the table was moved into parts since the pass looked: there a place is that of a row in each of them, of anybody.
  */
-const finished = ({ table, mine, since, finished }: Kind) => `
-  select t.ctid from ${table} t where t.ctid >= $2::tid and t.ctid < $3::tid and ${mine} and ${since} < $4::timestamptz
+const finished = (table: string, { mine, since, finished }: Kind) => `
+  select t.ctid from ${table} t where t.ctid >= $2::tid and t.ctid < $3::tid and t.tableoid = '${table}'::regclass and ${mine} and ${since} < $4::timestamptz
     and ${finished} for update of t skip locked`
 
-const remove = (kind: Kind) => `delete from ${kind.table} where ctid = any(array(${finished(kind)}))`
+const remove = ({ table, kind }: Stretch) =>
+  `delete from ${table} where ctid = any(array(${finished(table, kind)}))`
 
 const moveHorizon = `
   insert into onceward.horizon as h (consumer_id, purged_before, purged_count) values ($1, $2::timestamptz, $3)
@@ -76,13 +79,14 @@ export function purgeBatch(
 
 async function removeRows(
   client: SqlClient,
-  { kind, consumerId, cutoff, fromBlock, toBlock }: Stretch,
+  stretch: Stretch,
   archive: ArchiveFile | null,
   reach: Reach,
 ): Promise<number> {
+  const { kind, consumerId, cutoff, fromBlock, toBlock } = stretch
   const values = [consumerId, `(${fromBlock},0)`, `(${toBlock},0)`, cutoff]
-  if (archive === null) return (await client.query(remove(kind), values)).rowCount ?? 0
-  const { rows } = await client.query(`${remove(kind)} returning ${kind.archived.join(', ')}`, values)
+  if (archive === null) return (await client.query(remove(stretch), values)).rowCount ?? 0
+  const { rows } = await client.query(`${remove(stretch)} returning ${kind.archived.join(', ')}`, values)
   await archive.write(rows)
   if (rows.length > 0) reach('retention.archived')
   return rows.length

@@ -5,7 +5,9 @@ import type { Surroundings } from '../surroundings.ts'
 import { ArchiveFile, type ArchiveOptions } from './archive-file.ts'
 import { assertClocksAgree, type ClockWatch } from './clock-watch.ts'
 import { type Cutoff, readCutoffs } from './cutoffs.ts'
+import { dropDays } from './drop-days.ts'
 import { termsOf } from './kinds.ts'
+import { liesInDays, readDays } from './marker-tables.ts'
 import { purgeBatch } from './purge-batch.ts'
 
 export interface PurgeOptions {
@@ -34,6 +36,8 @@ export interface PurgeResult {
   readonly removed: Readonly<Record<string, number>>
   /** Why it ended before the end; null when it went through everything. */
   readonly ended: 'told to stop' | 'another process is at it' | null
+  /** What of the days of markers was put off to the next pass, and why; null when nothing was. */
+  readonly putOff: string | null
 }
 
 /** A batch is to take about this long: short enough for whoever waits for one of its rows. */
@@ -49,16 +53,41 @@ export async function purgeConsumer(options: PurgeOptions): Promise<PurgeResult>
   const { nowMs, cutoffs } = await readCutoffs(pool, consumerId, termsOf(retention))
   assertClocksAgree(clocks, nowMs, options.consumerName)
   const removed: Record<string, number> = {}
+  let putOff: string | null = null
   for (const cutoff of cutoffs) {
-    const { count, ended } = await purgeKind(cutoff, nowMs, options)
-    removed[cutoff.kind.kind] = count
-    if (ended !== null) return { removed, ended }
+    const parts = await partsOf(cutoff, options)
+    putOff ??= parts.putOff
+    removed[cutoff.kind.kind] = parts.removed
+    if (parts.ended !== null) return { removed, ended: parts.ended, putOff }
+    for (const part of parts.walked) {
+      const { count, ended } = await purgeKind(part, nowMs, options).catch(unlessGone(part, cutoff))
+      removed[cutoff.kind.kind]! += count
+      if (ended !== null) return { removed, ended, putOff }
+    }
   }
-  return { removed, ended: null }
+  return { removed, ended: null, putOff }
+}
+
+/** A day that another pass has dropped meanwhile has nothing left to remove. */
+function unlessGone(part: Cutoff, whole: Cutoff) {
+  return (error: unknown): Awaited<ReturnType<typeof purgeKind>> => {
+    if (part.table !== whole.table && (error as { code?: string }).code === '42P01')
+      return { count: 0, ended: null }
+    throw error
+  }
+}
+
+/** What is to be walked through, once the days that can be dropped are. Days of a contract that does not want them any more are walked like the rest. */
+async function partsOf(cutoff: Cutoff, { pool, world, consumerId, retention, signal }: PurgeOptions) {
+  const whole = { removed: 0, walked: [cutoff], putOff: null, ended: null }
+  if (cutoff.kind.kind !== 'markers' || !(await liesInDays(pool, consumerId))) return whole
+  if (retention.partitions === 'daily') return dropDays(pool, consumerId, cutoff, world.reach, signal)
+  const days = await readDays(pool, consumerId, cutoff.cutoff)
+  return { ...whole, walked: [cutoff, ...days.map(({ table, blocks }) => ({ ...cutoff, table, blocks }))] }
 }
 
 async function purgeKind(
-  { kind, cutoff, blocks }: Cutoff,
+  { kind, cutoff, table, blocks }: Cutoff,
   nowMs: number,
   options: PurgeOptions,
 ): Promise<{ count: number; ended: PurgeResult['ended'] }> {
@@ -73,7 +102,7 @@ async function purgeKind(
       const beganMs = world.clock.nowMs()
       const removed = await purgeBatch(
         pool,
-        { kind, consumerId, cutoff, fromBlock, toBlock },
+        { kind, table, consumerId, cutoff, fromBlock, toBlock },
         archive,
         world.reach,
       )

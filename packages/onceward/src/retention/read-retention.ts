@@ -37,8 +37,9 @@ export async function readRetention(pool: Pick<SqlPool, 'query'>): Promise<Reten
     select name as consumer, generation, purged_before as "purgedBefore", purged_count::float8 as "purgedCount"
     from onceward.horizon join onceward.consumer on consumer.id = consumer_id order by 1, 2`)
   const sizes = await pool.query(
-    `select relname as table, greatest(0, reltuples)::float8 as "rowsAbout", pg_total_relation_size(oid)::float8 as bytes
-     from pg_class where relnamespace = 'onceward'::regnamespace and relname = any($1::text[]) order by 3 desc`,
+    `select c.relname as table, sum(greatest(0, part.reltuples))::float8 as "rowsAbout", sum(pg_total_relation_size(part.oid))::float8 as bytes
+     from pg_class c join pg_class part on part.oid = c.oid or part.oid in (select relid from pg_partition_tree(c.oid) where isleaf)
+     where part.relkind = 'r' and c.relnamespace = 'onceward'::regnamespace and c.relname = any($1::text[]) group by c.oid, c.relname order by 3 desc`,
     [tables],
   )
   return { consumers: consumers.rows, horizons: horizons.rows, tables: sizes.rows }

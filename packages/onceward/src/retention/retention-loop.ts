@@ -1,4 +1,5 @@
 import { errorText } from '../errors.ts'
+import { liesInDays } from './marker-tables.ts'
 import { type PurgeOptions, purgeConsumer } from './purge-consumer.ts'
 import { declareTerms, passBegins, passEnds } from './record-pass.ts'
 
@@ -49,6 +50,16 @@ export class RetentionLoop {
     this.#startedMs = world.clock.nowMs()
     this.#after(firstAfterMs, () => void this.#look())
     await this.#tell(id => declareTerms(this.#options.pool, id, this.#options.retention, firstAfterMs))
+    if (this.#options.retention.partitions === 'daily') await this.#tell(id => this.#warnWithoutDays(id))
+  }
+
+  async #warnWithoutDays(consumerId: number): Promise<void> {
+    const { pool, world, consumerName } = this.#options
+    if (await liesInDays(pool, consumerId)) return
+    world.log.warn(
+      'markers are to lie in days and do not yet: they are removed row by row. Run "onceward retention partition" as the owner of the schema',
+      { consumer: consumerName },
+    )
   }
 
   kick(): void {}
@@ -89,14 +100,14 @@ export class RetentionLoop {
     try {
       const consumerId = await this.#options.consumerId()
       await passBegins(this.#options.pool, consumerId)
-      const { removed, ended } = await purgeConsumer({
+      const { removed, ended, putOff } = await purgeConsumer({
         ...this.#options,
         consumerId,
         signal: this.#stopping.signal,
       })
       if (Object.values(removed).some(count => count > 0))
         world.log.info('old memory removed', { ...who, ...removed })
-      return ended
+      return ended ?? putOff
     } catch (error) {
       world.log.error('old memory stays: the pass failed, the consumer goes on', {
         ...who,

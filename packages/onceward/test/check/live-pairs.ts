@@ -287,7 +287,7 @@ function database(changes: Partial<DatabaseSubject>): DatabaseSubject {
     schema: { version: 6, compatibleFrom: 3 },
     schemaWanted: 6,
     environment: 'production',
-    consumers: [{ name: 'clean', generation: 1, dedup: 'marker', markers: true }],
+    consumers: [{ name: 'clean', generation: 1, dedup: 'marker', markers: true, days: true }],
     tables: [{ table: 'inbox', live: 5_000, dead: 100, autovacuum: true }],
     missingRights: [],
     readings: [],
@@ -340,7 +340,11 @@ function memory(changes: Partial<MemorySubject>, contract: Partial<ConsumerContr
 }
 
 const forgets = { retention: { markers: '3d' }, replay: { window: '1d' } } as const
-const other = { name: 'payments_old', generation: 1, dedup: 'marker', markers: true }
+const inDays = {
+  identity: { id: { property: 'messageId' }, idTime: 'uuidv7' },
+  retention: { markers: '30d', partitions: 'daily' },
+} as const
+const other = { name: 'payments_old', generation: 1, dedup: 'marker', markers: true, days: false }
 
 const read = { kind: 'rabbitmq', place: 'payments.q', reader: '' }
 
@@ -392,5 +396,9 @@ export const memoryPairs: Record<string, Pair<MemorySubject>> = {
   OW511: {
     bad: memory({}, { effect: { publish: { next: { broker: 'postgres', queue: 'invoice' } } } }),
     good: memory({}, { effect: { publish: { next: { broker: 'postgres', queue: 'invoices' } } } }),
+  },
+  OW512: {
+    bad: memory({ database: database({ consumers: [{ ...other, name: 'clean' }] }) }, inDays),
+    good: memory({}, inDays),
   },
 }

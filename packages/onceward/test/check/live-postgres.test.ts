@@ -10,6 +10,7 @@ import type { LiveAccess } from '../../src/check/live/access.ts'
 import type { Finding } from '../../src/check/rule.ts'
 import { memoryRules } from '../../src/check/rules/memory.ts'
 import { postgresRules } from '../../src/check/rules/postgres.ts'
+import { partitionConsumer } from '../../src/retention/partition-consumer.ts'
 import { startPrivatePostgres } from '../services/private-postgres.ts'
 import { createDatabase, ensurePgbouncer, postgresUrl } from '../services/services.ts'
 import { consumerWith } from './contract-pairs.ts'
@@ -288,6 +289,24 @@ describe('check --live on PostgreSQL', () => {
     const elsewhere = await look({ source: postgresQueue('far', { url: 'postgres://me:secret@far/db' }) })
     assert.match(textOf(elsewhere, 'OW902'), /queue far is in a database of its own/)
     assert.doesNotMatch(JSON.stringify(elsewhere), /secret/)
+  })
+
+  test('markers that are to lie in days lie with the others, then in days', async () => {
+    const identity = { id: () => '1', idTime: 'uuidv7' } as const
+    const contract = {
+      name: 'in_days',
+      identity,
+      retention: { markers: '30d', partitions: 'daily' },
+    } as const
+    await pool.query(
+      `insert into onceward.consumer (name, generation, owner, risk) values ('in_days', 1, 'tests', 'money')`,
+    )
+    await shown(
+      'OW512',
+      async () => {},
+      () => partitionConsumer(pool, consumerWith({ source: postgresQueue('q'), ...contract })),
+      contract,
+    )
   })
 
   test('a server that is away or says nothing is a finding, without its password', async t => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ConsumerContract } from 'onceward'
+import type { ConsumerContract, Mode } from 'onceward'
 import { until } from 'onceward/testing'
 import { assertInsideHorizon, readHorizon } from '../../src/retention/horizon.ts'
 import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
@@ -12,9 +12,9 @@ type Changes = Partial<ConsumerContract<{ id: string; key: string }>>
 const retention = { markers: '30d', sourceKeeps: '20d' }
 
 /** A consumer that has applied `m` 40 days ago and forgot it. */
-async function forgetful(changes: Changes) {
+async function forgetful(changes: Changes, mode: Mode = 'live') {
   const database = await countingDatabase()
-  const consumer = await startCounting(database.url, { retention, ...changes } as never)
+  const consumer = await startCounting(database.url, { retention, ...changes } as never, {}, mode)
   const deliver = (key: string, id: string, timestampMs?: number) =>
     consumer.queue.publish({
       body: JSON.stringify({ id, key }),
@@ -48,6 +48,14 @@ describe('a message older than the markers that are left', await skipWithout('po
     const [held] = await scene.database.held()
     assert.deepEqual([held.id, held.state, held.code], ['m', 'parked', 'behind_horizon'])
     assert.match(held.reason, /markers before .* UTC are removed/)
+  })
+
+  test('is not applied again by a run in mode replay either', async () => {
+    await using scene = await forgetful({}, 'replay')
+    scene.deliver('k', 'm', Date.now() - 40 * day)
+    await until('it is settled', () => scene.consumer.queue.unsettled === 0)
+    assert.equal(await scene.database.times('k'), 1)
+    assert.equal((await scene.database.held())[0].code, 'behind_horizon')
   })
 
   test('is applied and reported where the contract says so', async () => {

@@ -13,6 +13,8 @@ export interface PurgeOrders {
   readonly witness: string
   /** Default: one pass. Otherwise one after the other, until told to stop. */
   readonly goOn?: boolean
+  /** Markers lie in days. */
+  readonly daily?: boolean
 }
 
 const orders = JSON.parse(process.env.PURGE_ORDERS!) as PurgeOrders
@@ -20,7 +22,11 @@ const { url, consumerId, folder, point, hit, witness } = orders
 const pool = createPool(url, { max: 2 })
 const real = realSurroundings()
 const world = point === null ? real : { ...real, reach: dieAt(point, { hit, witness }) }
-const section = { markers: '30d', ...(folder !== null && { action: 'archive' as const }) }
+const section = {
+  markers: '30d',
+  ...(folder !== null && { action: 'archive' as const }),
+  ...(orders.daily === true && { partitions: 'daily' as const }),
+}
 let goOn = orders.goOn === true
 process.on('message', () => {
   goOn = false

@@ -174,20 +174,29 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
       await using scene = await memoryScene()
       const folder = mkdtempSync(join(tmpdir(), 'onceward-archive-'))
       await scene.markers('old-', 3_000, 40)
-      const section = { markers: '30d', action: 'archive' as const }
+      await scene.held('dead', 'dead', 40)
+      const section = { markers: '30d', deadLetters: '30d', action: 'archive' as const }
       await assert.rejects(purgeConsumer(purgeOptions(scene, section)), { code: 'configuration' })
       assert.equal(await scene.left(), 3_000)
       await purgeConsumer({ ...purgeOptions(scene, section), archive: { folder, gzip } })
       assert.equal(await scene.left(), 0)
-      const files = readdirSync(folder)
-      assert.equal(files.length, 1)
+      const files = readdirSync(folder).sort()
       assert.match(
-        files[0]!,
-        gzip ? /^remembering\.markers\.\d+\.jsonl\.gz$/ : /^remembering\.markers\.\d+\.jsonl$/,
+        files.join(),
+        gzip ? /^\S+\.\d+\.jsonl\.gz,\S+\.jsonl\.gz$/ : /^\S+\.\d+\.jsonl,\S+\.jsonl$/,
       )
-      const bytes = readFileSync(join(folder, files[0]!))
-      const lines = (gzip ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n')
-      const rows = lines.map(line => JSON.parse(line) as Record<string, unknown>)
+      const [letters, rows] = ['remembering.deadLetters.', 'remembering.markers.'].map((kind, n) => {
+        assert.ok(files[n]!.startsWith(kind), files[n])
+        const bytes = readFileSync(join(folder, files[n]!))
+        const lines = (gzip ? gunzipSync(bytes) : bytes).toString().trimEnd().split('\n')
+        return lines.map(line => JSON.parse(line) as Record<string, unknown>)
+      }) as [Record<string, unknown>[], Record<string, unknown>[]]
+      const { consumer, generation, message_id, broker_key, headers, body } = letters[0]!
+      assert.deepEqual(
+        [consumer, generation, message_id, broker_key, headers],
+        ['remembering', 1, 'dead', null, {}],
+      )
+      assert.equal(Buffer.from(String(body), 'base64').toString(), 'x', 'a whole message')
       assert.equal(new Set(rows.map(row => row.message_id)).size, 3_000)
       assert.deepEqual(Object.keys(rows[0]!).sort(), [
         'arrived_at',

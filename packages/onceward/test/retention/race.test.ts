@@ -4,6 +4,7 @@ import { until } from 'onceward/testing'
 import { digestOf } from '../../src/message/digest.ts'
 import { skipWithout } from '../services/services.ts'
 import { startCounting } from '../spine/counting.ts'
+import { prepareRemembering, remembering } from './remembering.ts'
 import { memoryScene } from './scene.ts'
 import { spawnPurge } from './spawn-purge.ts'
 
@@ -13,27 +14,9 @@ describe('removing beside the spine', await skipWithout('postgres'), () => {
   test('two processes that remove and two consumers that claim the same ids never deadlock', async () => {
     await using scene = await memoryScene()
     const { pool } = scene
-    await pool.query('create table count (key text primary key, times integer not null)')
-    await pool.query(
-      `do $$ begin execute format('alter database %I set deadlock_timeout = 20', current_database()); end $$`,
-    )
-    const contract = {
-      name: 'remembering',
-      risk: 'low value' as const,
-      handleBatch: async ({
-        batch,
-        tx,
-      }: {
-        batch: readonly unknown[]
-        tx: { query(sql: string): unknown }
-      }) => {
-        await tx.query(
-          `insert into count values ('all', ${batch.length}) on conflict (key) do update set times = count.times + excluded.times`,
-        )
-      },
-    }
-    await using left = await startCounting(scene.url, contract as never)
-    await using right = await startCounting(scene.url, contract as never)
+    await prepareRemembering(pool)
+    await using left = await startCounting(scene.url, remembering as never)
+    await using right = await startCounting(scene.url, remembering as never)
     const orders = {
       url: scene.url,
       consumerId: scene.consumerId,

@@ -108,6 +108,32 @@ describe('the retention of a contract', () => {
     })
   }
 
+  test('lies in days only where the id says the day, whole days may go, and there are not too many of them', () => {
+    const identity = { id: () => '1', idTime: 'ulid' } as const
+    const daily = { markers: '30d', partitions: 'daily' } as const
+    assert.equal(consumer(daily, { identity }).retention!.partitions, 'daily')
+    assert.equal(consumer({}, { identity }).retention!.partitions, null)
+    const place = (section: RetentionSection, changes: Partial<ConsumerContract>, text: RegExp) =>
+      assert.throws(() => consumer(section, changes), text)
+    place(daily, {}, /retention\.partitions: needs ids that tell their day: set identity\.idTime/)
+    place(
+      { ...daily, action: 'archive' },
+      { identity },
+      /retention\.partitions: drops whole days.*retention\.action to 'delete'/,
+    )
+    place(
+      { ...daily, markers: '101d' },
+      { identity },
+      /is for up to 100d, and markers are kept for 101d: set retention\.markers/,
+    )
+    place({ ...daily, partitions: 'hourly' as never }, { identity }, /retention\.partitions.*'daily'/)
+    place(
+      { partitions: 'daily', markers: '30d' },
+      { identity, dedup: 'checkpoint', order: 'partition' },
+      /retention\.partitions: means nothing with dedup 'checkpoint', which writes no markers: leave it out/,
+    )
+  })
+
   test('is refused of markers where none are written', () => {
     assert.throws(
       () => consumer({ markers: '3d' }, { dedup: 'checkpoint', order: 'partition' }),

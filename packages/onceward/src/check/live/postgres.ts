@@ -45,6 +45,8 @@ export interface EnrolledConsumer {
   readonly generation: number
   readonly dedup: string
   readonly markers: boolean
+  /** Its markers lie in daily partitions. */
+  readonly days: boolean
 }
 
 export interface NotedReading {
@@ -76,7 +78,9 @@ const readTablesOnly = [
   ...[
     'closed_held',
     'environment',
+    'late_marker',
     'lineage',
+    'marker_days',
     'migration',
     'person',
     'reading',
@@ -116,6 +120,18 @@ const peoplesFunctions = [
     'separate_reader',
     'skip_parked',
     'triage_parked',
+  ],
+  ...[
+    'assert_past',
+    'attach_days',
+    'build_days',
+    'count_forgotten',
+    'grant_same',
+    'hold_inbox',
+    'is_rebuilt',
+    'make_day',
+    'move_to_days',
+    'note_late',
   ],
 ]
 
@@ -220,11 +236,12 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
   )
   if (readable[0].all !== true) return nothing
   const { rows: schema } = await client.query(
-    'select version, compatible_from as compatible from onceward.migration order by version desc limit 1',
+    'select version, (select max(compatible_from) from onceward.migration) as compatible from onceward.migration order by version desc limit 1',
   )
   const { rows: environment } = await client.query('select name from onceward.environment')
   const { rows: consumers } = await client.query(
-    `select name, generation::int, dedup, exists (select from onceward.inbox where consumer_id = c.id) as markers
+    `select name, generation::int, dedup, exists (select from onceward.inbox where consumer_id = c.id) as markers,
+       to_regclass('onceward.inbox_' || c.id) is not null as days
      from onceward.consumer c order by name, generation`,
   )
   const { rows: queues } = await client.query('select name from onceward.queue')

@@ -188,4 +188,18 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
       )
     },
   },
+  {
+    id: 'OW512',
+    severity: 'warning',
+    title: 'Markers that are to lie in days do',
+    reason: 'Until the owner of the schema has moved them, they are removed row by row like all others.',
+    fix: 'Run "onceward retention partition" as the owner of the schema, or leave retention.partitions out.',
+    judge: ({ consumer: { name, generation, retention }, database }) => {
+      if (retention === null || retention.partitions === null) return null
+      const enrolled = database?.consumers.find(one => one.name === name && one.generation === generation)
+      return enrolled === undefined || enrolled.days
+        ? null
+        : "retention.partitions is 'daily', and the markers lie in the table of all consumers"
+    },
+  },
 ]

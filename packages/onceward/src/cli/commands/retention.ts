@@ -4,7 +4,7 @@ import { OncewardError } from '../../errors.ts'
 import type { Consumer } from '../../index.ts'
 import { assertKeptLongEnough, neededRetention } from '../../retention/needed-retention.ts'
 import { consumerIdOf, type PlannedKind, planPurge } from '../../retention/plan-purge.ts'
-import { purgeConsumer } from '../../retention/purge-consumer.ts'
+import { type PurgeResult, purgeConsumer } from '../../retention/purge-consumer.ts'
 import { type RetentionStatus, readRetention } from '../../retention/read-retention.ts'
 import { declareTerms, passBegins, passEnds } from '../../retention/record-pass.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
@@ -13,6 +13,7 @@ import { withPool } from '../database.ts'
 import { loadConsumer, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print, table } from '../output.ts'
 import { serverAddresses } from '../server-addresses.ts'
+import { partitionCommand } from './retention-partition.ts'
 
 type Flags = { json?: boolean; policy?: string }
 type RunFlags = Flags & {
@@ -29,6 +30,7 @@ export function retentionCommand(): Command {
     .addCommand(statusCommand())
     .addCommand(planCommand())
     .addCommand(runCommand())
+    .addCommand(partitionCommand())
 }
 
 function statusCommand(): Command {
@@ -94,8 +96,8 @@ function runCommand(): Command {
           share: flags.fullSpeed === true ? 1 : 0.1,
           onProgress: progress(json),
         })
-        await passEnds(pool, consumerId, 0, result.ended)
-        print(json, { ok: result.ended === null, ...result }, () => resultText(result.removed, result.ended))
+        await passEnds(pool, consumerId, 0, result.ended ?? result.putOff)
+        print(json, { ok: result.ended === null, ...result }, () => resultText(result))
         if (result.ended !== null) process.exitCode = 1
       })
     })
@@ -186,7 +188,7 @@ function planText(
   ].join('\n')
 }
 
-function resultText(removed: Readonly<Record<string, number>>, ended: string | null): string {
+function resultText({ removed, ended, putOff }: PurgeResult): string {
   const counts = Object.entries(removed).map(([kind, count]) => `${kind} ${count}`)
-  return `removed: ${counts.join(', ')}${ended === null ? '' : `; ended early: ${ended}`}`
+  return `removed: ${counts.join(', ')}${ended === null ? '' : `; ended early: ${ended}`}${putOff === null ? '' : `; put off: ${putOff}`}`
 }

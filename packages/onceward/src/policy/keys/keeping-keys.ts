@@ -61,6 +61,13 @@ export const keepingKeys: readonly PolicyKey[] = [
     description: 'what happens to a message older than the markers that are left. Default by risk',
   },
   {
+    ...same('retention.partitions'),
+    kind: 'word',
+    words: ['daily'],
+    description:
+      'a table for each day of the ids, dropped when all of it may be forgotten. Needs `identity.idTime`. Default: one table',
+  },
+  {
     ...same('objectives.lagMax'),
     ...lookBack,
     description: 'age of what is not applied yet. Default by risk',

@@ -95,7 +95,7 @@ export async function assertUsable(pool: Pick<SqlPool, 'query'>, environment?: s
   const { rows } = await pool.query(`select to_regclass('onceward.migration') is not null as present`)
   const found = rows[0].present
     ? await pool.query(
-        'select version, compatible_from from onceward.migration order by version desc limit 1',
+        'select version, (select max(compatible_from) from onceward.migration) as compatible_from from onceward.migration order by version desc limit 1',
       )
     : { rows: [] }
   const schema = found.rows[0] as { version: number; compatible_from: number } | undefined

@@ -80,8 +80,10 @@ async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolmen
   if (consumer.rows[0].dedup !== facts.dedup) throw keptBesideMarkers(facts)
   const consumerId = consumer.rows[0].id as number
   const run = await client.query(
-    `insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max) values ($1, $2, $3, $4, $5) returning id`,
+    `insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max) values ($1, $2, $3, $4, $5)
+     returning id, (select relkind = 'p' from pg_class where oid = 'onceward.inbox'::regclass) as spread`,
     [consumerId, facts.instance, facts.handlerVersion, facts.mode, facts.deliveriesMax],
   )
-  return { consumerId, runId: run.rows[0].id as number, facts }
+  const { id, spread } = run.rows[0]
+  return { consumerId, runId: id as number, facts, markersSpread: spread as boolean }
 }

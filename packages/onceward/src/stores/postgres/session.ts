@@ -19,6 +19,7 @@ import type {
 } from '../../contracts/store.ts'
 import type { SqlClient } from './pool.ts'
 import { advancePartitions, type LateFence, lateFence, readPositions } from './sql/advance-partitions.ts'
+import { blockedKeys } from './sql/blocked-keys.ts'
 import { claimBusinessKeys } from './sql/claim-business-keys.ts'
 import { claimMarkers } from './sql/claim-markers.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
@@ -65,16 +66,8 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return claimMarkers(this.#client, this.#enrolment, claims, as)
   }
 
-  async blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
-    const { rows } = await this.#client.query(
-      // Locked, so that whoever frees the key waits for what is about to be parked behind it.
-      `select asked.key, blocked.* from (select key from unnest($2::text[]) as key order by key collate "C") asked
-       cross join lateral (
-         select state = 'released' as released, waiting from onceward.blocked_key b
-         where b.consumer_id = $1 and b.key = asked.key limit 1 for share) blocked`,
-      [this.#enrolment.consumerId, keys],
-    )
-    return new Map(rows.map(({ key, released, waiting }) => [key as string, { released, waiting }]))
+  blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
+    return blockedKeys(this.#client, this.#enrolment, keys)
   }
 
   async parkedTotal(): Promise<number> {

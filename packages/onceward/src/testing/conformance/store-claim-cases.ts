@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ClaimAnswer } from '../../contracts/store.ts'
+import type { Claim, ClaimAnswer } from '../../contracts/store.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { StoreFeature } from './store.ts'
@@ -29,6 +29,30 @@ export const storeClaimCases: Cases = [
         s.claim([claimOf('e'), claimOf('d'), claimOf('c'), claimOf('b', 'other'), claimOf('a')]),
       )
       assert.deepEqual(answers, [first, seen(true), first, seen(false), first])
+    },
+  },
+  {
+    name: 'ids are kept as they are, whatever characters they and their positions have',
+    async run(bench) {
+      const plain = ['NULL', 'null', 'a"b', 'a\\\\b', '{a,b}', 'ä €', "o'clock", 'a b']
+      for (const ids of [plain, ['a\u001fb', ...plain.map(id => `${id}2`)]]) {
+        const positions = {
+          '': () => null,
+          some: (n: number) => (n % 2 === 0 ? null : `p,"${n}`),
+          odd: () => 'p\u001f0',
+        }
+        for (const [name, position] of Object.entries(positions)) {
+          const claims: readonly Claim[] = ids.map((id, n) => ({
+            ...claimOf(`${id}${name}`),
+            position: position(n),
+          }))
+          const answers = async () =>
+            new Set((await bench.transaction(s => s.claim(claims))).map(({ kind }) => kind))
+          assert.deepEqual([...(await answers())], ['first'])
+          assert.deepEqual([...(await answers())], ['seen'])
+        }
+      }
+      for (const id of plain) assert.equal(await bench.marker(id), 'applied')
     },
   },
   {
@@ -148,8 +172,21 @@ export const storeClaimCases: Cases = [
   {
     name: 'a key is blocked while a parked message holds it',
     async run(bench) {
-      const blocked = () => bench.transaction(s => s.blockedKeys(['k', 'l']))
+      const many = ['k', ...Array.from({ length: 40 }, (_, n) => `l${n}`)]
+      const blocked = async () => {
+        const [of2, of41] = await bench.transaction(async s => [
+          await s.blockedKeys(['k', 'l']),
+          await s.blockedKeys(many),
+        ])
+        assert.deepEqual(of41, of2, 'however many are asked for')
+        return of2
+      }
+      const atWork = (keys: readonly string[]) =>
+        bench.transaction(async s =>
+          s.held === undefined ? null : [...(await s.held.keysAtWork(keys)).keys()],
+        )
       assert.deepEqual(await blocked(), new Map())
+      assert.deepEqual((await atWork(many)) ?? [], [])
       assert.equal(await bench.transaction(s => s.parkedTotal()), 0)
       await bench.transaction(async session => {
         await session.claim([claimOf('a')])
@@ -157,6 +194,7 @@ export const storeClaimCases: Cases = [
         await session.conclude([{ ...parked, held: { ...parked.held!, orderKey: 'k' } }])
       })
       assert.deepEqual(await blocked(), new Map([['k', { released: false, waiting: 0 }]]))
+      assert.deepEqual(await atWork(many), await atWork(['k']))
       assert.equal(await bench.transaction(s => s.parkedTotal()), 1)
       await bench.transaction(async session => {
         await session.claim([claimOf('b')])

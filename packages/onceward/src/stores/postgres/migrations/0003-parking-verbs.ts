@@ -17,6 +17,7 @@ return (
 
 -- Everything parked under these keys becomes work, in order; what comes meanwhile goes behind it. The blocked key is locked first: who is about
 -- to append is waited for, and its row is then among these.
+-- Here and below markers are compared with lists of one: those are looked up, where a join may read all the markers there are.
 create function onceward.free_keys(of integer, keys text[]) returns bigint[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare freed bigint[];
@@ -27,7 +28,8 @@ begin
     where h.consumer_id = of and h.order_key = any (keys) and h.order_key is not null and h.state = 'parked'
     returning h.id, h.message_id),
   marked as (
-    update onceward.inbox i set status = 'stored' from moved where i.consumer_id = of and i.message_id = moved.message_id)
+    update onceward.inbox i set status = 'stored' from (select of as consumer_id, moved.message_id from moved offset 0) m
+    where i.consumer_id = any (array[m.consumer_id]) and i.message_id = any (array[m.message_id]))
   select coalesce(array_agg(id order by id), '{}') into freed from moved;
   update onceward.blocked_key b set state = 'released' where b.consumer_id = of and b.key = any (keys);
   return freed;
@@ -50,7 +52,8 @@ begin
       and (h.lease_until is null or h.lease_until <= clock_timestamp())
     returning h.message_id, h.order_key),
   marked as (
-    update onceward.inbox i set status = 'parked' from put where i.consumer_id = of and i.message_id = put.message_id)
+    update onceward.inbox i set status = 'parked' from (select of as consumer_id, put.message_id from put offset 0) m
+    where i.consumer_id = any (array[m.consumer_id]) and i.message_id = any (array[m.message_id]))
   update onceward.blocked_key b set waiting = b.waiting + n.count
   from (select order_key, count(*)::integer from put group by order_key) n where b.consumer_id = of and b.key = n.order_key;
 end $$;
@@ -125,9 +128,10 @@ create function onceward.judge_parked(picked bigint[]) returns table (id bigint,
 $$;
 
 -- One stage. The redrive's row is locked: two who run the same one take turns, and both keep to its rate. A row is judged in the transaction
--- that moves it; what may not be moved is left with the reason.
+-- that moves it; what may not be moved is left with the reason. Of a selection that was just written statistics know nothing: without the two settings each stage read and
+-- sorted all that is still to come.
 create function onceward.redrive_stage(request text, count_max integer)
-returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 declare drive onceward.redrive; picked bigint[]; keys text[]; claimed text[]; n_moved integer; n_left integer; n_behind integer; more boolean; wait_ms float8;
 begin
   select * into drive from onceward.redrive r where r.request_id = request for update;
@@ -174,8 +178,9 @@ begin
     and outcome is null;
   delete from onceward.business_key k where k.consumer_id = drive.consumer_id and k.key = any (claimed) and not exists (
     select from onceward.held h where h.id = any (picked) and h.business_key = k.key and h.message_id = k.message_id);
-  update onceward.inbox i set status = 'stored' from onceward.held h
-    where h.id = any (picked) and i.consumer_id = h.consumer_id and i.message_id = h.message_id;
+  update onceward.inbox i set status = 'stored'
+    from (select h.consumer_id, h.message_id from onceward.held h where h.id = any (picked) offset 0) h
+    where i.consumer_id = any (array[h.consumer_id]) and i.message_id = any (array[h.message_id]);
   update onceward.held h set state = 'stored', due_at = clock_timestamp(), last_at = clock_timestamp(), lease_until = null
     where h.id = any (picked);
   keys := array(select distinct h.order_key from onceward.held h where h.id = any (picked) and h.order_key is not null);
@@ -224,8 +229,8 @@ begin
     delete from onceward.held h where h.id = any (ids) and h.state in ('parked', 'dead', 'quarantined')
     returning h.*, onceward.record_of(h) as record),
   unmarked as (
-    update onceward.inbox i set status = 'ignored' from gone
-    where i.consumer_id = of and i.message_id = gone.message_id and i.digest = gone.digest
+    update onceward.inbox i set status = 'ignored' from (select of as consumer_id, gone.message_id, gone.digest from gone offset 0) m
+    where i.consumer_id = any (array[m.consumer_id]) and i.message_id = any (array[m.message_id]) and i.digest = m.digest
       and i.status in ('parked', 'dead', 'quarantined')),
   unkeyed as (
     delete from onceward.business_key k using gone
@@ -457,7 +462,7 @@ begin
   revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval, onceward.lineage,
     onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage, onceward.migration, onceward.environment from onceward_run;
   revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event, onceward.campaign_step from onceward_run;
-  revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading from onceward_run;
+  revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading, onceward.marker_days, onceward.late_marker from onceward_run;
   revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
   grant insert, update on onceward.campaign to onceward_operator, onceward_console;
   grant insert, delete on onceward.campaign_row to onceward_operator, onceward_console;
@@ -467,7 +472,9 @@ begin
   revoke execute on function onceward.audit_entry, onceward.campaign_event_of, onceward.refuse, onceward.redrive_start, onceward.redrive_stage, onceward.redrive_stop,
     onceward.close_rows, onceward.free_keys, onceward.skip_parked, onceward.fix_parked, onceward.triage_parked, onceward.request_deletion,
     onceward.approve, onceward.approve_campaign, onceward.delete_parked, onceward.release_held, onceward.accept_server, onceward.separate_reader, onceward.rename_consumer,
-    onceward.accept_broker, onceward.act_on_effect, onceward.create_roles from onceward_run;
+    onceward.accept_broker, onceward.act_on_effect, onceward.create_roles, onceward.build_days, onceward.move_to_days, onceward.hold_inbox,
+    onceward.attach_days, onceward.make_day, onceward.grant_same, onceward.is_rebuilt, onceward.count_forgotten, onceward.assert_past,
+    onceward.note_late from onceward_run;
   grant execute on function onceward.actor, onceward.is_console, onceward.is_person, onceward.place_of, onceward.cause_of,
     onceward.selection_digest, onceward.selected_consumer, onceward.human_of, onceward.audit_field, onceward.audit_content, onceward.fold_parked_counts,
     onceward.seen_of, onceward.campaign_rows_digest

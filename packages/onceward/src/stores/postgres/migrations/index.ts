@@ -8,6 +8,8 @@ import { suspects } from './0006-suspects.ts'
 import { evidence } from './0007-evidence.ts'
 import { restore } from './0008-restore.ts'
 import { campaigns } from './0009-campaigns.ts'
+import { markerDays } from './0010-marker-days.ts'
+import { campaignAhead } from './0011-campaign-ahead.ts'
 
 export interface Migration {
   readonly version: number
@@ -28,4 +30,6 @@ export const migrations: readonly Migration[] = [
   { version: 7, name: 'evidence', sql: evidence, compatibleFrom: 3 },
   { version: 8, name: 'restore', sql: restore, compatibleFrom: 3 },
   { version: 9, name: 'campaigns', sql: campaigns, compatibleFrom: 3 },
+  { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
+  { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
 ]

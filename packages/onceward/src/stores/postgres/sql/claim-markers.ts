@@ -2,6 +2,7 @@ import type { Claim, ClaimAnswer, Enrolment, MarkerStatus } from '../../../contr
 import { invariant } from '../../../errors.ts'
 import type { SqlClient } from '../pool.ts'
 import { oneByOne } from './one-by-one.ts'
+import { fromTextList, textList } from './text-list.ts'
 
 /** One row back for the whole batch; the ids only where some were not inserted. A row each cost the client as much as parsing the messages. */
 const answered = (insert: string) => `
@@ -11,24 +12,27 @@ const answered = (insert: string) => `
 /** Digests travel as one run of bytes, all of one width: as an array of texts they cost the client 1.7 us a message more, the claim a tenth. */
 const digestOfClaim = 'substring($5::bytea from $4::integer * (claim.n::integer - 1) + 1 for $4::integer)'
 
-const insert = (as: 'applied' | 'stored') =>
+const insert = (as: 'applied' | 'stored', ids: string, positions: string) =>
   answered(`
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
   select $1, current_setting('onceward.run')::integer, '${as}', claim.id, ${digestOfClaim}, claim.position
-  from unnest($3::text[], $6::text[]) with ordinality as claim (id, position, n)
+  from unnest(${ids}, ${positions}) with ordinality as claim (id, position, n)
   on conflict do nothing`)
 
 const insertWithoutPositions = (as: 'applied' | 'stored') =>
   answered(`
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
   select $1, current_setting('onceward.run')::integer, '${as}', claim.id, ${digestOfClaim}
-  from unnest($3::text[]) with ordinality as claim (id, n)
+  from unnest(${fromTextList('$3')}) with ordinality as claim (id, n)
   on conflict do nothing`)
 
-const inserts = {
-  applied: { plain: insertWithoutPositions('applied'), positioned: insert('applied') },
-  stored: { plain: insertWithoutPositions('stored'), positioned: insert('stored') },
-}
+const insertsAs = (as: 'applied' | 'stored') => ({
+  plain: insertWithoutPositions(as),
+  positioned: insert(as, fromTextList('$3'), fromTextList('$6')),
+  arrays: insert(as, '$3::text[]', '$6::text[]'),
+})
+
+const inserts = { applied: insertsAs('applied'), stored: insertsAs('stored') }
 
 /** A lone message, as most are where little comes in: planned and run in half the time of the other. */
 const insertOne = `
@@ -68,17 +72,39 @@ export async function claimMarkers(
     sorted.every(({ digest }) => digest.length === width),
     'digests of one width',
   )
-  const values = [consumerId, ids.length, ids, width, Buffer.concat(sorted.map(claim => claim.digest))]
-  const positioned = sorted.some(claim => claim.position !== null)
-  const { rows } = positioned
-    ? await client.query(inserts[as].positioned, [...values, sorted.map(claim => claim.position)])
-    : await client.query(inserts[as].plain, values)
+  const digests = Buffer.concat(sorted.map(claim => claim.digest))
+  const { text, values } = chooseInsert(inserts[as], ids, positionsOf(sorted))
+  const { rows } = await client.query(text, [
+    consumerId,
+    ids.length,
+    values[0],
+    width,
+    digests,
+    ...values.slice(1),
+  ])
   if (rows[0].count === claims.length) return claims.map(() => first)
 
   const inserted = new Set((rows[0].ids as string[] | null) ?? [])
   const rest = claims.filter(({ id }) => !inserted.has(id))
   const seen = await readMarkers(client, consumerId, rest)
   return claims.map(claim => seen.get(claim) ?? first)
+}
+
+/** Null on queues, which have none. */
+function positionsOf(claims: readonly Claim[]): readonly (string | null)[] | null {
+  return claims.some(claim => claim.position !== null) ? claims.map(claim => claim.position) : null
+}
+
+function chooseInsert(
+  { plain, positioned, arrays }: ReturnType<typeof insertsAs>,
+  ids: readonly string[],
+  positions: readonly (string | null)[] | null,
+): { text: string; values: readonly unknown[] } {
+  const idList = textList(ids)
+  if (idList !== null && positions === null) return { text: plain, values: [idList] }
+  const positionList = positions === null ? null : textList(positions)
+  if (idList !== null && positionList !== null) return { text: positioned, values: [idList, positionList] }
+  return { text: arrays, values: [ids, positions ?? ids.map(() => null)] }
 }
 
 async function claimOne(

@@ -3,9 +3,17 @@ import type { Enrolment } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { claimLost } from './claim-lost.ts'
 import { intArray } from './int-array.ts'
-import { oneByOne } from './one-by-one.ts'
+import { byKey, isKeyed, oneByOne } from './one-by-one.ts'
 
 const applied = `status = 'applied', run_id = current_setting('onceward.run')::integer, arrived_at = coalesce(arrived_at, at), at = now()`
+
+/** In a table in parts no row is the whole's own: what is then not found by its place is found by its key, like what has moved. */
+const idsOfGone = '(select message_id as key from gone) asked'
+const markers = {
+  whole: `where ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', idsOfGone)}))
+      and tableoid = 'onceward.inbox'::regclass`,
+  spread: `from ${byKey(idsOfGone)} where ${isKeyed}`,
+}
 
 const keysOfGone = '(select business_key as key, message_id from gone where business_key is not null) asked'
 
@@ -14,7 +22,7 @@ const keysOfGone = '(select business_key as key, message_id from gone where busi
  * worker that was frozen past its lease finds nothing to remove. Rows are looked up one by one: a join would rather read all held work there
  * is, which was half the cost of this statement at 8,000 rows.
  */
-const remove = `
+const remove = (lie: 'whole' | 'spread') => `
   with mine as materialized (
     select h.ctid from unnest($2::bigint[], $3::integer[]) as m (id, epoch)
     cross join lateral (
@@ -23,7 +31,7 @@ const remove = `
     delete from onceward.held h using mine where h.ctid = mine.ctid returning h.id, h.message_id, h.business_key),
   marked as (
     update onceward.inbox set ${applied}
-    where ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', '(select message_id as key from gone) asked')}))
+    ${markers[lie]}
     returning 1),
   renewed as (
     update onceward.business_key set at = clock_timestamp()
@@ -32,6 +40,8 @@ const remove = `
       where found.message_id = asked.message_id and found.at < clock_timestamp() - interval '1 hour')))
   select count(*)::integer as count, case when count(*) < cardinality($2::bigint[]) then array_agg(id::text) end as ids,
     case when (select count(*) from marked) < count(message_id) then array_agg(message_id) end as unmarked from gone`
+
+const removals = { whole: remove('whole'), spread: remove('spread') }
 
 /**
  * A marker that somebody changed while the statement waited for it has moved, and a place on the page does not find it any more: it would say
@@ -51,12 +61,12 @@ const putOff = `
 
 export async function finishWork(
   client: SqlClient,
-  { consumerId, facts }: Enrolment,
+  enrolment: Enrolment,
   done: readonly WorkClaim[],
   again: readonly PutOffWork[],
 ): Promise<void> {
   const lost: string[] = []
-  if (done.length > 0) lost.push(...(await removeDone(client, consumerId, facts.dedup === 'marker', done)))
+  if (done.length > 0) lost.push(...(await removeDone(client, enrolment, done)))
   if (again.length > 0) lost.push(...(await putOffAgain(client, again)))
   if (lost.length > 0) throw claimLost(lost)
 }
@@ -67,25 +77,25 @@ export async function finishWork(
  */
 async function removeDone(
   client: SqlClient,
-  consumerId: number,
-  markers: boolean,
+  enrolment: Enrolment,
   done: readonly WorkClaim[],
 ): Promise<readonly string[]> {
-  const passed = new Set(await removeSeen(client, consumerId, markers, done))
+  const passed = new Set(await removeSeen(client, enrolment, done))
   if (passed.size === 0) return []
   const again = done.filter(claim => passed.has(claim.row))
-  return removeSeen(client, consumerId, markers, again)
+  return removeSeen(client, enrolment, again)
 }
 
 async function removeSeen(
   client: SqlClient,
-  consumerId: number,
-  markers: boolean,
+  enrolment: Enrolment,
   done: readonly WorkClaim[],
 ): Promise<readonly string[]> {
+  const { consumerId, facts, markersSpread } = enrolment
   const values = [consumerId, intArray(done.map(one => one.row)), intArray(done.map(one => one.epoch))]
-  const { rows } = await client.query(remove, values)
-  if (markers && rows[0].unmarked !== null) await client.query(markMoved, [consumerId, rows[0].unmarked])
+  const { rows } = await client.query(removals[markersSpread ? 'spread' : 'whole'], values)
+  if (facts.dedup === 'marker' && rows[0].unmarked !== null)
+    await client.query(markMoved, [consumerId, rows[0].unmarked])
   return rows[0].count === done.length ? [] : missing(done, (rows[0].ids as string[] | null) ?? [])
 }
 

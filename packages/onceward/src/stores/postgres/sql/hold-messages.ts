@@ -2,14 +2,21 @@ import type { Conclusion, Enrolment, HeldRecord, Outgoing } from '../../../contr
 import type { SqlClient } from '../pool.ts'
 import { copyOfDeadLetter } from './dead-letter-copy.ts'
 import { intArray } from './int-array.ts'
-import { oneByOne } from './one-by-one.ts'
+import { byKey, isKeyed, oneByOne } from './one-by-one.ts'
 import { writeOutbox } from './write-outbox.ts'
+
+const markedKeys = '(select message_id as key, state from m where marked) asked'
+const markers = {
+  whole: `${oneByOne('inbox', 'message_id', markedKeys)}
+    where inbox.ctid = found.ctid and inbox.consumer_id + 0 = $1 and inbox.message_id || '' = asked.key`,
+  spread: `${byKey(markedKeys, ', asked.state')} where ${isKeyed}`,
+}
 
 /**
  * Any number of messages, and what their markers say from now on, in one statement. Rows follow the order given, which within a key is the
  * order of arrival. Digests and bodies travel as one run of bytes each. `placed`: where they had a row before, they keep its number and its age.
  */
-const insertHeld = (placed: boolean) => `
+const insertHeld = (placed: boolean, lie: 'whole' | 'spread') => `
   with m as materialized (
     select * from unnest($3::text[], $4::text[], $5::boolean[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
       $12::integer[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
@@ -19,7 +26,7 @@ const insertHeld = (placed: boolean) => `
         due_in_ms${placed ? ', id, epoch, first_at' : ''}, n)),
   marked as (
     update onceward.inbox set status = asked.state::onceward.marker_status
-    from ${oneByOne('inbox', 'message_id', '(select message_id as key, state from m where marked) asked')} where inbox.ctid = found.ctid)
+    from ${markers[lie]})
   insert into onceward.held (${placed ? 'id, epoch, first_at, ' : ''}consumer_id, run_id, state, message_id, digest, seen, reason, failure_class, code,
     error, place, attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
     delivery_count, headers, properties, version, due_at, body)
@@ -34,7 +41,10 @@ const insertHeld = (placed: boolean) => `
     set seen = held.seen + excluded.seen, last_at = clock_timestamp()
   returning id::text, seen, extract(epoch from last_at)::float8 * 1000 as last_ms, message_id, encode(digest, 'hex') as digest`
 
-const inserts = { placed: insertHeld(true), anew: insertHeld(false) }
+const inserts = {
+  whole: { placed: insertHeld(true, 'whole'), anew: insertHeld(false, 'whole') },
+  spread: { placed: insertHeld(true, 'spread'), anew: insertHeld(false, 'spread') },
+}
 
 const block = 'select onceward.block_keys($1, $2::text[], $3::integer[])'
 
@@ -96,8 +106,9 @@ async function insertAll(
   holdings: readonly Holding[],
   placed: boolean,
 ): Promise<readonly Outgoing[]> {
+  const texts = inserts[enrolment.markersSpread ? 'spread' : 'whole']
   const { rows } = await client.query(
-    placed ? inserts.placed : inserts.anew,
+    placed ? texts.placed : texts.anew,
     columns(enrolment, holdings, placed),
   )
   const copies: Outgoing[] = []

@@ -1,0 +1,68 @@
+import { Command } from 'commander'
+import { durationMs } from '../../contract/duration.ts'
+import { OncewardError } from '../../errors.ts'
+import {
+  holdUpDefaultMs,
+  type PartitionPlan,
+  partitionConsumer,
+  planPartition,
+} from '../../retention/partition-consumer.ts'
+import { withPool } from '../database.ts'
+import { loadConsumer, policyHelp } from '../load-consumer.ts'
+import { print } from '../output.ts'
+
+interface Flags {
+  readonly consumer: string
+  readonly dryRun?: boolean
+  readonly holdUp?: string
+  readonly policy?: string
+  readonly json?: boolean
+}
+
+export function partitionCommand(): Command {
+  return new Command('partition')
+    .description('moves the markers of a consumer into daily partitions, which are then dropped whole')
+    .argument('<file>', 'module whose default export is a consumer')
+    .requiredOption('--consumer <name>', "the consumer's name, typed again")
+    .option('--dry-run', 'say what would move and change nothing')
+    .option('--hold-up <duration>', 'how long all consumers may be held up. Default 5s')
+    .option('--policy <file>', policyHelp)
+    .option('--json', 'print one JSON object')
+    .action(async (file: string, flags: Flags) => {
+      const json = flags.json === true
+      const consumer = await loadConsumer(file, { policy: flags.policy })
+      if (flags.consumer !== consumer.name)
+        throw new OncewardError(
+          'usage',
+          `The file's consumer is ${consumer.name}, but "${flags.consumer}" was typed. Nothing was changed.`,
+        )
+      const holdUpMaxMs = holdUpOf(flags)
+      await withPool(json, async pool => {
+        if (flags.dryRun === true) {
+          const plan = await planPartition(pool, consumer)
+          return print(json, { ok: true, dryRun: true, ...plan }, () => planText(consumer.name, plan))
+        }
+        const result = await partitionConsumer(pool, consumer, { holdUpMaxMs })
+        print(json, { ok: true, ...result }, () =>
+          result.already
+            ? `the markers of ${consumer.name} lie in days already`
+            : `the markers of ${consumer.name} lie in days: ${result.moved} moved. Start its processes and those of other consumers again when convenient: until then they park and defer more slowly`,
+        )
+      })
+    })
+}
+
+function holdUpOf({ holdUp }: Flags): number {
+  if (holdUp === undefined) return holdUpDefaultMs
+  const ms = durationMs(holdUp)
+  if (ms !== null && ms > 0) return ms
+  throw new OncewardError(
+    'usage',
+    `--hold-up must be a duration such as 30s, not "${holdUp}". Nothing was changed.`,
+  )
+}
+
+function planText(name: string, { already, markers, othersBytes }: PartitionPlan): string {
+  if (already) return `the markers of ${name} lie in days already`
+  return `${markers} markers of ${name} would move; while all consumers wait, ${(othersBytes / 1e6).toFixed(1)} MB of the others' would be read through`
+}
