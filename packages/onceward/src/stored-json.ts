@@ -32,6 +32,16 @@ export function fromStoredJson(text: string): Record<string, unknown> {
   }
 }
 
+/** The same for what was read already, as a part of other JSON. */
+export function withBytes(read: object): Record<string, unknown> {
+  try {
+    return fromStoredJson(JSON.stringify(read))
+  } catch (error) {
+    if (error instanceof RangeError) return read as Record<string, unknown>
+    throw error
+  }
+}
+
 function bytesOf(_name: string, value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   const { $bytes } = value as { $bytes?: unknown }

@@ -4,7 +4,8 @@ import { reportFailure } from './output.ts'
 import { createProgram } from './program.ts'
 
 try {
-  await createProgram().parseAsync()
+  const program = await createProgram(process.argv[2])
+  await program.parseAsync()
 } catch (error) {
   const named = databaseTrouble(error, process.env.ONCEWARD_DATABASE_URL)
   process.exitCode = reportFailure(named, process.argv.includes('--json'))

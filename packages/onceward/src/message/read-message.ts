@@ -39,11 +39,10 @@ export function createMessageReader<M, Tx>(
   const digestNow = ({ body, headers }: Delivery) => digestOf(body, headers, digestHeaders)
   const later: Later<M> = { envelope: read => envelopeOf(identities, read), digest: digestNow }
 
-  // Held work goes on under the identity its marker has, whatever the contract says by now.
-  const idOf = (message: M, delivery: Delivery) =>
-    delivery.held === undefined
-      ? readId(attempt(identities.id, message, delivery))
-      : { id: delivery.held.messageId }
+  const idOf = (message: M, delivery: Delivery) => {
+    const known = knownOf(delivery)
+    return known === undefined ? readId(attempt(identities.id, message, delivery)) : { id: known.messageId }
+  }
 
   const read = (delivery: Delivery, early: Buffer | null, value: unknown): Received<M> => {
     const message = value as M
@@ -76,12 +75,12 @@ export function createMessageReader<M, Tx>(
     // Headers over their limits are not worth a digest: whoever sends them decides how much work that is.
     const listed = over === null ? digestHeaders : []
     const digest =
-      delivery.held?.digest ?? (digestsLate ? null : digestOf(delivery.body, delivery.headers, listed))
+      knownOf(delivery)?.digest ?? (digestsLate ? null : digestOf(delivery.body, delivery.headers, listed))
     const withoutMessage = (kind: ProblemKind, text: string) =>
       unreadable(
         delivery,
         digest ?? digestOf(delivery.body, delivery.headers, listed),
-        delivery.held?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
+        knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
         laneOf(delivery),
         kind,
         text,
@@ -123,6 +122,11 @@ export function bytesKey<M, Tx>(consumer: Consumer<M, Tx>, delivery: Delivery): 
   return ` bytes ${rawDigest(consumer, delivery).toString('hex')}`
 }
 
+/** What was held goes on under the identity its marker has, whatever the contract says by now and whoever mended its bytes. */
+function knownOf({ held, archived }: Delivery): Delivery['archived'] {
+  return held ?? archived
+}
+
 /** A message that nobody reads any more. */
 export function unreadKiller<M, Tx>(
   consumer: Consumer<M, Tx>,
@@ -133,7 +137,7 @@ export function unreadKiller<M, Tx>(
     readable: false,
     delivery,
     digest: rawDigest(consumer, delivery),
-    id: delivery.held?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
+    id: knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
     lane: consumer.order === 'partition' ? delivery.partition : null,
     problem: { kind: 'process died', text: 'whoever read it died', earlier },
   }
@@ -141,7 +145,7 @@ export function unreadKiller<M, Tx>(
 
 function rawDigest<M, Tx>({ message }: Consumer<M, Tx>, delivery: Delivery): Buffer {
   const listed = overLimit(delivery, message.limits) === null ? message.digestHeaders : []
-  return delivery.held?.digest ?? digestOf(delivery.body, delivery.headers, listed)
+  return knownOf(delivery)?.digest ?? digestOf(delivery.body, delivery.headers, listed)
 }
 
 /** What the contract says it can read; null where it says nothing. */

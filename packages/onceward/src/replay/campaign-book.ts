@@ -1,8 +1,6 @@
 import type { SqlTransaction } from '../contract/handler.ts'
-import type { Progress } from '../contracts/source.ts'
 import type { BatchBook, DecidedMessage, SuppressedEffect } from '../contracts/store.ts'
 import type { Reach } from '../crash-points.ts'
-import { OncewardError } from '../errors.ts'
 
 /** More are counted, not listed. */
 const findingsMax = 1_000
@@ -13,6 +11,12 @@ const findingsMax = 1_000
  */
 const usual = new Set(['applied', 'duplicate', 'ignored', 'stale', 'retry'])
 const forensic = new Set(['duplicate', 'retry'])
+
+/** Moves the campaign's place, and says of each message whether it stands in the counts already. */
+export type Move = (
+  tx: SqlTransaction,
+  decided: readonly DecidedMessage[],
+) => Promise<(message: DecidedMessage) => boolean>
 
 /** What one batch of a campaign leaves beside its effects: counts, findings, what it did not ask for, and how far it came. */
 export class CampaignBook implements BatchBook {
@@ -35,22 +39,17 @@ export class CampaignBook implements BatchBook {
   }
 
   /** `move` is called late: it is the fence, and what it locks is locked for no longer than the commit. */
-  async write(tx: SqlTransaction, move: (tx: SqlTransaction) => Promise<void>): Promise<void> {
+  async write(tx: SqlTransaction, move: Move): Promise<void> {
     const findings = this.#decided.filter(
       ({ decision }) => !this.#expected.has(decision.outcome) || decision.code === 'rebuild',
     )
     if (this.#suppressed.length > 0) await this.#writeSuppressed(tx)
     if (findings.length > 0) await this.#writeFindings(tx, findings)
-    await move(tx)
-    await this.#count(tx)
+    await this.#count(tx, await move(tx, this.#decided))
   }
 
   /** In the transaction of the effects. */
-  async writeWithEffects(
-    tx: SqlTransaction,
-    move: (tx: SqlTransaction) => Promise<void>,
-    reach: Reach,
-  ): Promise<void> {
+  async writeWithEffects(tx: SqlTransaction, move: Move, reach: Reach): Promise<void> {
     await this.write(tx, move)
     reach('replay.booked')
   }
@@ -93,10 +92,12 @@ export class CampaignBook implements BatchBook {
     )
   }
 
-  async #count(tx: SqlTransaction): Promise<void> {
+  async #count(tx: SqlTransaction, isCounted: (message: DecidedMessage) => boolean): Promise<void> {
     const counts = new Map<string, number>()
-    for (const { decision } of this.#decided)
-      if (decision.outcome !== 'retry') counts.set(decision.outcome, (counts.get(decision.outcome) ?? 0) + 1)
+    for (const message of this.#decided) {
+      const { outcome } = message.decision
+      if (outcome !== 'retry' && !isCounted(message)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+    }
     if (counts.size === 0) return
     await tx.query(
       `insert into onceward.campaign_outcome as o (campaign_id, outcome, count)
@@ -105,38 +106,4 @@ export class CampaignBook implements BatchBook {
       [this.#campaignId, [...counts.keys()], [...counts.values()]],
     )
   }
-}
-
-/** Positions in one order. Rejects with `ownership_lost` when another process has them by now. */
-export async function movePartitions(
-  tx: SqlTransaction,
-  campaignId: string,
-  progress: readonly Progress[],
-  runId: number,
-): Promise<void> {
-  const { rows } = await tx.query<{ partition: string }>(
-    `with mine as materialized (
-       select m.* from onceward.campaign_partition p
-       join unnest($3::text[], $4::integer[], $5::text[], $6::text[]) as m (partition, epoch, incarnation, next) using (partition)
-       where p.campaign_id = $1 and p.epoch = m.epoch order by p.partition for no key update of p)
-     update onceward.campaign_partition p
-     set next = coalesce(mine.next, p.next), incarnation = mine.incarnation, run_id = $2, at = clock_timestamp()
-     from mine where p.campaign_id = $1 and p.partition = mine.partition and p.epoch = mine.epoch returning p.partition`,
-    [
-      campaignId,
-      runId,
-      progress.map(one => one.partition),
-      progress.map(one => one.epoch),
-      progress.map(one => one.incarnation),
-      progress.map(one => one.next),
-    ],
-  )
-  const moved = new Set(rows.map(row => row.partition))
-  const partitions = progress.map(one => one.partition).filter(partition => !moved.has(partition))
-  if (partitions.length === 0) return
-  throw new OncewardError(
-    'ownership_lost',
-    `Another process runs campaign ${campaignId} by now. Nothing was committed.`,
-    { details: { partitions } },
-  )
 }

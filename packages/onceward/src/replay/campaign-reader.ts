@@ -1,6 +1,6 @@
 import type { Position } from '../contracts/source.ts'
 import { OncewardError } from '../errors.ts'
-import type { LogRecord } from '../sources/log/log-record.ts'
+import { type LogRecord, recordWith } from '../sources/log/log-record.ts'
 import type { Page, PullReader } from '../sources/log/pull-source.ts'
 import type { LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import type { Throttle } from './throttle.ts'
@@ -22,6 +22,9 @@ export class CampaignReader implements PullReader {
   readonly #ranges: ReadonlyMap<string, LogRange>
   /** Read and not handed over yet, by partition. */
   readonly #rest = new Map<string, { readonly at: string; readonly page: Records }>()
+
+  /** Pages of which nothing was handed over, by partition: where they began and ended. */
+  readonly #passed = new Map<string, { readonly from: string; readonly to: string }>()
 
   constructor(inner: RangeReader, options: CampaignReaderOptions) {
     this.origin = inner.origin
@@ -46,7 +49,7 @@ export class CampaignReader implements PullReader {
     this.#rest.delete(partition)
     const page = rest?.at === from.next ? rest.page : await this.#inner.read(partition, from)
     if (page.kind !== 'records') throw gone(page.kind === 'lost' ? page.reason : 'the log goes on elsewhere')
-    return this.#throttled(partition, await this.#cut(page, range))
+    return this.#throttled(partition, await this.#cut(page, range, from.next))
   }
 
   close(): Promise<void> {
@@ -54,14 +57,22 @@ export class CampaignReader implements PullReader {
   }
 
   /** Ends with the range, whatever came after it since it was surveyed. */
-  async #cut(page: Records, range: LogRange): Promise<Records> {
+  async #cut(page: Records, range: LogRange, from: string): Promise<Records> {
     const end = BigInt(range.to)
     const atEnd = BigInt(page.next) >= end
     const within = atEnd ? page.records.filter(record => BigInt(record.at) < end) : page.records
     const { selects } = this.#options
     const records: LogRecord[] = []
-    for (const record of within) if (selects === null || (await selects(record, range))) records.push(record)
-    return { ...page, records, next: atEnd ? range.to : page.next, atEnd }
+    const passed = this.#passed.get(range.partition)
+    let since = passed?.to === from ? passed.from : from
+    for (const record of within) {
+      if (selects !== null && !(await selects(record, range))) continue
+      records.push(record.at === since ? record : recordWith(record, { since }))
+      since = record.next
+    }
+    const next = atEnd ? range.to : page.next
+    if (records.length === 0) this.#passed.set(range.partition, { from: since, to: next })
+    return { ...page, records, next, atEnd }
   }
 
   async #throttled(partition: string, page: Records): Promise<Page> {

@@ -1,15 +1,15 @@
-import type { SqlTransaction } from '../contract/handler.ts'
 import type { Progress } from '../contracts/source.ts'
-import type { Enrolment, Store, StoreSession } from '../contracts/store.ts'
+import type { Enrolment, MarkerStatus, Store, StoreSession } from '../contracts/store.ts'
 import type { Reach } from '../crash-points.ts'
 import { OncewardError } from '../errors.ts'
 import type { Campaign } from './campaign.ts'
-import { CampaignBook, movePartitions } from './campaign-book.ts'
+import { CampaignBook } from './campaign-book.ts'
+import { movePlaces } from './campaign-places.ts'
 import { campaignSession, sqlOf } from './campaign-session.ts'
 
 export interface CampaignStoreOptions<Tx> {
   readonly store: Store<Tx>
-  readonly campaign: Pick<Campaign, 'id' | 'mode'>
+  readonly campaign: Pick<Campaign, 'id' | 'mode' | 'selection'>
   readonly reach: Reach
   /** Rebuild: called first and last in every transaction. */
   readonly around?: {
@@ -57,7 +57,8 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
     },
     async beginPartition({ runId }, partition, epoch, { incarnation, next }) {
       const { rowCount } = await query(
-        `update onceward.campaign_partition set incarnation = $4, next = $5, run_id = $6, at = clock_timestamp()
+        `update onceward.campaign_partition set incarnation = $4, next = $5::text, run_id = $6, at = clock_timestamp(),
+           ahead = ahead - int8multirange(int8range(null, $5::text::bigint))
          where campaign_id = $1 and partition = $2 and epoch = $3`,
         [campaign.id, partition, epoch, incarnation, next, runId],
       )
@@ -73,6 +74,15 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
   }
 }
 
+/** A repair decides anew what had no effect, and so does whoever brings a dead letter back whose row is gone. */
+function reconsidered({
+  mode,
+  selection,
+}: CampaignStoreOptions<unknown>['campaign']): readonly MarkerStatus[] {
+  const withoutEffect = mode === 'repair' ? (['ignored', 'stale'] as const) : []
+  return selection.of === 'archive' ? [...withoutEffect, 'dead', 'quarantined'] : withoutEffect
+}
+
 function keepAll<Tx, T>(
   { store, campaign, reach, around }: CampaignStoreOptions<Tx>,
   enrolment: Enrolment,
@@ -82,7 +92,7 @@ function keepAll<Tx, T>(
     const book = new CampaignBook(campaign.id, false)
     const advance = async (progress: readonly Progress[]) => {
       await around?.after(session)
-      const move = (tx: SqlTransaction) => movePartitions(tx, campaign.id, progress, enrolment.runId)
+      const move = movePlaces({ campaignId: campaign.id, runId: enrolment.runId, progress })
       await book.writeWithEffects(sqlOf(session), move, reach)
     }
     await around?.before(session)
@@ -91,7 +101,7 @@ function keepAll<Tx, T>(
         book,
         advance,
         consumerId: enrolment.consumerId,
-        reconsiders: campaign.mode === 'repair',
+        reconsiders: reconsidered(campaign),
       }),
     )
   })
@@ -120,10 +130,11 @@ async function leaveNothing<Tx, T>(
   const advance = async (progress: readonly Progress[]) => {
     came = progress
   }
-  const { consumerId } = enrolment
+  const { consumerId, runId } = enrolment
+  const reconsiders = reconsidered(campaign)
   const undone = await store
     .transaction(enrolment, async session => {
-      const result = await work(campaignSession(session, { book, advance, consumerId, reconsiders: false }))
+      const result = await work(campaignSession(session, { book, advance, consumerId, reconsiders }))
       throw new Undone(result)
     })
     .catch(error => {
@@ -134,7 +145,7 @@ async function leaveNothing<Tx, T>(
   await store.transaction(enrolment, async session => {
     const tx = sqlOf(session)
     await tx.query(assertOurs)
-    await book.write(tx, () => movePartitions(tx, campaign.id, came, enrolment.runId))
+    await book.write(tx, movePlaces({ campaignId: campaign.id, runId, progress: came }))
   })
   return undone.result
 }

@@ -2,6 +2,7 @@ import type { CampaignMode } from '../contract/handler.ts'
 import { OncewardError } from '../errors.ts'
 import type { LogRange } from '../sources/log/range-reader.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { ArchivePlan } from './archive/archive-plan.ts'
 import type { Selection } from './selection.ts'
 
 export { campaignModes } from '../contract/known-names.ts'
@@ -37,6 +38,8 @@ export interface Plan {
   readonly keys: readonly string[] | null
   /** Of what is parked: the digest of exactly these rows, and how many wait behind them without being selected. */
   readonly parked?: { readonly digest: string; readonly behind: number }
+  /** Of an archive: exactly which bytes of which files, and what of them is not read. */
+  readonly archive?: ArchivePlan
   /** Rebuild: the tables it makes anew, as `schema.table`. */
   readonly tables?: readonly string[]
   /** Rebuild: how far it follows the live log by now. */

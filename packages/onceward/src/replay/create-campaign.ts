@@ -85,7 +85,7 @@ function assertSensible(
     )
   if (selection.of === 'parked' && (mode === 'forensic' || mode === 'rebuild'))
     throw refuse(`a ${mode} only reads: select what is held instead, with its states`)
-  if (selection.of !== 'log' && selection.of !== 'parked' && identity.id === 'position')
+  if ((selection.of === 'file' || selection.of === 'held') && identity.id === 'position')
     throw refuse(`${name} knows messages by their place in its own log, and these come from elsewhere`)
   if (mode === 'rebuild' && replay.tables.length === 0 && effect?.apply?.tables === undefined)
     throw refuse('a rebuild needs to know which tables are written: name them in replay.tables')

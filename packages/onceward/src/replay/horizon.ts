@@ -1,17 +1,21 @@
+import type { CampaignMode } from '../contract/handler.ts'
 import { assertInsideHorizon } from '../retention/horizon.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
 import type { Campaign, Plan } from './campaign.ts'
 
+/** Starting from nothing (rebuild) and leaving nothing (forensic) are not in danger. */
+export const needsMemory = (mode: CampaignMode): boolean => mode !== 'rebuild' && mode !== 'forensic'
+
 /**
  * Where retention has removed markers, nothing tells an applied message from a new one. A campaign that would apply history from before that
- * is refused; one that starts from nothing (rebuild) or leaves nothing (forensic) is not in danger, nor is what waits in its own row.
+ * is refused. What waits in its own row is not in danger.
  */
 export async function assertRemembered(
   client: SqlClient,
   { consumer, generation, mode, selection }: Pick<Campaign, 'consumer' | 'generation' | 'mode' | 'selection'>,
   { oldestMs, ranges }: Pick<Plan, 'oldestMs' | 'ranges'>,
 ): Promise<void> {
-  if (mode === 'rebuild' || mode === 'forensic' || selection.of === 'parked') return
+  if (!needsMemory(mode) || selection.of === 'parked') return
   const { rows } = await client.query(
     'select id, to_timestamp($3::float8 / 1000) as "from" from onceward.consumer where name = $1 and generation = $2',
     [consumer, generation, oldestMs],

@@ -4,6 +4,7 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import { OncewardError } from '../errors.ts'
 import type { Edges, LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
+import { planArchive } from './archive/plan-archive.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, type Plan, readCampaign, refused } from './campaign.ts'
 import { assertRemembered } from './horizon.ts'
@@ -26,7 +27,7 @@ export interface Preview {
   readonly targets: { readonly external: readonly string[]; readonly publish: readonly string[] }
 }
 
-/** Finds out what the selection covers now, and fixes it. Reads the first record of each range and nothing else. */
+/** Finds out what the selection covers now, and fixes it. Reads the first record of each range and nothing else; but for an archive, which is read through. */
 export async function previewCampaign(pool: SqlPool, id: string, options: PreviewOptions): Promise<Preview> {
   const campaign = await readCampaign(pool, id)
   const { consumer, dryRun = false } = options
@@ -59,11 +60,16 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
 const keepPlan = `
   update onceward.campaign set state = 'previewed', plan = $2 where id = $1 and state in ('created', 'previewed')`
 
-async function makePlan(
-  pool: SqlPool,
-  { selection, mode }: Campaign,
-  { openReader, consumer }: PreviewOptions,
-): Promise<Plan> {
+async function makePlan(pool: SqlPool, campaign: Campaign, options: PreviewOptions): Promise<Plan> {
+  const { selection, mode } = campaign
+  const plan =
+    selection.of === 'archive'
+      ? await planArchive(campaign, selection, options.consumer)
+      : await planRanges(selection, options)
+  return mode === 'rebuild' ? { ...plan, tables: await shadowedTables(pool, options.consumer) } : plan
+}
+
+async function planRanges(selection: Selection, { openReader, consumer }: PreviewOptions): Promise<Plan> {
   const reader = await openReader(selection)
   try {
     const ranges = (await reader.survey(edgesOf(selection))).filter(({ from, to }) => from !== to)
@@ -74,7 +80,6 @@ async function makePlan(
       unit: selection.of === 'held' ? 'rows' : isFiles(selection, consumer) ? 'bytes' : 'offsets',
       oldestMs: times.includes(null) ? null : Math.min(...(times as number[])),
       keys: selection.keys ?? null,
-      ...(mode === 'rebuild' && { tables: await shadowedTables(pool, consumer) }),
     }
   } finally {
     await reader.close()

@@ -9,13 +9,15 @@ import type { RangeReader } from '../sources/log/range-reader.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { ArchiveRangeReader } from './archive/archive-range-reader.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, rangesOf, readCampaign, refused } from './campaign.ts'
+import { CampaignHorizon } from './campaign-horizon.ts'
 import { CampaignLease } from './campaign-lease.ts'
 import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
 import { CampaignReader } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
-import { assertRemembered } from './horizon.ts'
+import { assertRemembered, needsMemory } from './horizon.ts'
 import { createParkedProcess } from './parked/parked-process.ts'
 import { aroundRebuild, rebuildStore } from './rebuild/rebuild-store.ts'
 import { createShadow, dropShadow } from './rebuild/shadow-tables.ts'
@@ -50,12 +52,16 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   assertOfConsumer(campaign, consumer)
   if (campaign.plan === null) throw refused(`Campaign ${id} has no plan yet: preview it.`)
   await assertRemembered(pool, campaign, campaign.plan)
+  // An archive that is not what it was is refused while nobody has taken the campaign.
+  const { selection } = campaign
+  const archive =
+    selection.of === 'archive' ? await ArchiveRangeReader.open(campaign, selection, consumer) : null
   const lease = await CampaignLease.take(pool, campaign, options)
   world.reach('replay.taken')
   let failure: unknown = null
   try {
     if (campaign.mode === 'rebuild') await createShadow(pool, campaign)
-    await runToTheEnd(await createProcess(campaign, options), campaign, lease, options)
+    await runToTheEnd(await createProcess(campaign, archive, options), campaign, lease, options)
   } catch (error) {
     failure = error
   }
@@ -69,9 +75,14 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
 
 type Process = ConsumerProcess<unknown, SqlTransaction>
 
-async function createProcess(campaign: Campaign, options: RunCampaignOptions): Promise<Process> {
+async function createProcess(
+  campaign: Campaign,
+  archive: RangeReader | null,
+  options: RunCampaignOptions,
+): Promise<Process> {
   if (campaign.selection.of === 'parked') return createParkedProcess(campaign, options)
-  return createReadingProcess(campaign, await options.openReader(campaign.selection), options)
+  const reader = archive ?? (await options.openReader(campaign.selection))
+  return createReadingProcess(campaign, reader, options)
 }
 
 function createReadingProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
@@ -112,6 +123,7 @@ function createReadingProcess(campaign: Campaign, reader: RangeReader, options: 
     suppresses: effects === 'suppressed' || consumer.replay.effects === 'never',
     stage: 'whole',
     instance: `${instance} campaign ${id}`,
+    ...(needsMemory(mode) && { horizon: new CampaignHorizon(campaign, consumer) }),
   })
 }
 

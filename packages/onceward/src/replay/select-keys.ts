@@ -18,8 +18,8 @@ export function selectKeys(keys: readonly string[], consumer: Consumer<unknown, 
 }
 
 function deliveryOf(record: LogRecord, { partition, incarnation }: LogRange): Delivery {
-  const { body, headers, properties, key, at, next, position, redelivered } = record
+  const { body, headers, properties, key, at, next, position, redelivered, archived } = record
   const place = { incarnation, epoch: 0, at, next }
-  const facts = { body, headers, properties, key, position, redelivered, partition, place }
-  return { ...facts, origin: partition, deliveryCount: 0, token: null }
+  const facts = { body, headers, properties, key, position, redelivered, partition, place, archived }
+  return { ...facts, origin: record.origin ?? partition, deliveryCount: 0, token: null }
 }

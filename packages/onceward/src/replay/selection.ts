@@ -4,11 +4,12 @@ import type { Edge } from '../sources/log/range-reader.ts'
 
 /**
  * What a person wants to be read again; kept as it was asked. `log`: the topic, stream or files the contract reads. `file`: JSON lines that
- * somebody put there. `held`: messages this store still has, in these states, read and not touched. `parked`: what waits for people, taken up.
+ * somebody put there. `archive`: what retention has put aside, a folder or one file of it. `held`: messages this store still has, in these states, read and not touched. `parked`: what waits for people, taken up.
  */
 export type Selection = (
   | { readonly of: 'log'; readonly start: Edge; readonly end: Edge }
   | { readonly of: 'file'; readonly path: string }
+  | { readonly of: 'archive'; readonly path: string }
   | { readonly of: 'held'; readonly states: readonly HeldState[] }
   | ParkedSelection
 ) & {
@@ -32,7 +33,7 @@ export function assertSelection(selection: Selection): void {
     throw wrong(`give 1 to ${keysMax} keys, or leave them out`)
   if (selection.of === 'log') {
     for (const edge of [selection.start, selection.end]) assertEdge(edge)
-  } else if (selection.of === 'file') {
+  } else if (selection.of === 'file' || selection.of === 'archive') {
     if (selection.path.trim() === '') throw wrong('name a file')
   } else if (selection.of === 'parked') {
     if (selection.cause !== undefined && !/^[0-9a-f]{12}$/.test(selection.cause))

@@ -22,6 +22,8 @@ export async function openSelection(
       'usage',
       'What is parked is taken up where it is, and not read. Nothing was read.',
     )
+  if (selection.of === 'archive')
+    throw new OncewardError('usage', 'An archive is read by its plan. Nothing was read.')
   if (selection.of === 'file') return openFiles(selection.path)
   const { source } = consumer
   switch (source.kind) {

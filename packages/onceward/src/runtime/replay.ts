@@ -2,6 +2,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
+import { findArchive } from '../replay/archive/find-archive.ts'
 import type { Campaign } from '../replay/campaign.ts'
 import type { CampaignProgress } from '../replay/campaign-progress.ts'
 import { type CampaignRequest, createCampaign } from '../replay/create-campaign.ts'
@@ -85,7 +86,9 @@ export async function openReplay<M>(
   const rebuild: RebuildOptions = around
   return {
     async create(request) {
-      if (request.selection.of !== 'parked') await assertReadable(request.selection, openReader)
+      const { selection } = request
+      if (selection.of === 'archive') await findArchive(selection.path, consumer.name)
+      else if (selection.of !== 'parked') await assertReadable(selection, openReader)
       return createCampaign(pool, consumer, request)
     },
     preview: (id, { dryRun = false } = {}) => previewCampaign(pool, id, { consumer, openReader, dryRun }),

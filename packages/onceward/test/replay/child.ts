@@ -13,7 +13,8 @@ export interface RunnerOrders {
 
 const orders = JSON.parse(process.env.RUNNER_ORDERS!) as RunnerOrders
 const reach = orders.dieAt === null ? undefined : dieAt(orders.dieAt.point, orders.dieAt)
-const replay = await openReplay(defineConsumer(factContract(orders.path)), {
+const contract = factContract(orders.path, { batch: { sizeMax: 10, deliveriesMax: 40, inFlightMax: 3 } })
+const replay = await openReplay(defineConsumer(contract), {
   databaseUrl: orders.databaseUrl,
   world: realSurroundings(reach && { reach }),
 })

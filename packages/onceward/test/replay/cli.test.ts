@@ -1,36 +1,14 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { skipWithout } from '../services/services.ts'
+import { replayCli } from './run-cli.ts'
 import { facts, Scene } from './scene.ts'
-
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-const sceneUrl = new URL('./scene.ts', import.meta.url).href
-const ownUrl = new URL('../../src/index.ts', import.meta.url).href
 
 describe('onceward replay', await skipWithout('postgres'), () => {
   test('walks a campaign from create to finish, and refuses what is not its turn', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(25))
-    const module = join(dirname(scene.path), 'facts.ts')
-    await writeFile(
-      module,
-      `import { defineConsumer } from '${ownUrl}'
-       import { factContract } from '${sceneUrl}'
-       export default defineConsumer(factContract(${JSON.stringify(scene.path)}))`,
-    )
-    const run = (...args: string[]) =>
-      // biome-ignore lint/suspicious/noExplicitAny: what a command printed
-      new Promise<{ code: number; out: any }>(resolve => {
-        const env = { ...process.env, ONCEWARD_DATABASE_URL: scene.url }
-        const command = ['--conditions=@onceward/source', main, 'replay', ...args, '--json']
-        execFile(process.execPath, command, { env }, (error, stdout) =>
-          resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: JSON.parse(stdout) }),
-        )
-      })
+    const { module, run } = await replayCli(scene)
     const ask = ['--mode', 'replay', '--because', 'a drill']
     const dry = await run('create', module, ...ask, '--dry-run')
     assert.deepEqual([dry.code, await scene.rows('select from onceward.campaign')], [0, []])

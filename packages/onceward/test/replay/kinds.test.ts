@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { ignore, park } from 'onceward'
 import { campaignFindings } from '../../src/replay/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
-import { facts, Scene } from './scene.ts'
+import { type FactContract, factContract, facts, Scene } from './scene.ts'
 
 describe('modes of campaigns', await skipWithout('postgres'), () => {
   test('forensic changes nothing and lists what is missing, conflicting and unreadable', async t => {
@@ -134,6 +134,33 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     const id = await scene.planned(replay, { mode: 'forensic', selection })
     await replay.run(id)
     assert.deepEqual(await scene.outcomes(id), { 'already held': 3 })
+  })
+
+  test('history that retention overtakes while it is read is not applied again', async t => {
+    const scene = await Scene.open(t)
+    await scene.write(...facts(30))
+    await scene.live(scene.contract())
+    await scene.pool.query(
+      `delete from onceward.inbox where message_id = 'f00000'; delete from effect where id = 'f00000'`,
+    )
+    // The first message is missing, and while it is applied retention removes the marker of another.
+    const handle: FactContract['handle'] = async context => {
+      await scene.pool.query(
+        `with gone as (delete from onceward.inbox where message_id = 'f00020' returning consumer_id)
+         insert into onceward.horizon (consumer_id, purged_before, purged_count) select consumer_id, now(), 1 from gone`,
+      )
+      await factContract('').handle!(context)
+    }
+    const replay = await scene.replay(scene.contract({ handle, batch: { sizeMax: 10, inFlightMax: 1 } }))
+    const id = await scene.planned(replay)
+    await assert.rejects(replay.run(id), {
+      code: 'behind_horizon',
+      message: /whether message f00020 was applied/,
+    })
+    assert.deepEqual(await scene.outcomes(id), { applied: 1, duplicate: 19 })
+    assert.deepEqual(await scene.rows('select count(*)::int, max(times) from effect'), [
+      { count: 30, max: 1 },
+    ])
   })
 
   test('history behind the horizon is refused, naming what is not protected', async t => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { runConsumer } from 'onceward'
+import { type Replay, runConsumer } from 'onceward'
 import { topic } from 'onceward/kafka'
 import { stream } from 'onceward/rabbitmq-stream'
 import { until } from 'onceward/testing'
@@ -42,6 +42,7 @@ describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
     await kafka.produce(name, [{ value: JSON.stringify({ id: 'after the preview' }), partition: 0 }])
     await replay.run(rest)
     assert.deepEqual(await scene.outcomes(rest), { applied: 11, duplicate: 190 })
+    await repairsTwo(scene, replay)
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
     assert.deepEqual(await kafka.committed('facts.1', name), committed)
     await assert.rejects(
@@ -136,6 +137,24 @@ describe('a campaign on a stream', await skipWithout('postgres', 'rabbitmq'), ()
     })
     await replay.run(some)
     assert.deepEqual(await scene.outcomes(some), { duplicate: 10 })
+    await repairsTwo(scene, replay)
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
   })
 })
+
+/** What is selected stands apart: between two of them the log goes on with others. */
+async function repairsTwo(scene: Scene, replay: Replay): Promise<void> {
+  const keys = ['f00005', 'f00123']
+  await scene.pool.query('delete from onceward.inbox where message_id = any($1)', [keys])
+  await scene.pool.query('delete from effect where id = any($1)', [keys])
+  const id = await scene.planned(replay, {
+    mode: 'repair',
+    selection: { of: 'log', start: 'first', end: 'next', keys },
+  })
+  await replay.run(id)
+  assert.deepEqual(await scene.outcomes(id), { applied: 2 })
+  assert.deepEqual(await scene.rows(`select id from effect where mode = 'repair' order by id`), [
+    { id: keys[0] },
+    { id: keys[1] },
+  ])
+}

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { projection } from 'onceward'
+import { resolveRetention } from '../../src/contract/retention.ts'
 import { finishCampaign, verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { partitionConsumer } from '../../src/retention/partition-consumer.ts'
 import { skipWithout } from '../services/services.ts'
 import { runChild } from './kill.ts'
 import { type Fact, facts, Scene } from './scene.ts'
@@ -62,6 +64,23 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     await replay.run(next)
     assert.deepEqual(await scene.outcomes(next), { applied: 4, duplicate: 60 })
     assert.deepEqual(await scene.rows(sums), [{ rows: 64, times: 124 }])
+  })
+
+  test('can be rolled back as long as it is not finished: markers do not move into days until then', async t => {
+    const { scene, consumer, replay, id } = await rebuilt(t)
+    const daily = {
+      ...consumer,
+      identity: { ...consumer.identity, idTime: 'uuidv7' as const },
+      retention: resolveRetention({ markers: '30d', partitions: 'daily' }, 'projection'),
+    }
+    const refused = /is being rebuilt, or can still be rolled back .* Nothing was changed/
+    await assert.rejects(partitionConsumer(scene.pool, daily), refused)
+    await replay.swap(id, { accept })
+    await assert.rejects(partitionConsumer(scene.pool, daily), refused)
+    await scene.write(...facts(4, 'after'))
+    await scene.live(consumer)
+    assert.equal((await replay.rollBack(id)).messages, 4)
+    assert.equal((await partitionConsumer(scene.pool, daily)).moved, 60)
   })
 
   test('is finished together with its old tables, or not at all', async t => {

@@ -7,7 +7,7 @@ test('a campaign neither suspects anybody nor clears those the live consumer sus
   const store = { query: () => {}, ping: () => {}, suspects: { beat() {}, clear() {}, beginAttempt() {} } }
   const own = campaignStore({
     store: store as unknown as Store<unknown>,
-    campaign: { id: '1', mode: 'replay' },
+    campaign: { id: '1', mode: 'replay', selection: { of: 'log', start: 'first', end: 'next' } },
     reach: () => {},
   })
   assert.equal(own.suspects, undefined)

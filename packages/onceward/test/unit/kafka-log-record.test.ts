@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeRecordSet } from '../../src/sources/kafka/record-set.ts'
 import { toLogRecord } from '../../src/sources/kafka/to-log-record.ts'
+import { LogDelivery } from '../../src/sources/log/log-delivery.ts'
+import { recordWith } from '../../src/sources/log/log-record.ts'
+import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
 import { batch } from '../kafka/batches.ts'
 
 function recordOf(value: Buffer | null, key: Buffer | null = null) {
@@ -36,5 +39,22 @@ describe('a Kafka record, handed over', () => {
     assert.equal(record.body.length, 0)
     assert.equal(record.key, null)
     assert.equal(record.properties.tombstone, true)
+  })
+
+  test('is what it was when it is kept apart from its fetch', () => {
+    const progress = new PartitionProgress('payments/3', 1, { incarnation: 'one', next: '41' })
+    const delivery = new LogDelivery(recordOf(Buffer.from('body'), Buffer.from('key')), progress, 'payments')
+    const seen = ({ body, headers, properties, key, position, place, next, redelivered }: LogDelivery) =>
+      structuredClone({ body, headers: { ...headers }, properties, key, position, place, next, redelivered })
+    const before = seen(delivery)
+    delivery.keepApart()
+    assert.deepEqual(seen(delivery), before)
+    assert.deepEqual([before.position, before.next], ['payments/3@41', '42'])
+  })
+
+  test('is what it was when it is told where its place begins', () => {
+    const record = recordOf(Buffer.from('body'), Buffer.from('key'))
+    const { at, next, position, key, since } = recordWith(record, { since: '30' })
+    assert.deepEqual([at, next, position, key, since], ['41', '42', 'payments/3@41', 'key', '30'])
   })
 })

@@ -74,6 +74,8 @@ export class ParkedSession<Tx> {
           `Another process runs campaign ${campaignId} by now. Nothing was committed.`,
           { details: { partitions: ['parked'] } },
         )
+      // A row is done once: whoever comes again does not find it open.
+      return () => false
     }
     await book.writeWithEffects(tx, move, reach)
   }

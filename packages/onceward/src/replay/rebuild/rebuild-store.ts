@@ -10,7 +10,15 @@ import { sqlOf } from '../campaign-session.ts'
 export const shadowSchema = (campaignId: string) => `onceward_shadow_${campaignId}`
 export const oldSchema = (campaignId: string) => `onceward_old_${campaignId}`
 
-const lookThere = `select set_config('search_path', $1 || ', ' || current_setting('search_path'), true), current_setting('onceward.run')`
+/** Of live tables, by name. The server counts on over transactions of a connection until it passes its numbers on, which it never does within one. */
+const changes = (tables: string) => `
+  (select coalesce(jsonb_object_agg(schemaname || '.' || relname, n_tup_ins + n_tup_upd + n_tup_del), '{}') from pg_stat_xact_user_tables
+   where schemaname || '.' || relname = any(${tables}::text[])) as changed`
+
+const lookThere = `
+  select set_config('search_path', $1 || ', ' || current_setting('search_path'), true), current_setting('onceward.run'), ${changes('$2')}`
+
+type Changed = Readonly<Record<string, number>>
 
 /**
  * In every transaction of a rebuild the shadow tables come first on the search path; and before it commits, the server's own count of changed
@@ -18,20 +26,22 @@ const lookThere = `select set_config('search_path', $1 || ', ' || current_settin
  */
 export function aroundRebuild<Tx>({ id, plan }: Campaign) {
   const live = plan!.tables!
+  const begun = new WeakMap<StoreSession<Tx>, Changed>()
   return {
     async before(session: StoreSession<Tx>) {
-      await sqlOf(session).query(lookThere, [shadowSchema(id)])
+      const { rows } = await sqlOf(session).query<{ changed: Changed }>(lookThere, [shadowSchema(id), live])
+      begun.set(session, rows[0]!.changed)
     },
     async after(session: StoreSession<Tx>) {
-      const { rows } = await sqlOf(session).query<{ table: string }>(
-        `select schemaname || '.' || relname as table from pg_stat_xact_user_tables
-         where schemaname || '.' || relname = any($1::text[]) and n_tup_ins + n_tup_upd + n_tup_del > 0`,
-        [live],
+      const { rows } = await sqlOf(session).query<{ changed: Changed }>(`select ${changes('$1')}`, [live])
+      const before = begun.get(session)!
+      const touched = Object.entries(rows[0]!.changed).filter(
+        ([table, count]) => count > (before[table] ?? 0),
       )
-      if (rows.length === 0) return
+      if (touched.length === 0) return
       throw new OncewardError(
         'configuration',
-        `The rebuild wrote to ${rows.map(row => row.table).join(', ')} itself. Nothing was committed. Name the table without its schema wherever the handler writes to it.`,
+        `The rebuild wrote to ${touched.map(([table]) => table).join(', ')} itself. Nothing was committed. Name the table without its schema wherever the handler writes to it.`,
       )
     },
   }

@@ -1,5 +1,5 @@
 import type { Delivery, DeliveryProperties, Place } from '../../contracts/source.ts'
-import type { LogRecord } from './log-record.ts'
+import { type LogRecord, recordWith } from './log-record.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
 /** A record that was handed over. What few ask for is not made for everybody: one object less per record, and no texts nobody reads. */
@@ -16,7 +16,7 @@ export class LogDelivery implements Delivery, Entry {
 
   constructor(record: LogRecord, progress: PartitionProgress, origin: string) {
     this.body = record.body
-    this.origin = origin
+    this.origin = record.origin ?? origin
     this.progress = progress
     this.#record = record
   }
@@ -25,10 +25,8 @@ export class LogDelivery implements Delivery, Entry {
   keepApart(): void {
     if (this.#apart) return
     this.#apart = true
-    const { headers, properties, key, at, next, position, redelivered } = this.#record
     this.body = Buffer.from(this.body)
-    const { body } = this
-    this.#record = { body, headers: copyOf(headers), properties, key, at, next, position, redelivered }
+    this.#record = recordWith(this.#record, { body: this.body, headers: copyOf(this.#record.headers) })
   }
 
   get token(): Entry {
@@ -69,8 +67,8 @@ export class LogDelivery implements Delivery, Entry {
 
   get place(): Place {
     const { incarnation, epoch } = this.progress
-    const { at, next } = this.#record
-    return { incarnation, epoch, at, next }
+    const { at, next, since } = this.#record
+    return since === undefined ? { incarnation, epoch, at, next } : { incarnation, epoch, at, next, since }
   }
 
   get key(): string | null {
@@ -79,6 +77,10 @@ export class LogDelivery implements Delivery, Entry {
 
   get redelivered(): boolean {
     return this.#record.redelivered
+  }
+
+  get archived(): LogRecord['archived'] {
+    return this.#record.archived
   }
 }
 

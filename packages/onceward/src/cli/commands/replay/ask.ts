@@ -27,6 +27,10 @@ export function createCommand(): Command {
     .option('--from <edge>', "the log's first record, an ISO time, partition=offset,…; or parked", 'first')
     .option('--to <edge>', 'now, an ISO time, or partition=offset,…', 'now')
     .option('--file <path>', 'JSON lines instead of the log the contract reads')
+    .option(
+      '--archive <path>',
+      'what retention has archived instead of the log: its folder, or one file of it',
+    )
     .option('--held <states>', 'messages this store still holds instead of the log: parked,dead,…')
     .option('--key <key...>', 'repair, parked: only messages of these keys')
     .option('--cause <fingerprint>', 'parked: only what failed like this; see "onceward parked groups"')
@@ -57,7 +61,9 @@ export function createCommand(): Command {
 
 export function previewCommand(): Command {
   return new Command('preview')
-    .description('find out what it covers now, and fix that; reads the first record of each range')
+    .description(
+      'find out what it covers now, and fix that; reads the first record of each range, and an archive through',
+    )
     .argument('<file>', 'module whose default export is the consumer')
     .argument('<id>', 'number of the campaign')
     .option('--dry-run', 'fix nothing')

@@ -6,21 +6,27 @@ export interface SelectionFlags {
   from: string
   to: string
   file?: string
+  archive?: string
   held?: string
   key?: string[]
   cause?: string
 }
 
 /** What the flags of `replay create` select. */
-export function selectionOf({ from, to, file, held, key, cause }: SelectionFlags): Selection {
+export function selectionOf({ from, to, file, archive, held, key, cause }: SelectionFlags): Selection {
   const keys = key === undefined ? {} : { keys: key }
+  const others = [file, archive, held].filter(one => one !== undefined)
   if (from === 'parked') {
-    if (file !== undefined || held !== undefined || to !== 'now')
-      throw wrong('--from parked selects by --cause and --key alone')
+    if (others.length > 0 || to !== 'now') throw wrong('--from parked selects by --cause and --key alone')
     return { of: 'parked', ...keys, ...(cause !== undefined && { cause }) }
   }
   if (cause !== undefined) throw wrong('--cause goes with --from parked')
-  if (file !== undefined && held !== undefined) throw wrong('give --file or --held, not both')
+  if (others.length > 1) throw wrong('give one of --file, --archive and --held')
+  if (archive !== undefined && (from !== 'first' || to !== 'now'))
+    throw wrong(
+      'an archive is read whole: name the file of one pass where less is wanted, or --key in a repair',
+    )
+  if (archive !== undefined) return { of: 'archive', path: archive, ...keys }
   if (file !== undefined) return { of: 'file', path: file, ...keys }
   if (held !== undefined) return { of: 'held', states: held.split(',') as HeldState[], ...keys }
   return { of: 'log', start: edge(from, '--from'), end: edge(to, '--to'), ...keys }

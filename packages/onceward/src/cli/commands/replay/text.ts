@@ -1,4 +1,4 @@
-import type { Campaign } from '../../../replay/campaign.ts'
+import type { Campaign, Plan } from '../../../replay/campaign.ts'
 import type { CampaignProgress } from '../../../replay/campaign-progress.ts'
 import type { Preview } from '../../../replay/preview-campaign.ts'
 import type { TableComparison } from '../../../replay/rebuild/compare-tables.ts'
@@ -45,7 +45,7 @@ export function campaignText(
       ],
     ),
   ]
-  if (plan !== null) parts.push(rangesTable(plan.ranges))
+  if (plan !== null) parts.push(`${rangesTable(plan.ranges)}\n${archiveText(plan)}`.trimEnd())
   if (progress !== undefined) parts.push(progressLine(progress, false).trimEnd())
   if (findings.length > 0)
     parts.push(
@@ -74,7 +74,19 @@ export function previewText({ campaign, plan, extent, targets }: Preview): strin
     : 'It needs no approval.'
   const oldest =
     plan.oldestMs === null ? 'of unknown age' : `from ${new Date(plan.oldestMs).toISOString()} on`
-  return `${rangesTable(plan.ranges)}\n\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${next}`
+  return `${rangesTable(plan.ranges)}\n${archiveText(plan)}\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${next}`
+}
+
+/** What lies in an archive and is not read is said, however little it is. */
+function archiveText({ archive }: Plan): string {
+  if (archive === undefined) return ''
+  const { files, leftOut } = archive
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  const left = table(
+    ['left out', 'count'],
+    leftOut.map(({ what, count }) => [what, String(count)]),
+  )
+  return `\n${files.length} files of ${bytes} bytes, ${files[0]!.name} to ${files.at(-1)!.name}.\n${leftOut.length === 0 ? '' : `\n${left}\n`}`
 }
 
 export function comparisonText(tables: readonly TableComparison[]): string {

@@ -1,0 +1,80 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { errorCode, OncewardError } from '../../errors.ts'
+import { messageKinds } from '../../retention/kinds.ts'
+import { LeftOutCount } from './archive-plan.ts'
+
+export interface FoundArchive {
+  readonly names: readonly string[]
+  readonly leftOut: LeftOutCount
+}
+
+const filesMax = 10_000
+
+/** As retention names them: consumer, kind, the database's time, a number where two came at once. */
+const named = /^([a-z][a-z0-9_]*)\.([A-Za-z]+)\.(\d+)(?:\.(\d+))?\.jsonl(?:\.gz)?$/
+
+/** The files that hold whole messages of a consumer, oldest pass first; what else lies there is counted. Links in the folder are not followed. */
+export async function findArchive(path: string, consumer: string): Promise<FoundArchive> {
+  const leftOut = new LeftOutCount()
+  const found: { name: string; at: number; number: number }[] = []
+  for (const name of await namesAt(path, leftOut)) {
+    const [, whose, kind, at, number = '1'] = named.exec(name) ?? []
+    if (whose === undefined) leftOut.add('files whose name is not one of an archive')
+    else if (whose !== consumer) leftOut.add('files of other consumers')
+    else if (messageKinds.has(kind!)) found.push({ name, at: Number(at), number: Number(number) })
+    else leftOut.add(`files of ${kind}, which hold no message`)
+  }
+  if (found.length === 0) {
+    const seen = leftOut.list.map(({ what, count }) => `${count} ${what}`).join(', ')
+    throw refuse(
+      `${path} has no file with messages of ${consumer} (it has ${seen || 'nothing'}). Retention archives whole messages only of dead letters`,
+    )
+  }
+  if (found.length > filesMax)
+    throw refuse(`${path} has ${found.length} files of ${consumer}: give a folder with at most ${filesMax}`)
+  found.sort((a, b) => a.at - b.at || a.number - b.number)
+  return { names: found.map(({ name }) => name), leftOut }
+}
+
+async function namesAt(path: string, leftOut: LeftOutCount): Promise<readonly string[]> {
+  const given = await stat(path).catch(error => {
+    throw refuse(errorCode(error) === 'ENOENT' ? `there is no ${path}` : unreadable(path, error))
+  })
+  if (given.isFile()) return [basename(path)]
+  if (!given.isDirectory()) throw refuse(`${path} is neither a folder nor a file`)
+  const entries = await readdir(path, { withFileTypes: true }).catch(error => {
+    throw refuse(unreadable(path, error))
+  })
+  const names: string[] = []
+  for (const entry of entries) {
+    if (entry.isFile()) names.push(entry.name)
+    else leftOut.add('links and folders')
+  }
+  return names
+}
+
+/** A file of the archive at the path, or the file at the path itself. Does not wait for the other end of a pipe that took its name. */
+export async function openArchived(path: string, name: string): Promise<FileHandle> {
+  const given = await stat(path).catch(() => null)
+  const inFolder = given?.isDirectory() ?? false
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (inFolder ? constants.O_NOFOLLOW : 0)
+  const handle = await open(join(inFolder ? path : dirname(path), basename(name)), flags).catch(error => {
+    const isGone = ['ENOENT', 'ELOOP'].includes(errorCode(error))
+    throw refuse(isGone ? `${name} is not there any more` : unreadable(name, error))
+  })
+  if ((await handle.stat()).isFile()) return handle
+  await handle.close()
+  throw refuse(`${name} is not there any more`)
+}
+
+const unreadable = (what: string, error: unknown) =>
+  `${what} may not be read by this user, or its disk fails (${errorCode(error)})`
+
+/** `so`: what that means for whoever reads it. */
+export function refuse(why: string, so = 'Nothing was changed.'): OncewardError {
+  return new OncewardError('configuration', `This archive cannot be read: ${why}. ${so}`, {
+    details: { why },
+  })
+}

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
+import { type Campaign, type Plan, refused } from '../campaign.ts'
+import type { Selection } from '../selection.ts'
+import { findArchive } from './find-archive.ts'
+import { type ArchiveScope, surveyArchive } from './survey-archive.ts'
+
+export type ArchiveSelection = Extract<Selection, { of: 'archive' }>
+export type Identified = Pick<Consumer<unknown, SqlTransaction>, 'identity'>
+
+/** Looks through the archive as it is now, and fixes exactly these bytes. */
+export async function planArchive(
+  campaign: Pick<Campaign, 'consumer' | 'liveGeneration' | 'mode'>,
+  selection: ArchiveSelection,
+  consumer: Identified,
+): Promise<Plan> {
+  const { names, leftOut: beside } = await findArchive(selection.path, campaign.consumer)
+  const { files, leftOut, places, lines, oldestMs } = await surveyArchive(
+    scopeOf(campaign, selection, consumer),
+    names,
+  )
+  const left = [...beside.list, ...leftOut.list]
+  if (places.size === 0)
+    throw refused(
+      `The archive has no message for this campaign: ${left.map(({ what, count }) => `${count} ${what}`).join('; ') || 'it is empty'}.`,
+    )
+  const incarnation = createHash('sha256').update(JSON.stringify(files)).digest('hex')
+  return {
+    ranges: [{ partition: 'archive', incarnation, from: '0', to: String(lines) }],
+    unit: 'rows',
+    oldestMs,
+    keys: selection.keys ?? null,
+    archive: { files, leftOut: left },
+  }
+}
+
+export function scopeOf(
+  { consumer, liveGeneration, mode }: Pick<Campaign, 'consumer' | 'liveGeneration' | 'mode'>,
+  { path }: ArchiveSelection,
+  { identity }: Identified,
+): ArchiveScope {
+  return { path, consumer, generation: liveGeneration, mode, idsByPosition: identity.id === 'position' }
+}
