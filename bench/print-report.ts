@@ -50,6 +50,7 @@ export function reportLines(results: Results): string[] {
     lines.push('', 'one message at a time, 50 per second')
     lines.push(
       `  confirm to commit  p50 ${hundredths(latency.p50)} ms  p95 ${hundredths(latency.p95)} ms  (inside the consumer p50 ${hundredths(latency.insideP50)} ms)`,
+      `  the same effect with nothing against duplicates  p50 ${hundredths(latency.unprotectedP50)} ms`,
       `  one bare commit    p50 ${hundredths(latency.commitP50)} ms`,
     )
   }

@@ -4,7 +4,7 @@ import { declareQueue, publish } from '../fill.ts'
 import { median, quantile } from '../median.ts'
 import { type PreparedPlace, queueNameOf } from '../place.ts'
 import { bodiesOf, type Increment } from '../workload.ts'
-import { ObservedConsumer } from './observed-consumer.ts'
+import { type Observed, ObservedConsumer } from './observed-consumer.ts'
 
 /** All in milliseconds. */
 export interface Latency {
@@ -15,23 +15,32 @@ export interface Latency {
   readonly insideP50: number
   /** One inserted row and its commit, measured between the messages. */
   readonly commitP50: number
+  /** From confirm to commit with the same effect in a statement of its own, and nothing against duplicates. */
+  readonly unprotectedP50: number
 }
+
+type Times = Pick<Latency, 'p50' | 'p95' | 'insideP50' | 'commitP50'>
 
 const perSecond = 50
 const warmUp = 50
 
 /** Messages come one by one: whatever a library waits for to fill a batch shows here. */
 export async function measureLatency(place: PreparedPlace, seconds: number): Promise<Latency> {
+  const unprotected = await measureOne(place, seconds, 'unprotected')
+  return { ...(await measureOne(place, seconds, 'onceward')), unprotectedP50: unprotected.p50 }
+}
+
+async function measureOne(place: PreparedPlace, seconds: number, who: Observed): Promise<Times> {
   await place.reset()
-  const queue = queueNameOf('latency')
+  const queue = queueNameOf(`latency ${who}`)
   const connection = await connect(place.rabbitmqUrl!)
   const channel = await connection.createConfirmChannel()
   await declareQueue(channel, queue)
-  const consumer = await ObservedConsumer.start(queue, place, 'times')
+  const consumer = await ObservedConsumer.start(queue, place, 'times', who)
   const confirmed = new Map<string, bigint>()
   const commitMs: number[] = []
+  const count = warmUp + perSecond * seconds
   try {
-    const count = warmUp + perSecond * seconds
     const began = performance.now()
     let index = 0
     for (const body of bodiesOf({ ids: 'random', round: 0, count })) {
@@ -48,7 +57,7 @@ export async function measureLatency(place: PreparedPlace, seconds: number): Pro
     await consumer.end()
     await connection.close()
   }
-  await place.verify('latency', warmUp + perSecond * seconds)
+  await place.verify(`latency, ${who}`, count, who === 'onceward' ? count : 0)
   return summarise(consumer, confirmed, commitMs)
 }
 
@@ -56,7 +65,7 @@ function summarise(
   consumer: ObservedConsumer,
   confirmed: Map<string, bigint>,
   commitMs: readonly number[],
-): Latency {
+): Times {
   const times = Object.assign({}, ...consumer.samples.map(sample => sample.times)) as Record<
     string,
     [string, string]

@@ -4,9 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { type Place, placeText } from '../place.ts'
 import type { Sample } from './process.ts'
 
-const entry = fileURLToPath(new URL('./process.ts', import.meta.url))
+export type Observed = 'onceward' | 'unprotected'
 
-/** Onceward's batch form in a process of its own, watched from outside. */
+const entries: Record<Observed, string> = {
+  onceward: fileURLToPath(new URL('./process.ts', import.meta.url)),
+  unprotected: fileURLToPath(new URL('./unprotected-process.ts', import.meta.url)),
+}
+
+/** Onceward's batch form, or the same effect by hand, in a process of its own, watched from outside. */
 export class ObservedConsumer {
   readonly #child: ChildProcess
   readonly #samples: Sample[] = []
@@ -20,8 +25,13 @@ export class ObservedConsumer {
     })
   }
 
-  static async start(queue: string, place: Place, wants: 'times' | 'samples'): Promise<ObservedConsumer> {
-    const child = fork(entry, [queue, placeText(place), wants], {
+  static async start(
+    queue: string,
+    place: Place,
+    wants: 'times' | 'samples',
+    who: Observed = 'onceward',
+  ): Promise<ObservedConsumer> {
+    const child = fork(entries[who], [queue, placeText(place), wants], {
       execArgv: ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

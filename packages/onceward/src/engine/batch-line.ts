@@ -10,7 +10,7 @@ import type { InlineCall } from './buffer-effects.ts'
 import { decisionCounter } from './count-decided.ts'
 import { type Desk, decideBatch } from './decide-batch.ts'
 import type { HandOver } from './hand-over.ts'
-import { HorizonGuard } from './horizon-guard.ts'
+import { type HorizonCheck, HorizonGuard } from './horizon-guard.ts'
 import { logDecided } from './log-decided.ts'
 import type { Decided, Stage } from './process-batch.ts'
 import { Care } from './run-parts.ts'
@@ -42,6 +42,7 @@ export interface BatchLineOptions<M, Tx> {
   readonly waits: () => boolean
   readonly callInline?: InlineCall
   readonly handOver?: HandOver
+  readonly horizon?: HorizonCheck
 }
 
 /** Takes batches from their start to the telling of the source, several at once. */
@@ -50,17 +51,15 @@ export class BatchLine<M, Tx> {
   readonly #when: TellingTime
   readonly #settling: Settling
   readonly #care = new Care()
-  readonly #horizon: HorizonGuard | null
+  readonly #horizon: HorizonCheck | null
   #paused = 0
 
   constructor(options: BatchLineOptions<M, Tx>) {
     const { consumer, positions, stage, world, tally } = options
     this.#options = options
     this.#when = consumer.settle.when === 'before effect' ? 'first' : positions ? 'log' : 'queue'
-    this.#horizon =
-      options.mode === 'live' && consumer.dedup === 'marker'
-        ? new HorizonGuard(consumer as never, world)
-        : null
+    const remembers = ['live', 'replay'].includes(options.mode) && consumer.dedup === 'marker'
+    this.#horizon = options.horizon ?? (remembers ? new HorizonGuard(consumer as never, world) : null)
     const count = decisionCounter(consumer, world.metrics, options.mode !== 'live')
     this.#settling = new Settling(consumer.name, world, tally, {
       retriesDurable: stage === 'work',

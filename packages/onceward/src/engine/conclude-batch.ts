@@ -47,6 +47,8 @@ export async function concludeBatch<M, Tx>(
   await sendRound(decided, session, spine)
   const conclusions: Conclusion[] = []
   for (const { received, decision } of decided) {
+    // Its marker says so already.
+    if (decision === appliedDecision) continue
     if (decision.outcome === 'halted') throw halted(received, decision, spine)
     const conclusion = conclusionOf(received, decision, claims, spine)
     if (conclusion !== null) conclusions.push(conclusion)
@@ -70,7 +72,9 @@ async function decideEach<M, Tx>(
     const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
     decisions.set(received, decideOutcome(fact, attempt, policyFor(received, fact, spine)))
   }
-  for (const [received, fact] of facts) decide(received, fact)
+  for (const [received, fact] of facts)
+    if (fact.kind === 'handled') decisions.set(received, appliedDecision)
+    else decide(received, fact)
   decideBehind(claims, decisions, decide, spine.consumer.order)
   await capParking(decisions, session, spine)
   const decideRepeat = (received: Received<M>, first: Received<M>) => {

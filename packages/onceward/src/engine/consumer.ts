@@ -15,6 +15,7 @@ import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { consumerFacts } from './consumer-facts.ts'
 import type { HandOver } from './hand-over.ts'
 import { HeldRetries } from './held-retries.ts'
+import type { HorizonCheck } from './horizon-guard.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
 import { type Decided, firstTries, type Stage } from './process-batch.ts'
@@ -45,6 +46,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly callInline?: InlineCall
   /** The worker beside a consumer that stores. */
   readonly handOver?: HandOver
+  /** Default, in modes `live` and `replay`: what is older than the markers that are left is parked, or as the contract says. */
+  readonly horizon?: HorizonCheck
   /** Shared by a consumer and the worker beside it, which call the same downstream and lock the same rows; default its own. */
   readonly shared?: WorkerPair
   /** Called when the downstream is found to be away, and with null when it is back. */
@@ -180,6 +183,7 @@ export class ConsumerProcess<M, Tx> {
       waits: () => this.#state === 'running',
       ...(this.#options.callInline && { callInline: this.#options.callInline }),
       ...(this.#options.handOver && { handOver: this.#options.handOver }),
+      ...(this.#options.horizon && { horizon: this.#options.horizon }),
     })
     if (subscription.lag !== undefined) {
       this.#unwatch.push(world.metrics.watchLag(consumer.name, () => subscription.lag!()))

@@ -9,12 +9,21 @@ import { Verdict } from './verdicts.ts'
 /** How far our reckoning of the database's time may be off before a message goes unasked. */
 const slackMs = 600_000
 
+/** Looks at what a batch has claimed, in its transaction: a marker that the claim missed was removed together with the horizon's move. */
+export interface HorizonCheck {
+  /** Adds a fact for each message that must not be applied by itself, or rejects where none of the batch may be. */
+  check<M>(
+    fresh: readonly ReadableMessage<M>[],
+    facts: Map<Received<M>, Fact>,
+    session: Pick<StoreSession<unknown>, 'horizon'>,
+  ): Promise<void>
+}
+
 /**
  * Keeps a message whose marker may have been removed from passing for a new one. Markers are removed up to the database's time less
  * the contract's term, never further: so the store is asked only about messages older than that, and healthy batches pay a comparison each.
- * Asked after the claim, in its transaction: a marker that the claim missed was removed together with the horizon's move.
  */
-export class HorizonGuard {
+export class HorizonGuard implements HorizonCheck {
   readonly #consumer: Pick<Consumer, 'name' | 'retention' | 'identity'>
   readonly #world: Pick<Surroundings, 'clock' | 'log'>
   #asked: { readonly purgedBeforeMs: number | null; readonly nowMs: number; readonly atMs: number } | null =
@@ -28,7 +37,6 @@ export class HorizonGuard {
     this.#world = world
   }
 
-  /** Adds a fact for each message that must not be applied by itself. */
   async check<M>(
     fresh: readonly ReadableMessage<M>[],
     facts: Map<Received<M>, Fact>,
@@ -81,6 +89,6 @@ export class HorizonGuard {
 const utc = new Intl.DateTimeFormat('sv-SE', { timeZone: 'UTC', dateStyle: 'short', timeStyle: 'medium' })
 
 /** Of a time that the database gave. */
-function timeText(ms: number): string {
+export function timeText(ms: number): string {
   return `${utc.format(ms)} UTC`
 }

@@ -11,7 +11,7 @@ import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
 import type { HandOver } from './hand-over.ts'
 import { keepAll } from './held-stages.ts'
-import type { HorizonGuard } from './horizon-guard.ts'
+import type { HorizonCheck } from './horizon-guard.ts'
 import { type LogSide, passFence } from './log-fence.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { recoverRound, splitBatch } from './recover-round.ts'
@@ -59,8 +59,8 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly care: Care
   /** Knows whether the downstream is away. */
   readonly breaker: Breaker
-  /** Notices messages older than the markers that are left. Absent where markers decide nothing, and in replays, which have asked before. */
-  readonly horizon?: HorizonGuard
+  /** Notices messages older than the markers that are left. Absent where markers decide nothing, or nothing is applied twice. */
+  readonly horizon?: HorizonCheck
   /** On logs whose position the store guards; null on queues. */
   readonly log: LogSide | null
   /** Called after every commit, before anything else can happen. */

@@ -22,7 +22,11 @@ async function openDatabase() {
   if (url !== undefined) return { url, close: async () => {} }
   const folder = await mkdtemp(join(tmpdir(), '${name}-'))
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
-  const close = () => server.stop().finally(() => rm(folder, { recursive: true, force: true }))
+  const close = async () => {
+    await server.stop()
+    // For root the data lies elsewhere than asked for.
+    for (const path of [server.dataDir, folder]) await rm(path, { recursive: true, force: true })
+  }
   return { url: server.url, close }
 }
 

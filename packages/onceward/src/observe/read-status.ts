@@ -58,7 +58,8 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
   await assertUsable(pool)
   const { rows: about } = await pool.query(`
     select (select max(version) from onceward.migration) as version,
-      greatest(0, (select reltuples from pg_class where oid = 'onceward.inbox'::regclass))::bigint::float8 as markers`)
+      (select sum(greatest(0, reltuples)) from pg_class
+        where relkind = 'r' and oid in (select relid from pg_partition_tree('onceward.inbox') where isleaf union select 'onceward.inbox'::regclass))::bigint::float8 as markers`)
   const consumers = await pool.query(`
     select name, generation, owner, risk,
       (select count(*)::int from onceward.run where consumer_id = consumer.id and ended_at is null) as "openRuns",
