@@ -4,6 +4,9 @@ import { inspect } from 'node:util'
 /** Begins each line of ours; a test's own prints do not contain it. */
 export const eventMark = '\u001e'
 
+/** Names the test that stands for the file's own loading. It is told of when it fails. */
+export const loadingName = '(the file loads)'
+
 /** Errors do not survive JSON: what a reader needs of one is its text. */
 function flatten(event: { type: string; data: Record<string, unknown> }) {
   const details = event.data.details as { error?: { cause?: unknown; failureType?: string } } | undefined
@@ -17,6 +20,7 @@ function flatten(event: { type: string; data: Record<string, unknown> }) {
 export default async function* eventLines(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const event of source) {
     if (event.type !== 'test:start' && event.type !== 'test:pass' && event.type !== 'test:fail') continue
+    if (event.data.name === loadingName && event.type !== 'test:fail') continue
     yield `${eventMark}${JSON.stringify(flatten(event as never))}\n`
   }
 }

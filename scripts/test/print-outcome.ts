@@ -12,8 +12,11 @@ export function printFile(outcome: Outcome, file: string): void {
   console.log(`${failed ? '✖' : '✔'} ${file} (${notes.join(', ')}, ${seconds(durationMs)})`)
 }
 
-function printFailure({ name, file, line, error }: Failure): void {
-  const cause = (error as { cause?: unknown } | undefined)?.cause ?? error
+const causeOf = ({ error }: Failure) => (error as { cause?: unknown } | undefined)?.cause ?? error
+
+function printFailure(failure: Failure): void {
+  const { name, file, line } = failure
+  const cause = causeOf(failure)
   const text = typeof cause === 'string' ? cause : inspect(cause, { depth: 8 })
   console.log(`\n✖ ${file}${line ? `:${line}` : ''}\n  ${name}\n${text.replaceAll(/^/gm, '    ')}`)
 }
@@ -24,6 +27,13 @@ function printSkips(outcome: Outcome): void {
     console.log(`\nSKIPPED ${skips.length}: ${reason}`)
     for (const { file, name } of skips) console.log(`  ${file}: ${name}`)
   }
+}
+
+/** The last lines are what a cut log still shows: each says why, too. */
+function printFailedLine(failure: Failure): void {
+  const why = String(causeOf(failure))
+  console.log(`  FAILED ${failure.file}: ${failure.name}`)
+  console.log(`    ${why.trim().slice(0, 1_000).replaceAll('\n', '\n    ')}`)
 }
 
 export function printSummary(outcome: Outcome, startedAt: number): void {
@@ -38,5 +48,5 @@ export function printSummary(outcome: Outcome, startedAt: number): void {
   const { passed, failed, skipped, files } = outcome
   const counts = `${passed.length} passed, ${failed.length} failed, ${skipped.length} skipped`
   console.log(`\n${counts} in ${files.size} files, ${seconds(Date.now() - startedAt)}`)
-  for (const { file, name } of failed) console.log(`  FAILED ${file}: ${name}`)
+  for (const failure of failed) printFailedLine(failure)
 }

@@ -6,6 +6,7 @@ import { eventMark } from './event-lines.ts'
 import type { Outcome } from './outcome.ts'
 
 const reporter = fileURLToPath(new URL('./event-lines.ts', import.meta.url))
+const entry = fileURLToPath(new URL('./load-file.ts', import.meta.url))
 const outputMax = 200_000
 
 type Line =
@@ -41,7 +42,7 @@ function spawnFile(file: string, { root, env }: RunOptions) {
   const flags = ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning']
   // A client's socket that outlives its test keeps no file from ending: that processes end by themselves is tested with real ones.
   const report = [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout', '--test-force-exit']
-  return spawn(process.execPath, [...flags, ...report, file], {
+  return spawn(process.execPath, [...flags, ...report, entry, file], {
     cwd: root,
     env,
     detached: process.platform !== 'win32',

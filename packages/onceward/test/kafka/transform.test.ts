@@ -220,13 +220,22 @@ describe('a transform', await skipWithout('kafka'), () => {
       })
       return state
     }
+    const working = (worker: ReturnType<typeof start>) => {
+      const { exitCode } = worker.child
+      if (exitCode !== null) throw new Error(`a worker ended with ${exitCode} by itself: ${worker.said}`)
+      return worker
+    }
     const gone = (child: ChildProcess) => new Promise(resolve => child.once('exit', resolve))
 
     for (const named of [true, false]) {
       test(`shows every output once, killed again and again, ${named ? 'with' : 'without'} a name of its own`, async t => {
         const { kafka, input, output, group } = await setUp(t, 4)
-        const total = 2_000
-        await kafka.produce(input, numbered(0, total, 4))
+        let total = 0
+        const feed = async (count: number) => {
+          await kafka.produce(input, numbered(total, count, 4))
+          total += count
+        }
+        await feed(1_000)
         const options = (index: number) => ({
           bootstrap: kafka.bootstrap,
           from: input,
@@ -241,14 +250,21 @@ describe('a transform', await skipWithout('kafka'), () => {
         })
         const workers = [start(t, options(0)), start(t, options(1))]
         for (const victim of [0, 1, 0]) {
-          const { records } = workers[victim]!
-          await until('the victim works', () => workers[victim]!.records > Math.max(0, records))
+          const before = Math.max(0, workers[victim]!.records)
+          // Fed while waiting: the other may have taken all there was before the victim had its share.
+          await until('the victim works', async () => {
+            await feed(40)
+            return working(workers[victim]!).records > before
+          })
           const dead = gone(workers[victim]!.child)
           workers[victim]!.child.kill('SIGKILL')
           await dead
           workers[victim] = start(t, options(victim))
         }
-        await until('all is written', async () => (await outputs(kafka, output)) >= total)
+        await until('all is written', async () => {
+          workers.forEach(working)
+          return (await outputs(kafka, output)) >= total
+        })
         await assertOnce(kafka, output, total)
       })
     }
