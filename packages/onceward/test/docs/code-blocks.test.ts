@@ -27,9 +27,9 @@ test('what is not checked is marked with the reason, and counted', () => {
   )
 })
 
-test('every TypeScript block type-checks', () => {
+test('every TypeScript block type-checks', async () => {
   assert.ok(blocksIn('ts').length > 20)
-  assert.deepEqual(typeProblems(blocksIn('ts')), [])
+  assert.deepEqual(await typeProblems(blocksIn('ts')), [])
 })
 
 test('JSON and YAML parse', () => {

@@ -1,5 +1,7 @@
-import { join } from 'node:path'
-import ts from 'typescript'
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, normalize } from 'node:path'
+import { promisify } from 'node:util'
 import { type Block, placeOf, root } from './pages.ts'
 
 const before: Record<string, string> = {
@@ -19,27 +21,55 @@ const after: Record<string, string> = {
  * All blocks as modules of one program, against the package's own sources. A block marked `contract` is a part of a contract, one marked
  * `handler` stands in a handler; what they import comes first. Answers with the compiler's complaints, by page and line.
  */
-export function typeProblems(blocks: readonly Block[]): string[] {
-  const folder = join(root, 'packages/onceward/test/docs/blocks')
-  const modules = new Map(blocks.map((block, at) => [join(folder, slug(block), nameOf(block, at)), block]))
-  const options = compilerOptions()
-  const host = ts.createCompilerHost(options)
-  const { fileExists, readFile, getSourceFile } = host
-  const texts = new Map([...modules].map(([path, block]) => [path, moduleText(block)]))
-  host.fileExists = path => texts.has(path) || fileExists(path)
-  host.directoryExists = path => path.startsWith(folder) || ts.sys.directoryExists(path)
-  host.readFile = path => texts.get(path) ?? readFile(path)
-  host.getSourceFile = (path, ...rest) =>
-    texts.has(path) ? ts.createSourceFile(path, texts.get(path)!, rest[0]) : getSourceFile(path, ...rest)
-  const program = ts.createProgram([...texts.keys()], options, host)
-  return [...modules].flatMap(([path, block]) => {
-    const file = program.getSourceFile(path)!
-    const found = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]
-    return found.map(one => {
-      const line = ts.getLineAndCharacterOfPosition(file, one.start ?? 0).line - linesBefore(block)
-      return `${placeOf({ ...block, line: block.line + line })} ${ts.flattenDiagnosticMessageText(one.messageText, '\n')}`
-    })
+export async function typeProblems(blocks: readonly Block[]): Promise<string[]> {
+  // Below node_modules, where the package is found by its name and neither lint nor git looks.
+  const cache = join(root, 'node_modules', '.cache')
+  await mkdir(cache, { recursive: true })
+  const folder = await mkdtemp(join(cache, 'onceward-blocks-'))
+  try {
+    const modules = new Map(blocks.map((block, at) => [join(slug(block), nameOf(block, at)), block]))
+    for (const [path, block] of modules) await writeModule(join(folder, path), moduleText(block))
+    await writeModule(join(folder, 'package.json'), '{ "type": "module" }')
+    await writeModule(join(folder, 'tsconfig.json'), JSON.stringify(project))
+    return problemsIn(await compilerSays(folder), modules)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+const project = {
+  extends: join(root, 'tsconfig.json'),
+  compilerOptions: { noUnusedLocals: false, noUnusedParameters: false, noImplicitAny: false },
+  include: ['**/*.ts'],
+}
+
+async function writeModule(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, text)
+}
+
+async function compilerSays(folder: string): Promise<string> {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  const said = promisify(execFile)(process.execPath, [compiler, '-p', folder, '--pretty', 'false'], {
+    cwd: folder,
   })
+  return said.then(
+    () => '',
+    (error: { stdout?: string; message: string }) => error.stdout || error.message,
+  )
+}
+
+/** One problem for each line `path(line,column): error TS1: text`; lines that begin with a space go on with the last. */
+function problemsIn(said: string, modules: ReadonlyMap<string, Block>): string[] {
+  return said
+    .split(/\n(?! )/)
+    .filter(Boolean)
+    .map(problem => {
+      const [, path = '', line, text] = /^(.+)\((\d+),\d+\): error \w+: ([\s\S]*)$/.exec(problem) ?? []
+      const block = modules.get(normalize(path))
+      if (block === undefined) return problem
+      return `${placeOf({ ...block, line: block.line + Number(line) - 1 - linesBefore(block) })} ${text}`
+    })
 }
 
 const slug = ({ page }: Block): string => page.replaceAll(/[^a-z0-9]+/gi, '-')
@@ -47,12 +77,6 @@ const slug = ({ page }: Block): string => page.replaceAll(/[^a-z0-9]+/gi, '-')
 /** Blocks of a page that begin with a file's name may import each other by it. */
 const nameOf = ({ code }: Block, at: number): string =>
   /^\/\/ (\S+\.ts)\n/.exec(code)?.[1] ?? `block-${at}.ts`
-
-function compilerOptions(): ts.CompilerOptions {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
-  const { options } = ts.parseJsonConfigFileContent({ ...config, files: [], include: [] }, ts.sys, root)
-  return { ...options, noUnusedLocals: false, noUnusedParameters: false, noImplicitAny: false }
-}
 
 function imports(code: string): string {
   return (code.match(/^import [^;]*? from '[^']+'\n/gm) ?? []).join('')
