@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { OncewardError } from '../index.ts'
+import { OncewardError } from '../errors.ts'
 import type { DemoBroker, ServerAddresses } from './settings.ts'
 
 interface Service {

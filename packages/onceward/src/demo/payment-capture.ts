@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { defineConsumer, type SourceDeclaration, type SqlTransaction } from '../index.ts'
+import { defineConsumer } from '../contract/define-consumer.ts'
+import type { SourceDeclaration, SqlTransaction } from '../index.ts'
 import { postgresQueue } from '../sources/postgres/index.ts'
 import { stream } from '../sources/rabbitmq-stream/index.ts'
 import type { DemoSettings } from './settings.ts'

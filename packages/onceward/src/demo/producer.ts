@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { OncewardError } from '../index.ts'
+import type { OncewardError } from '../errors.ts'
 import { createPool } from '../stores/postgres/index.ts'
 import { type PlannedMessage, planMessages } from './plan.ts'
 import { seededRandom } from './seeded-random.ts'

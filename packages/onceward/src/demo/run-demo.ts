@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedPostgres } from '../embedded/index.ts'
-import { OncewardError } from '../index.ts'
+import { OncewardError } from '../errors.ts'
 import { createPool, migrate } from '../stores/postgres/index.ts'
 import { Child } from './child.ts'
 import { Cleanup } from './cleanup.ts'
@@ -86,7 +86,7 @@ async function stageRun(options: DemoOptions, view: View, cleanup: Cleanup): Pro
     databaseUrl,
     ...servers,
     gatewayUrl,
-    compileCache: join(folder, 'compile-cache'),
+    compileCache: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compile-cache'),
     producerLog: join(folder, 'producer.log'),
     gatewayBook,
   }

@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module'
-import { realSurroundings } from '../index.ts'
+import { realSurroundings } from '../runtime/real-surroundings.ts'
 import { runConsumer } from '../runtime/run-consumer.ts'
 import { paymentCapture } from './payment-capture.ts'
 import { endWithParent, readSettings, report, reportRegularly } from './settings.ts'
