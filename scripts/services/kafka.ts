@@ -119,7 +119,9 @@ async function start(log: Log) {
     await assertPortsFree('kafka', [ports.kafka, ports.kafkaController])
     const java = await needProgram('java', ['openjdk-17-jre-headless'], log)
     await formatOnce(java)
-    const args = ['-Xmx512m', '-cp', classpath(), 'kafka.Kafka', propertiesFile()]
+    // Named and meant as in Kafka's own scripts.
+    const flags = process.env.KAFKA_JVM_PERFORMANCE_OPTS?.split(' ') ?? []
+    const args = ['-Xmx512m', ...flags, '-cp', classpath(), 'kafka.Kafka', propertiesFile()]
     recordServer('kafka', launchDetached('kafka', java, args), propertiesFile())
   }
   await untilReady('kafka', isReady, () => recordedServer('kafka') !== undefined)

@@ -143,13 +143,10 @@ export interface CrashRun {
   readonly memory: Memory
 }
 
-/** The default queue and the default log die in every passage. */
-const everyPassage: readonly BrokerKind[] = ['postgres', 'kafka']
-
-/** Elsewhere in the middle of the work, and once where what dies knows no source. */
+/** Every one on the default source; elsewhere in the middle of the work, and at first where what dies knows no source. */
 function passagesOn(broker: BrokerKind, { hits, sourceless }: CrashScenario): readonly number[] {
-  if (sourceless && broker !== 'postgres') return hits.slice(0, 1)
-  return everyPassage.includes(broker) ? hits : hits.slice(-1)
+  if (broker === 'postgres') return hits
+  return sourceless ? hits.slice(0, 1) : hits.slice(-1)
 }
 
 /** Every run of the suite on one broker, and the points that do not exist there with the reason. */
