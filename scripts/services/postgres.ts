@@ -1,7 +1,8 @@
-import { realpathSync, rmSync } from 'node:fs'
+import { existsSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { findPostmaster } from '../../packages/onceward/src/embedded/data-folder.ts'
 import { startEmbeddedPostgres } from '../../packages/onceward/src/embedded/index.ts'
+import { commandOf } from '../../packages/onceward/src/embedded/process-identity.ts'
 import { reachableFolder, unprivilegedUser } from '../../packages/onceward/src/embedded/unprivileged-user.ts'
 import { runFolder } from './cache-folders.ts'
 import { ensureMemoryTablespace, lostItsMemory } from './memory-tablespace.ts'
@@ -26,7 +27,17 @@ function postmaster() {
   }
 }
 
+/** A checkout may be removed while its server runs on, which then misses its files in odd places. */
+async function endIfProgramIsGone(log: Log): Promise<void> {
+  const server = postmaster()
+  const [program = ''] = server ? commandOf(server.pid).split(' -D ') : []
+  if (!server || program === '' || existsSync(program)) return
+  log('postgres: its program was removed with the checkout that started it; starting it anew …')
+  await killServer(server)
+}
+
 async function start(log: Log) {
+  await endIfProgramIsGone(log)
   if (!postmaster()) {
     await assertPortsFree('postgres', [ports.postgres])
     const dataDir = reachableFolder(wantedDataDir(), unprivilegedUser())
