@@ -84,7 +84,7 @@ async function openScene(t: TestContext) {
         for (const orderId of orders) await moveOrder(pool, topic, { orderId, customer: 'c', state })
     },
     async relay() {
-      const relay = await runRelay({ ...addresses, brokers: ['kafka'], relayLeaseMs: 1_500 })
+      const relay = await runRelay({ ...addresses, brokers: ['kafka'], relayLeaseMs: 4_500 })
       closing.push(() => relay.drain())
     },
     async board() {

@@ -28,7 +28,7 @@ export async function openScene(broker: BrokerName, mood?: (call: number) => Moo
   const gateway = await startGateway(mood)
   const pool = createPool(database.url, { max: 4 })
   const queue = `payment.capture.requested.q.${randomBytes(4).toString('hex')}`
-  const settings: Settings = { broker, queue, gatewayUrl: gateway.url, generation: 1, leaseMs: 1_000 }
+  const settings: Settings = { broker, queue, gatewayUrl: gateway.url, generation: 1, leaseMs: 30_000 }
   const closing: (() => unknown)[] = []
   const queues = url === undefined ? postgresQueues(database.url) : await rabbitQueues(url)
   await migrate(pool)
@@ -63,7 +63,13 @@ export async function openScene(broker: BrokerName, mood?: (call: number) => Moo
 
     /** In a process of its own, which may be told to die. */
     async spawn(parts: readonly Part[], dieAt?: CrashPoint): Promise<ChildProcess> {
-      const orders: Orders = { settings, ...access, parts, ...(dieAt && { dieAt }) }
+      // Nobody waits long for what a dead one had.
+      const orders: Orders = {
+        settings: { ...settings, leaseMs: 1_000 },
+        ...access,
+        parts,
+        ...(dieAt && { dieAt }),
+      }
       const child = fork(new URL('./consumer-process.ts', import.meta.url), {
         env: { ...process.env, PAYMENT_ORDERS: JSON.stringify(orders) },
       })

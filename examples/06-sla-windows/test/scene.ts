@@ -24,7 +24,7 @@ export async function openScene(t: TestContext) {
     await pool.end()
     await database.drop()
   })
-  const settings: Settings = { queue: 'answers', leaseMs: 1_000 }
+  const settings: Settings = { queue: 'answers', leaseMs: 30_000 }
   await migrate(pool)
   await pool.query(readFileSync(new URL('../tables.sql', import.meta.url), 'utf8'))
   await createQueue(pool, settings.queue)
@@ -56,7 +56,12 @@ export async function openScene(t: TestContext) {
 
     /** A process of its own that dies at the point. */
     async dies(dieAt: CrashPoint): Promise<NodeJS.Signals | null> {
-      const orders: Orders = { settings, databaseUrl: database.url, dieAt }
+      const orders: Orders = {
+        // Nobody waits long for what it had.
+        settings: { ...settings, leaseMs: 1_000 },
+        databaseUrl: database.url,
+        dieAt,
+      }
       const child = fork(new URL('./consumer-process.ts', import.meta.url), {
         env: { ...process.env, SLA_ORDERS: JSON.stringify(orders) },
       })

@@ -17,7 +17,7 @@ const nodeFlags = '--conditions=@onceward/source --disable-warning=ExperimentalW
  * ONCEWARD_TARBALL set to a packed package it is installed for real.
  */
 describe('the tutorial', () => {
-  test('is true from the first command to the last', { timeout: 90_000 }, async () => {
+  test('is true from the first command to the last', { timeout: 300_000 }, async () => {
     await using cleanup = new AsyncDisposableStack()
     const home = mkdtempSync(join(tmpdir(), 'onceward-tutorial-'))
     cleanup.defer(() => rmSync(home, { recursive: true, force: true }))

@@ -157,7 +157,7 @@ describe('publishing from a running consumer', await skipWithout(), () => {
       databaseUrl: scene.url,
       brokers: ['kafka'],
       kafkaBootstrap: kafka.bootstrap,
-      relayLeaseMs: 1_500,
+      relayLeaseMs: 4_500,
     })
     await empty()
     await second.drain()

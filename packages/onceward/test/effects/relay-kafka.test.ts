@@ -15,8 +15,8 @@ describe('relay to Kafka', await skipWithout('postgres', 'kafka'), () => {
   })
   after(() => scene.close())
 
-  const started = async (bootstrap: string, options = {}) => {
-    const publisher = createKafkaPublisher({ bootstrap, confirmTimeoutMs: 3_000 })
+  const started = async (bootstrap: string, options = {}, confirmTimeoutMs = 15_000) => {
+    const publisher = createKafkaPublisher({ bootstrap, confirmTimeoutMs })
     const relay = await scene.start({ broker: 'kafka', publisher, ...options })
     return {
       relay,
@@ -88,7 +88,7 @@ describe('relay to Kafka', await skipWithout('postgres', 'kafka'), () => {
     const kafka = await openKafka(t)
     const topic = await kafka.createTopic({ partitions: 2 })
     const proxy = await startKafkaProxy(t, await kafkaBootstrap())
-    const { relay, stop } = await started(proxy.bootstrap, { batchMax: 40 })
+    const { relay, stop } = await started(proxy.bootstrap, { batchMax: 40 }, 3_000)
     const rows = numbered(10, 40)
     for (let at = 0; at < rows.length; at += 100) {
       const before = relay.tally.published

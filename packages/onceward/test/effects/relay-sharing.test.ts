@@ -24,11 +24,12 @@ describe('several relays', await skipWithout('postgres'), () => {
 
   it('share the buckets evenly, and share them again when one leaves', async () => {
     const broker = scene.nextBroker()
-    const first = await scene.start({ broker, instance: 'first' })
+    const leaseMs = 1_500
+    const first = await scene.start({ broker, instance: 'first', leaseMs })
     await until('one has all', async () => (await owners(broker)).first === 32)
     const others = [
-      await scene.start({ broker, instance: 'second' }),
-      await scene.start({ broker, instance: 'third' }),
+      await scene.start({ broker, instance: 'second', leaseMs }),
+      await scene.start({ broker, instance: 'third', leaseMs }),
     ]
     await until('three have a third each', async () => {
       const counts = Object.values(await owners(broker))
@@ -48,7 +49,10 @@ describe('several relays', await skipWithout('postgres'), () => {
     const three = await Promise.all(
       ['a', 'b', 'c'].map(instance => scene.start({ broker, instance, batchMax: 20, leaseMs: 9_000 })),
     )
-    await until('all three have a share', async () => Object.keys(await owners(broker)).length === 3)
+    await until('all three have their share', async () => {
+      const counts = Object.values(await owners(broker))
+      return counts.length === 3 && counts.every(n => n >= 10)
+    })
     const rows = numbered(40, 50)
     for (let at = 0; at < rows.length; at += 100) await scene.put(broker, 'shared', rows.slice(at, at + 100))
     await empty(broker)
@@ -110,7 +114,7 @@ describe('several relays', await skipWithout('postgres'), () => {
         keys.map(key => ({ key, id: `${key}-${turn}` })),
       )
     }
-    const stayer = await scene.start({ broker, instance: 'stays', batchMax: 5 })
+    const stayer = await scene.start({ broker, instance: 'stays', batchMax: 5, leaseMs: 1_500 })
     for (let n = 0; n < 4; n++) {
       const killAt = n % 2 === 0 ? 'relay.published' : 'relay.claimed'
       const child = scene.spawn({ broker, instance: `killed ${n}`, killAt, batchMax: 5 })

@@ -17,6 +17,8 @@ export function step(caseId: string, version: number, changes: Partial<Step> = {
 
 const life = (caseId: string, steps = 4) => Array.from({ length: steps }, (_, n) => step(caseId, n + 1))
 
+const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
 describe('a transition', await skipWithout('postgres'), () => {
   let rig: DeclaredRig
   before(async () => {
@@ -266,10 +268,7 @@ describe('a transition', await skipWithout('postgres'), () => {
       )
       const passing = rig.pass(workflow(), messages)
       await until('it waits for the row', async () => {
-        const waiting = await rig.rows(
-          `select from pg_locks where not granted and locktype in ('tuple', 'transactionid')`,
-        )
-        return waiting.length > 0
+        return (await rig.rows(waiting)).length > 0
       })
       await other.query('commit')
       other.release()
@@ -297,8 +296,7 @@ describe('a transition', await skipWithout('postgres'), () => {
     await other.query(`insert into workflow values ('a', 'new', 1)`)
     const passing = rig.pass(workflow(), life('a', 2))
     await until('it waits for the key', async () => {
-      const waiting = await rig.rows(`select from pg_locks where not granted and locktype = 'transactionid'`)
-      return waiting.length > 0
+      return (await rig.rows(waiting)).length > 0
     })
     await other.query('commit')
     other.release()

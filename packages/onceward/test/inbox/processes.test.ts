@@ -50,7 +50,7 @@ describe('workers in processes of their own', await skipWithout('postgres'), () 
     const child = new Child({
       url: scene.url,
       name,
-      leaseMs: 1_500,
+      leaseMs: 5_000,
       order: 'none',
       parts: ['worker'],
       handlerTimeoutMs: 60_000,

@@ -204,13 +204,23 @@ describe('readiness', await skipWithout('postgres'), () => {
   test('the database is asked once in five seconds, however often somebody collects, and never when nobody does', async () => {
     const world = createTestSurroundings()
     let asked = 0
+    let answered = 0
     let away = false
     const counting = {
       ...pool,
       query: async (text: string) => (away ? assert.fail('away') : pool.query(text)),
       connect: async () => {
         asked++
-        return pool.connect()
+        const client = await pool.connect()
+        return {
+          query: client.query.bind(client),
+          on: client.on.bind(client),
+          removeListener: client.removeListener.bind(client),
+          release(destroy?: boolean) {
+            answered++
+            client.release(destroy)
+          },
+        }
       },
     }
     const server = await startObserveServer({ host: '127.0.0.1', port: 0 })
@@ -232,6 +242,9 @@ describe('readiness', await skipWithout('postgres'), () => {
     await world.advance(5_000)
     await scrape(server.url)
     await until('it is asked again', () => asked === 2)
+    // An answer is as old as the clock says when it comes.
+    await until('it has answered', () => answered === 2)
+    await world.turn()
     away = true
     await world.advance(400_000)
     const last = await scrape(server.url)

@@ -64,12 +64,14 @@ describe('a subscription to a PostgreSQL queue', guard, () => {
     const bodies = numbered(6_000)
     await queues.publish(queue, ...bodies)
     const seen: string[] = []
+    let settled = 0
     const work = async (subscription: Opened) => {
-      while (seen.length < bodies.length) {
+      while (settled < bodies.length) {
         const deliveries = await subscription.receive(97)
         seen.push(...texts(deliveries))
         assert.deepEqual(await subscription.settle(deliveries), { missed: 0 })
-        if (seen.length >= bodies.length) await Promise.all(subscriptions.map(one => one.close()))
+        settled += deliveries.length
+        if (settled >= bodies.length) await Promise.all(subscriptions.map(one => one.close()))
       }
     }
     const subscriptions = await Promise.all([1, 2, 3].map(() => queues.open(queue, { inFlightMax: 300 })))
@@ -151,26 +153,30 @@ describe('a subscription to a PostgreSQL queue', guard, () => {
   it('is woken by a hint', async () => {
     const queue = await queues.createQueue()
     let claims = 0
+    let answeredMs = 0
     const counting = Object.assign(
-      poolWith(queues.pool, 'for update skip locked', run => {
+      poolWith(queues.pool, 'for update skip locked', async run => {
+        const answer = await run()
         claims++
-        return run()
+        answeredMs = performance.now()
+        return answer
       }),
       { options: (queues.pool as unknown as { options: object }).options },
     )
     const subscription = await queues.open(queue, { pool: counting })
     const latencies: number[] = []
-    for (let round = 0; round < 7; round++) {
+    // Polling alone never takes less than its pause, so one quick answer is proof; on a busy machine any of them may be late.
+    for (let round = 0; round < 20 && !latencies.some(ms => ms < 200); round++) {
       const before = claims
       await until(() => claims >= before + 8)
-      const beganMs = performance.now()
+      const restsSinceMs = answeredMs
       await queues.publish(queue, 'x')
       await hint(queues.pool, queue)
-      await subscription.settle(await subscription.receive(1))
-      latencies.push(performance.now() - beganMs)
+      const deliveries = await subscription.receive(1)
+      latencies.push(performance.now() - restsSinceMs)
+      await subscription.settle(deliveries)
     }
-    const median = latencies.sort((a, b) => a - b)[3]!
-    assert.ok(median < 80, `median ${median} ms; polling alone would take 125`)
+    assert.ok(latencies.at(-1)! < 200, `${latencies} ms; polling alone takes 250`)
   })
 })
 

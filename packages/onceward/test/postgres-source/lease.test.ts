@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
 import { queueDepth } from '../../src/sources/postgres/index.ts'
+import { createPool } from '../../src/stores/postgres/pool.ts'
 import { skipWithout } from '../services/services.ts'
 import {
   brokenConnection,
@@ -55,10 +56,10 @@ describe('the lease of a subscription', guard, () => {
   it('lasts as long as it is extended', async () => {
     const queue = await queues.createQueue()
     await queues.publish(queue, 'a')
-    const holder = await queues.open(queue, { leaseMs: 1_500 })
+    const holder = await queues.open(queue, { leaseMs: 5_000 })
     const deliveries = await receiveCount(holder, 1)
     const rival = await queues.open(queue)
-    const { rows } = await queues.pool.query(`select clock_timestamp() + interval '4 s' as late`)
+    const { rows } = await queues.pool.query(`select clock_timestamp() + interval '6 s' as late`)
     await until(
       async () =>
         (await queues.pool.query('select clock_timestamp() > $1 as passed', [rows[0].late])).rows[0].passed,
@@ -72,7 +73,7 @@ describe('the lease of a subscription', guard, () => {
   it('fences a zombie: what it settles after the takeover stays', async () => {
     const queue = await queues.createQueue()
     await queues.publish(queue, 'a', 'b')
-    const zombie = await queues.open(queue, { leaseMs: 300, pool: withoutHeartbeat(queues.pool) })
+    const zombie = await queues.open(queue, { leaseMs: 3_000, pool: withoutHeartbeat(queues.pool) })
     const stale = await receiveCount(zombie, 2)
     assert.ok(zombie.isLive(stale[0]!))
     const heir = await queues.open(queue)
@@ -91,7 +92,7 @@ describe('the lease of a subscription', guard, () => {
     const thawing = poolWith(queues.pool, 'update onceward.queue_lease set until', run =>
       frozen ? new Promise(() => {}) : run(),
     )
-    const subscription = await queues.open(queue, { leaseMs: 300, pool: thawing })
+    const subscription = await queues.open(queue, { leaseMs: 3_000, pool: thawing })
     const [stale] = await receiveCount(subscription, 1)
     await until(() => !subscription.isLive(stale!))
     frozen = false
@@ -109,11 +110,16 @@ describe('the lease of a subscription', guard, () => {
 describe('a subscription whose connection breaks', guard, () => {
   it('says so, comes back by itself and goes on', async () => {
     const queue = await queues.createQueue()
-    const subscription = await queues.open(queue)
+    // By its name its sessions are told from those of the subscriptions above, which wait for the lock as well.
+    const url = new URL(queues.url)
+    url.searchParams.set('application_name', 'breaks')
+    const pool = createPool(url.href)
+    const subscription = await queues.open(queue, { pool })
     const operator = await queues.pool.connect()
     await operator.query('begin; lock table onceward.queue_message in access exclusive mode')
     const ended = `select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%for update skip locked%'`
+      where datname = current_database() and application_name = 'breaks' and wait_event_type = 'Lock'
+        and query like '%for update skip locked%'`
     await until(async () => ((await queues.pool.query(ended)).rowCount ?? 0) > 0)
     await until(() => subscription.events.some(event => event.kind === 'disconnected'))
     await operator.query('rollback')
@@ -125,6 +131,8 @@ describe('a subscription whose connection breaks', guard, () => {
       ['connected', 'disconnected', 'connected'],
     )
     assert.deepEqual(await subscription.settle(deliveries), { missed: 0 })
+    await subscription.close()
+    await pool.end()
   })
 
   it('frees what a claim took whose answer was lost', async () => {

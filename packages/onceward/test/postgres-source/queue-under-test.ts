@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Delivery, QueueOpenOptions, SourceEvent, Subscription } from '../../src/contracts/source.ts'
 import type { Reach } from '../../src/crash-points.ts'
 import {
@@ -98,7 +98,7 @@ export async function receiveCount(
 
 /** Looks again until the condition holds; the test runner's time limit ends a hopeless wait. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await turn()
+  while (!(await condition())) await pause(5)
 }
 
 /** The same pool, except that statements containing `part` meet `instead`. */

@@ -8,12 +8,15 @@ export interface RunnerOrders {
   readonly path: string
   readonly id: string
   readonly step: 'run' | 'swap' | 'rollBack'
+  /** Default 3. */
+  readonly inFlightMax?: number
   readonly dieAt: { readonly point: CrashPoint; readonly hit: number; readonly witness: string } | null
 }
 
 const orders = JSON.parse(process.env.RUNNER_ORDERS!) as RunnerOrders
 const reach = orders.dieAt === null ? undefined : dieAt(orders.dieAt.point, orders.dieAt)
-const contract = factContract(orders.path, { batch: { sizeMax: 10, deliveriesMax: 40, inFlightMax: 3 } })
+const { inFlightMax = 3 } = orders
+const contract = factContract(orders.path, { batch: { sizeMax: 10, deliveriesMax: 40, inFlightMax } })
 const replay = await openReplay(defineConsumer(contract), {
   databaseUrl: orders.databaseUrl,
   world: realSurroundings(reach && { reach }),

@@ -308,7 +308,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const consumer = scene.contract()
     await scene.write(...facts(200))
     const replay = await scene.replay(consumer)
-    const id = await scene.planned(replay, { rateMax: 40 })
+    const id = await scene.planned(replay, { rateMax: 10 })
     const running = replay.run(id)
     await until('it has begun', async () => (await scene.applied('replay')).length > 0)
     await pauseCampaign(scene.pool, id)

@@ -13,7 +13,7 @@ import { skipWithout } from '../services/services.ts'
 import { applying, effects, endOf, facts, prepare, refusalOf } from './scene.ts'
 import { ask, caughtUp, Servers } from './servers.ts'
 
-const deadlineMs = 30_000
+const deadlineMs = 60_000
 const bodies = (prefix: string, count: number) => facts(prefix, count).map(fact => JSON.stringify(fact))
 
 describe('a standby that lags and is promoted', await skipWithout('kafka'), () => {

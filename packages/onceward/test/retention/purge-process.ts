@@ -36,6 +36,7 @@ do {
     ...purgeOptions({ pool, consumerId }, section, world),
     ...(folder !== null && { archive: { folder } }),
   })
+  process.send?.('passed')
 } while (goOn)
 await pool.end()
 process.disconnect?.()

@@ -26,6 +26,7 @@ describe('removing beside the spine', await skipWithout('postgres'), () => {
       witness: '',
     }
     const purges = [1, 2].map(() => spawnPurge({ ...orders, goOn: true }))
+    await Promise.all(purges.map(purge => purge.running))
     // Old ids come again, in both directions, while their markers are being removed; fresh ones between them.
     for (let from = 0; from < count; from += 1_000) {
       const again = ids('old-', from, from + 1_000)

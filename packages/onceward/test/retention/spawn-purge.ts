@@ -12,8 +12,10 @@ export function spawnPurge(orders: PurgeOrders) {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     },
   )
+  /** It has made its first pass. */
+  const running = new Promise<void>(resolve => child.once('message', () => resolve()))
   const ended = new Promise<{ code: number | null; signal: string | null }>(resolve =>
     child.once('close', (code, signal) => resolve({ code, signal })),
   )
-  return { process: child, ended }
+  return { process: child, running, ended }
 }

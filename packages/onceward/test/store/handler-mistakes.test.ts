@@ -75,12 +75,12 @@ describe('what a handler does wrong on PostgreSQL is noticed and said', await sk
           await write(context.tx, context.message.id)
           if (context.message.id === 'bad') await hang(context)
         },
-        { batch: { handlerTimeoutMs: 300 }, failure: { attemptsMax: 1 } },
+        { batch: { handlerTimeoutMs: 1_500 }, failure: { attemptsMax: 1 } },
       )
       assert.deepEqual(await rig.written(), ['a'])
       const [row] = await rig.held(name)
       assert.deepEqual([row!.message_id, row!.state, row!.code], ['bad', 'parked', 'handler_timeout'])
-      assert.match(row!.error, /did not return within 300 ms/)
+      assert.match(row!.error, /did not return within 1500 ms/)
     })
   }
 

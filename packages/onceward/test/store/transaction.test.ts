@@ -12,7 +12,7 @@ const facts = {
   mode: 'live',
   handlerVersion: '1',
   instance: 'test',
-  handlerTimeoutMs: 1_000,
+  handlerTimeoutMs: 30_000,
   deliveriesMax: 100,
   dedup: 'marker' as const,
   deadLetterTo: null,

@@ -9,6 +9,8 @@ import { type Child, openScene, type Scene, startChild } from '../scene.ts'
 
 const patient = { timeoutMs: 15_000, leaseMs: 20_000 }
 const lease = { timeoutMs: 2_000, leaseMs: 3_000 }
+/** Time enough to freeze it before its call is given up. */
+const slow = { timeoutMs: 4_000, leaseMs: 5_000 }
 
 describe('a dispatcher that dies or freezes', await skipWithout('postgres'), () => {
   let scene: Scene
@@ -107,11 +109,11 @@ describe('a dispatcher that dies or freezes', await skipWithout('postgres'), () 
   it('frozen past its lease: another finishes, and the late result changes nothing', async () => {
     gateway.plan('frozen-1', 'hold, then charge', 'charge')
     await scene.intend('frozen', ['frozen-1'])
-    const frozen = startChild({ url: scene.url, ...optionsFor('frozen', 3) })
+    const frozen = startChild({ url: scene.url, ...optionsFor('frozen', 3, slow) })
     children.push(frozen)
     await until('its call is in flight', () => gateway.callsFor('frozen-1').length === 1)
     frozen.process.kill('SIGSTOP')
-    const dispatcher = await startHere('frozen', 3)
+    const dispatcher = await startHere('frozen', 3, slow)
     await until('another finishes', async () => (await scene.row('frozen', 'frozen-1')).state === 'completed')
     const before = await scene.row('frozen', 'frozen-1')
     frozen.process.kill('SIGCONT')

@@ -40,7 +40,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
       allowPrivate: true,
       from: 'orders@shop.example',
       policy: 'at most once',
-      timeoutMs: 2_000,
+      timeoutMs: 6_000,
       retryDelayMs: 1,
       retryDelayMaxMs: 5,
       ...traits,
@@ -96,7 +96,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
   ] as const) {
     for (const mood of ['gone', 'silence'] as const)
       it(`${policy}: is ${state} when the server takes it and then is ${mood}, and is not sent again`, async () => {
-        const { row, mails } = await send([{ afterAccepting: mood }], { policy, timeoutMs: 800 })
+        const { row, mails } = await send([{ afterAccepting: mood }], { policy, timeoutMs: 2_000 })
         assert.deepEqual([row.state, row.attempts, mails.length], [state, 1, 1])
       })
   }

@@ -108,7 +108,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
 
   it('query first: a query that cannot tell leads to no call, and in the end to people', async () => {
     const { asked, target } = querying('unknown', new Error('away'), 'unknown')
-    const { row, calls } = await rig.settle({ ...target, keyLifetimeMs: 1_000 }, lost)
+    const { row, calls } = await rig.settle({ ...target, keyLifetimeMs: 4_000 }, lost)
     assert.deepEqual([row.state, row.attempts, calls.length], ['reconciling', 1, 1])
     assert.ok(asked.length >= 2, `${asked.length} queries`)
   })

@@ -12,7 +12,7 @@ import { openScene } from '../scene.ts'
 
 /** Calls that get an answer have ample time for it, even on a busy machine; only those that get none are cut short. */
 export const quick = { timeoutMs: 6_000, retryDelayMs: 1, retryDelayMaxMs: 20 }
-export const impatient = { timeoutMs: 800 }
+export const impatient = { timeoutMs: 2_000 }
 
 /** A database, a gateway, and dispatchers in this process. */
 export async function openRig() {

@@ -91,10 +91,12 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
     const keys = Array.from({ length: 200 }, (_, index) => `${consumer}-${index}`)
     await rig.scene.intend(consumer, keys)
     const dispatcher = await rig.start(consumer, { concurrencyMax: 2, timeoutMs: 1_000 }, { leaseMs: 2_000 })
+    // Its own session stays: another of the pool may be ending while it is asked.
+    const operator = createPool(rig.scene.url, { max: 1 })
     let cuts = 0
     await until('all complete', async () => {
       if (cuts++ < 10) {
-        await rig.scene.pool.query(
+        await operator.query(
           'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
         )
       }
@@ -103,6 +105,7 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
     assert.ok(cuts >= 10)
     assert.equal(keys.filter(key => rig.gateway.charges.has(key)).length, 200)
     await dispatcher.drain()
+    await operator.end()
   })
 })
 
