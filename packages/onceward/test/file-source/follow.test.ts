@@ -247,7 +247,8 @@ describe('files of a pattern', () => {
   })
 
   test('renamed to a name that matches are not read twice', async t => {
-    const { folder, open, path, write } = await bench(t)
+    // Else it might be done with between the renaming and the next line.
+    const { folder, open, path, write } = await bench(t, { rotationMs: 60_000 })
     await write('1')
     const subscription = await open(join(folder, '*.jsonl'))
     await take(subscription, 1)
