@@ -96,7 +96,7 @@ for (const library of libraries) {
             await library.write(tx, message.id)
             if (message.id === 'bad') await hang(tx)
           },
-          { batch: { handlerTimeoutMs: 300 }, failure: { attemptsMax: 1 } },
+          { batch: { handlerTimeoutMs: 1_500 }, failure: { attemptsMax: 1 } },
         )
         assert.deepEqual(await database.effects(), ['a'])
         assert.deepEqual(await database.held(name), ['bad parked handler_timeout'])

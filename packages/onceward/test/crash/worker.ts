@@ -8,6 +8,8 @@ export interface Worker {
   /** Resolves with how it ended. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null; stderr: string }>
   readonly running: Promise<void>
+  /** Resolves when it says that it stands in the handler of `freezeIn`, however early that is. */
+  readonly frozen: Promise<void>
 }
 
 export function spawnWorker(orders: WorkerOrders): Worker {
@@ -31,7 +33,14 @@ export function spawnWorker(orders: WorkerOrders): Worker {
     void ended.then(end => reject(new Error(`worker ended before it ran: ${JSON.stringify(end)}`)))
   })
   running.catch(() => {})
-  return { process: child, ended, running }
+  const frozen = new Promise<void>((resolve, reject) => {
+    child.on('message', told => {
+      if (told === 'frozen') resolve()
+    })
+    void ended.then(end => reject(new Error(`worker ended before it froze: ${JSON.stringify(end)}`)))
+  })
+  frozen.catch(() => {})
+  return { process: child, ended, running, frozen }
 }
 
 export async function killWorker(worker: Worker): Promise<void> {

@@ -55,7 +55,7 @@ const opens = {
     const kafka = await openKafka(t)
     await kafka.createTopic({ name, partitions: 3 })
     return {
-      declaration: topic(name, { start: 'earliest', sessionTimeoutMs: 6_000 }),
+      declaration: topic(name, { group: name, start: 'earliest', sessionTimeoutMs: 6_000 }),
       publish: async steps => {
         const partition = (key: string) => Number(key.slice(1)) % 3
         await kafka.produce(

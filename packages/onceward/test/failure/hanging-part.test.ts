@@ -8,7 +8,7 @@ describe('batches taken in parts, because statements failed lately', await skipW
   test('blame a handler that hangs, and not those beside it', async () => {
     await using database = await countingDatabase()
     await using consumer = await startCounting(database.url, {
-      batch: { handlerTimeoutMs: 300 },
+      batch: { handlerTimeoutMs: 3_000 },
       failure: { attemptsMax: 1 },
       handle: async ({ message, tx }) => {
         await increment(tx, message.key)

@@ -36,6 +36,8 @@ interface Scene {
   depth(name: string): Promise<number>
 }
 
+/** So long that on a slow machine, too, the short one comes and is done meanwhile. */
+const longMs = 12_800
 const quorum = { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 } }
 
 describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), () => {
@@ -82,13 +84,13 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
   })
 
   test('a long delay holds no short one back, levels are as declared, and what comes back is as it was', async t => {
-    const scene = await openScene(t, [100, 200, 400, 800, 1_600, 3_200])
+    const scene = await openScene(t, [100, 200, 400, 800, 1_600, 3_200, 6_400, longMs])
     const seen: { id: string; atMs: number; facts: unknown }[] = []
     const applied: string[] = []
     await run(scene, {
       message: { digestHeaders: ['trace'] },
       identity: { id: (m: Note) => m.id, eventId: (_m, { key }) => key },
-      failure: { mode: 'retry queue', delayMs: 100, delayMaxMs: 3_200 },
+      failure: { mode: 'retry queue', delayMs: 100, delayMaxMs: longMs },
       handle: ({ message, envelope }) => {
         const { headers, properties, eventId: key } = envelope
         const first = !seen.some(one => one.id === message.id)
@@ -108,24 +110,24 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
       })
     await scene.channel.assertExchange(`${scene.queue}.x`, 'topic', { autoDelete: true })
     await scene.channel.bindQueue(scene.queue, `${scene.queue}.x`, '#')
-    put({ id: 'long', waitMs: 3_000 })
-    await until('the long one waits', async () => (await scene.depth(scene.level(3_200))) === 1)
+    put({ id: 'long', waitMs: 12_000 })
+    await until('the long one waits', async () => (await scene.depth(scene.level(longMs))) === 1)
     put({ id: 'short', waitMs: 90 })
     await until('the short one is done', () => applied.includes('short'))
     assert.deepEqual(applied, ['short'])
-    assert.equal(await scene.depth(scene.level(3_200)), 1)
+    assert.equal(await scene.depth(scene.level(longMs)), 1)
     await until('the long one comes', () => applied.includes('long'))
     const [long, short] = ['long', 'short'].map(id => seen.filter(one => one.id === id))
     for (const [first, second] of [long!, short!]) assert.deepEqual(second!.facts, first!.facts)
-    assert.ok(long![1]!.atMs - long![0]!.atMs >= 3_200)
+    assert.ok(long![1]!.atMs - long![0]!.atMs >= longMs)
     assert.ok(short![1]!.atMs - short![0]!.atMs >= 100)
-    const { arguments: args } = (await manage('GET', `queues/%2F/${scene.level(3_200)}`)) as {
+    const { arguments: args } = (await manage('GET', `queues/%2F/${scene.level(longMs)}`)) as {
       arguments: unknown
     }
     assert.deepEqual(args, {
       'x-queue-type': 'quorum',
       'x-delivery-limit': -1,
-      'x-message-ttl': 3_200,
+      'x-message-ttl': longMs,
       'x-dead-letter-exchange': '',
       'x-dead-letter-routing-key': scene.queue,
       'x-dead-letter-strategy': 'at-least-once',

@@ -105,7 +105,7 @@ describe('a file that is followed', () => {
   })
 
   test('waits for a writer that has not noticed the renaming', async t => {
-    const { write, open, path } = await bench(t, { rotationMs: 400 })
+    const { write, open, path } = await bench(t, { rotationMs: 4_000 })
     await write('1')
     const subscription = await open()
     await take(subscription, 1)

@@ -51,9 +51,9 @@ describe('a process that is killed in the middle of a file', { ...(skip && { ski
         const ids = Array.from({ length: linesPerLife }, (_, index) => `${life}-${index}`)
         await appendFile(path, ids.map(id => `${JSON.stringify({ id })}\n`).join(''))
         if (life % 2 === 1) await rename(path, `${path}.${lives - life}`)
+        const before = await applied()
         const reader = spawnReader({ ...orders, until: 'forever' })
         spawned.push(reader)
-        const before = await applied()
         await until('it has begun', async () => (await applied()) > before)
         reader.process.kill('SIGKILL')
         await reader.ended

@@ -89,7 +89,9 @@ describe('members of a Kafka group', await skipWithout('kafka'), () => {
       test('a static member comes back to its partitions and nobody else notices', async t => {
         const kafka = await openCluster(t)
         const name = await kafka.createTopic({ partitions: 4 })
-        const shared = { group: randomName('group'), protocol, checkpoints: new MemoryCheckpoints() }
+        // Long enough that a slow machine, too, is back before the session is over.
+        const session = { protocol, sessionTimeoutMs: 30_000 }
+        const shared = { group: randomName('group'), ...session, checkpoints: new MemoryCheckpoints() }
         const first = await openReader(kafka, name, { ...shared, instance: 'one' })
         const second = await openReader(kafka, name, { ...shared, instance: 'two' })
         await first.untilOwns(2)
@@ -98,7 +100,7 @@ describe('members of a Kafka group', await skipWithout('kafka'), () => {
         const eventsBefore = second.events.length
         await first.close()
         const began = performance.now()
-        await until('a few heartbeats have passed', () => performance.now() - began > 2_000)
+        await until('a few heartbeats have passed', () => performance.now() - began > 7_000)
         const again = await openReader(kafka, name, { ...shared, instance: 'one' })
         await again.untilOwns(2)
         assert.deepEqual(again.owned(), had)
@@ -140,7 +142,10 @@ describe('members of a Kafka group', await skipWithout('kafka'), () => {
     const began = performance.now()
     const survivor = await openReader(kafka, name, options)
     await survivor.take(1)
-    assert.ok(performance.now() - began < 15_000, 'within about one session')
+    assert.ok(
+      performance.now() - began < 40_000,
+      'after its session, not after the time a rebalance may take',
+    )
   })
 
   test('a frozen process that wakes up settles nothing, commits nothing and holds nothing alive', async t => {

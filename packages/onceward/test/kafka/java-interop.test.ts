@@ -10,7 +10,7 @@ describe('beside Java clients', await skipWithout('kafka'), () => {
     const topic = await kafka.createTopic({ partitions: 7 })
     const keys = Array.from({ length: 60 }, (_, index) => `${'ключ'.slice(0, index % 5)}key${index}`)
     const lines = keys.map(key => `${key}\tjava\n`).join('')
-    const options = ['--bootstrap-server', kafka.bootstrap, '--topic', topic]
+    const options = ['--bootstrap-server', kafka.bootstrap, '--topic', topic, '--request-timeout-ms', '30000']
     await javaTool('ConsoleProducer', [...options, '--reader-property', 'parse.key=true'], lines)
     await kafka.produce(
       topic,
@@ -58,7 +58,7 @@ describe('beside Java clients', await skipWithout('kafka'), () => {
         '--offset',
         'earliest',
       ],
-      ...['--max-messages', '13', '--timeout-ms', '20000', '--isolation-level', 'read_committed'],
+      ...['--max-messages', '13', '--timeout-ms', '60000', '--isolation-level', 'read_committed'],
       ...['--formatter-property', 'print.key=true', '--formatter-property', 'print.headers=true'],
     ])
     const compressed = ['none', 'gzip', 'snappy', 'lz4', 'zstd'].flatMap(name => [

@@ -41,7 +41,7 @@ describe('the idempotent producer', await skipWithout('kafka'), () => {
   const behindProxy = async (t: TestContext, options: ProducerOptions = {}) => {
     const kafka = await openKafka(t)
     const proxy = await startKafkaProxy(t, kafka.bootstrap)
-    const connections = new KafkaConnections({ bootstrap: proxy.bootstrap }, { produce: 400, meta: 400 })
+    const connections = new KafkaConnections({ bootstrap: proxy.bootstrap }, { produce: 2_000, meta: 2_000 })
     const producer = new KafkaProducer(connections, options)
     t.after(() => {
       producer.close()
@@ -87,7 +87,7 @@ describe('the idempotent producer', await skipWithout('kafka'), () => {
   })
 
   test('gives up in time, says that it does not know, and goes on afterwards', async t => {
-    const { kafka, proxy, producer, topic } = await behindProxy(t, { deliveryTimeoutMs: 1_000 })
+    const { kafka, proxy, producer, topic } = await behindProxy(t, { deliveryTimeoutMs: 5_000 })
     await producer.send([record(topic, 'before')])
     proxy.onRequest(apiKey => {
       if (apiKey === produceKey) proxy.deafen()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
 import type { OncewardError } from '../../src/errors.ts'
 import {
@@ -109,8 +110,12 @@ describe('a transform', await skipWithout('kafka'), () => {
 
   test('shares partitions with others that come and go', async t => {
     const { kafka, input, output, group } = await setUp(t, 6)
-    const total = 5_000
-    await kafka.produce(input, numbered(0, total, 6))
+    let total = 0
+    const feed = async (count: number) => {
+      await kafka.produce(input, numbered(total, count, 6))
+      total += count
+    }
+    await feed(2_000)
     const map: KafkaTransformOptions['map'] = async record => {
       await new Promise(resolve => setImmediate(resolve))
       return copyTo(output)(record)
@@ -119,7 +124,11 @@ describe('a transform', await skipWithout('kafka'), () => {
     const first = await open(t, kafka, input, group, given)
     await until('the first works', () => first.tally.records > 200)
     const second = await open(t, kafka, input, group, given)
-    await until('the second works', () => second.tally.records > 200)
+    // Fed while waiting: the first may have taken all there was before the second had its share.
+    await until('the second works', async () => {
+      await feed(60)
+      return second.tally.records > 200
+    })
     await first.drain()
     const third = await open(t, kafka, input, group, given)
     await until('all is written', async () => (await outputs(kafka, output)) >= total)
@@ -158,6 +167,7 @@ describe('a transform', await skipWithout('kafka'), () => {
     })
     await kafka.produce(input, numbered(5, 5, 1))
     await until('the second works', async () => (await outputs(kafka, output)) === 10)
+    await until('and has counted it', () => second.tally.records >= 5)
     assert.equal(second.tally.records, 5)
     await assertOnce(kafka, output, 10)
   })
@@ -180,6 +190,8 @@ describe('a transform', await skipWithout('kafka'), () => {
     const dead = await kafka.createTopic()
     await open(t, kafka, input, group, { map, deadLetter: dead })
     await until('the others are written', async () => (await outputs(kafka, output)) === 9)
+    // One transaction, but every partition shows it in its own time.
+    await until('the dead letter is written', async () => (await outputs(kafka, dead)) === 1)
     const [letter] = await kafka.read(dead)
     assert.equal(letter!.value, '7')
     assert.equal(letter!.headers['onceward-position'], `${input}/0@7`)
@@ -211,9 +223,8 @@ describe('a transform', await skipWithout('kafka'), () => {
       const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'pipe'] })
       t.after(() => child.kill('SIGKILL'))
       const state = { child, records: -1, said: '' }
-      child.stdout!.on('data', (bytes: Buffer) => {
-        const lines = bytes.toString().trim().split('\n')
-        state.records = lines.at(-1) === 'started' ? 0 : Number(lines.at(-1))
+      createInterface({ input: child.stdout! }).on('line', line => {
+        state.records = line === 'started' ? 0 : Number(line)
       })
       child.stderr!.on('data', (bytes: Buffer) => {
         state.said += bytes.toString()
@@ -261,18 +272,23 @@ describe('a transform', await skipWithout('kafka'), () => {
           await dead
           workers[victim] = start(t, options(victim))
         }
-        await until('all is written', async () => {
+        const written = async () => {
           workers.forEach(working)
           return (await outputs(kafka, output)) >= total
-        })
+        }
+        await until('all is written', written, { deadlineMs: 120_000 })
         await assertOnce(kafka, output, total)
       })
     }
 
     test('shows every output once when a frozen member wakes after another took its partitions', async t => {
       const { kafka, input, output, group } = await setUp(t, 2)
-      const total = 1_500
-      await kafka.produce(input, numbered(0, total, 2))
+      let total = 0
+      const feed = async (count: number) => {
+        await kafka.produce(input, numbered(total, count, 2))
+        total += count
+      }
+      await feed(1_000)
       const options = {
         bootstrap: kafka.bootstrap,
         from: input,
@@ -288,9 +304,15 @@ describe('a transform', await skipWithout('kafka'), () => {
       await until('it works', () => frozen.records > 100)
       frozen.child.kill('SIGSTOP')
       const heir = start(t, options)
-      await until('the heir works', () => heir.records > 100)
+      // Fed while waiting: the frozen one may have taken all there was before it was stopped.
+      await until('the heir works', async () => {
+        await feed(20)
+        return heir.records > 100
+      })
       frozen.child.kill('SIGCONT')
-      await until('all is written', async () => (await outputs(kafka, output)) >= total)
+      await until('all is written', async () => (await outputs(kafka, output)) >= total, {
+        deadlineMs: 120_000,
+      })
       await assertOnce(kafka, output, total)
     })
   })

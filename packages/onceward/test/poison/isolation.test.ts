@@ -14,7 +14,7 @@ const neighbours = 100
 describe('a contract that asks for isolation', await skipWithout('postgres'), () => {
   for (const how of ['loop', 'memory', 'exit'] as const satisfies readonly Death[]) {
     test(`onceward run survives a handler that ends in ${how}, and parks its message`, {
-      timeout: 120_000,
+      timeout: 240_000,
     }, async () => {
       const killer = 'pay-50'
       await using scene = await openScene({ kind: 'postgres', killer, how })
@@ -26,7 +26,7 @@ describe('a contract that asks for isolation', await skipWithout('postgres'), ()
           async () =>
             (await scene.held()).some(({ code }) => code === 'process_died') &&
             (await scene.effects()).ids === neighbours,
-          { deadlineMs: 100_000 },
+          { deadlineMs: 200_000 },
         )
         assert.equal(command.child.exitCode, null, 'the supervisor has not ended')
         assert.deepEqual(await scene.effects(), { ids: neighbours, times: neighbours })

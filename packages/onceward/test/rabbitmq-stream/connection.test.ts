@@ -12,8 +12,9 @@ import { startProxyFor } from '../proxy/tcp-proxy.ts'
 import { manage } from '../rabbitmq/broker.ts'
 import { rabbitmqStreamUrl, skipWithout } from '../services/services.ts'
 import { createTestStream, numbers, openStream, randomName, text } from './broker.ts'
+import { openWatch, positionOf } from './outside.ts'
 
-describe('the connection to a stream', { timeout: 60_000, ...(await skipWithout('rabbitmq')) }, () => {
+describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
   test('is refused at once with a wrong password, which is not repeated', async t => {
     const { name } = await createTestStream(t)
     const url = new URL((await rabbitmqStreamUrl())!)
@@ -99,7 +100,9 @@ describe('the connection to a stream', { timeout: 60_000, ...(await skipWithout(
     const { take, subscription, event } = await openStream(t, name, { url, start: 'first' })
     const first = await take(20)
     await subscription.settle(first.slice(0, 15))
-    await until('the broker knows', () => subscription.lag!()[0]!.behind === 5)
+    const watch = await openWatch((await rabbitmqStreamUrl())!)
+    t.after(() => watch.destroy('done'))
+    await until('the broker knows', async () => (await positionOf(watch, 'tester', name)) === '15')
     proxy.cut()
     await event('disconnected')
     const again = await take(5)

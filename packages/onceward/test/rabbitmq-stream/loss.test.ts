@@ -33,7 +33,7 @@ async function settle(opened: Opened, count: number, checkpoints: MemoryCheckpoi
   await subscription.settle(deliveries)
 }
 
-describe('records a stream no longer has', { timeout: 60_000, ...(await skipWithout('rabbitmq')) }, () => {
+describe('records a stream no longer has', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
   for (const progress of ['broker', 'store'] as const) {
     test(`are declared lost when retention has passed the position, with progress ${progress}`, async t => {
       const made = await createTestStream(t, { settings: tiny })

@@ -9,7 +9,7 @@ import { createTestStream, numbers, openStream, text } from './broker.ts'
 /** As the protocol numbers them; the client's own names are not exported to modules. */
 const packings = { none: 0, gzip: 1, lz4: 3 } as const
 
-describe('records of a RabbitMQ stream', { timeout: 60_000, ...(await skipWithout('rabbitmq')) }, () => {
+describe('records of a RabbitMQ stream', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
   test('carry their bytes, properties, headers and place', async t => {
     const { name, sendWith } = await createTestStream(t)
     const created = new Date('2026-11-15T08:00:00.123Z')

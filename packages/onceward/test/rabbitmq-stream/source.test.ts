@@ -4,7 +4,7 @@ import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { skipWithout } from '../services/services.ts'
 import { createTestStream, numbers, openStream, text } from './broker.ts'
 
-describe('a RabbitMQ stream', { timeout: 60_000, ...(await skipWithout('rabbitmq')) }, () => {
+describe('a RabbitMQ stream', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
   for (const progress of ['broker', 'store', 'only', 'first'] as const) {
     test(`hands over in order and goes on where it was settled, with progress ${progress}`, async t => {
       const { name, send } = await createTestStream(t)

@@ -7,7 +7,7 @@ import { rabbitmqStreamUrl, skipWithout } from '../services/services.ts'
 import { createTestStream, numbers, openStream, text } from './broker.ts'
 import { openWatch, positionOf } from './outside.ts'
 
-describe('where a stream is begun', { timeout: 60_000, ...(await skipWithout('rabbitmq')) }, () => {
+describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
   test('has no default: a consumer that never began here is told what to write', async t => {
     const { name } = await createTestStream(t)
     const { subscription } = await openStream(t, name, {})
@@ -136,7 +136,7 @@ describe('where a stream is begun', { timeout: 60_000, ...(await skipWithout('ra
   })
 })
 
-describe('how far a stream is read ahead', { timeout: 60_000, ...(await skipWithout('rabbitmq')) }, () => {
+describe('how far a stream is read ahead', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
   test('is bounded while nobody receives, and everything comes when somebody does', async t => {
     const { name, send } = await createTestStream(t)
     const body = 'x'.repeat(50_000)

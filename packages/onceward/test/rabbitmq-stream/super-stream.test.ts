@@ -6,7 +6,7 @@ import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
 import { connectClient, createTestStream, openStream, randomName } from './broker.ts'
 
-describe('a super stream', { timeout: 60_000, ...(await skipWithout('rabbitmq')) }, () => {
+describe('a super stream', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
   test('goes on in a partition that comes back to a process that could take no more when it went', async t => {
     const { url, publishTo } = await createTestStream(t)
     const name = randomName()

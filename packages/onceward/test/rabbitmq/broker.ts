@@ -98,9 +98,9 @@ export async function openQueue(
   }
 }
 
-/** Asks again, as fast as the answer comes, until `holds`; fails after ten seconds with what was last seen. */
+/** Asks again, as fast as the answer comes, until `holds`; fails after a minute with what was last seen. */
 export async function until<T>(ask: () => Promise<T> | T, holds: (value: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 60_000
   for (;;) {
     const value = await ask()
     if (holds(value)) return value

@@ -45,7 +45,7 @@ describe('rabbitmq memory alarm', await skipWithout('rabbitmq'), () => {
 
     const queue = await createTestQueue(t)
     const { subscription, take } = await openQueue(t, queue.name, { url: queue.url }, { inFlightMax: 2 })
-    const publisher = createRabbitPublisher({ url: queue.url, confirmTimeoutMs: 500 })
+    const publisher = createRabbitPublisher({ url: queue.url, confirmTimeoutMs: 2_000 })
     t.after(() => publisher.close())
     const publish = (messageId: string) =>
       publisher.publish([{ queue: queue.name, messageId, body: Buffer.from(messageId) }])
@@ -55,7 +55,7 @@ describe('rabbitmq memory alarm', await skipWithout('rabbitmq'), () => {
     // Raised and cleared by one call, so that a failing test cannot leave the alarm on.
     const raised = evaluate(
       node!,
-      `rabbit_alarm:set_alarm({${alarm}, []}), timer:sleep(2000), rabbit_alarm:clear_alarm(${alarm}).`,
+      `rabbit_alarm:set_alarm({${alarm}, []}), timer:sleep(10000), rabbit_alarm:clear_alarm(${alarm}).`,
     )
     const [blocked] = await until(
       () => publish('e'),

@@ -55,7 +55,7 @@ export class Watch {
 
   async sample(): Promise<void> {
     const told = await this.#kafka.committed(this.#topic, this.#topic)
-    const stored = await this.#storedPositions()
+    const stored = await this.storedPositions()
     await this.#look('the broker', told)
     await this.#look('the store', stored)
     this.samples++
@@ -68,7 +68,7 @@ export class Watch {
     }
   }
 
-  async #storedPositions(): Promise<Positions> {
+  async storedPositions(): Promise<Positions> {
     const { rows } = await this.#pool.query(
       'select partition, next from onceward.checkpoint where next is not null',
     )

@@ -8,7 +8,7 @@ import { startProxyFor } from '../proxy/tcp-proxy.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 /** Apart enough that what is over in one deadline and a second is never taken for what takes two. */
-const deadlineMs = 3_000
+const deadlineMs = 6_000
 const bound = 2 * deadlineMs - 500
 
 describe('draining a running consumer', await skipWithout('postgres'), () => {

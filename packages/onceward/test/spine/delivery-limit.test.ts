@@ -92,11 +92,7 @@ async function openWorld() {
     /** Killed while the first message is in its handler, everything else prefetched. */
     async dieInHandler() {
       const worker = start({ freezeIn: 'charge-0' })
-      let frozen = false
-      worker.process.on('message', told => {
-        frozen ||= told === 'frozen'
-      })
-      await until('the handler has begun', () => frozen)
+      await worker.frozen
       await until('everything of the queue is prefetched', async () => (await depths()).queue === 0)
       await killWorker(worker)
     },

@@ -65,7 +65,7 @@ for (const kind of ['postgres', 'rabbitmq'] as const) {
       await world.broker.publish([
         { id: 'charge-0', body: JSON.stringify({ id: 'charge-0', kind: 'charge', amount: 1 }) },
       ])
-      await new Promise<void>(resolve => frozen!.process.once('message', () => resolve()))
+      await frozen!.frozen
       frozen!.process.kill('SIGSTOP')
       const others = await world.spawn(1)
       // RabbitMQ gives a delivery to another only when the frozen one's heartbeats have been missed, after half a minute, and
@@ -117,7 +117,10 @@ async function openWorld(kind: 'postgres' | 'rabbitmq') {
           gatewayUrl: gateway.url,
           declaration: broker.declaration,
           deadLetter: broker.deadLetter,
-          ledgerLeaseMs: 3_000,
+          // Nobody dies with a call in flight: a lease that a slow machine outlasts would only be a second call.
+          ledgerLeaseMs: 60_000,
+          // Until it is stopped, the one that is to freeze runs into its time-out again and again.
+          attemptsMax: 50,
           ...extra,
         }),
       )

@@ -59,6 +59,8 @@ export async function surviveDeath(
   await until('every intent is completed', async () => (await pool.query(owed)).rows[0].count === 0, {
     deadlineMs: 100_000,
   })
+  // What was applied and not told before the death comes again: a process that leaves would hand it back.
+  await until('nothing is waiting', async () => (await broker.depth()) === 0)
   for (const worker of workers) worker.process.kill('SIGTERM')
   for (const worker of workers) {
     const { code, stderr } = await worker.ended

@@ -40,7 +40,7 @@ export const deliveryDeferCases: Cases = [
       })
       await until('all others are applied', async () => (await bench.applied()).length === 19)
       await bench.expectRemaining(0)
-      assert.equal(await bench.marker('m3'), 'stored')
+      await until('it is kept', async () => (await bench.marker('m3')) === 'stored')
       open = true
       await untilApplied(bench, 20)
       assert.deepEqual((await bench.applied()).sort(), idsOf(list).sort())
@@ -69,7 +69,7 @@ export const deliveryDeferCases: Cases = [
       await bench.publish(...list.slice(20))
       await untilApplied(bench, 1 + list.filter(free).length)
       await bench.expectRemaining(0)
-      assert.equal((await bench.held()).length, 9)
+      await until('all behind it are held', async () => (await bench.held()).length === 9)
       open = true
       await untilApplied(bench, 40)
       await expectOrder(bench, list)

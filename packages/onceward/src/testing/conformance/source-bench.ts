@@ -136,7 +136,7 @@ export async function expectRemaining(
     last = queue.remaining === undefined ? await remainingInLog(queue, position) : await queue.remaining()
     return last === count
   }
-  await until(`the broker holds ${count}`, matches, { deadlineMs: 20_000 }).catch(() =>
+  await until(`the broker holds ${count}`, matches).catch(() =>
     assert.fail(`the broker holds ${last} messages, expected ${count}`),
   )
 }
