@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import pg from 'pg'
 import { defaultLimits, overLimit } from '../../src/message/limits.ts'
 import { HintListener } from '../../src/sources/postgres/hint-listener.ts'
 import { hint, publish, queueDepth } from '../../src/sources/postgres/index.ts'
@@ -194,6 +195,27 @@ describe('the hint listener', guard, () => {
     await hint(queues.pool, 'mine')
     await until(() => hints > 2)
     listener.close()
+  })
+
+  it('is not deaf because its process stood still while the probe came', async () => {
+    const { options } = queues.pool as unknown as { options: object }
+    const sender = new pg.Client(options)
+    await sender.connect()
+    const standing = Object.assign(Object.create(queues.pool), {
+      options,
+      query(text: string, values: unknown[]) {
+        const sent = sender.query(text, values)
+        // Longer than it waits for the probe.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_200)
+        return sent
+      },
+    })
+    let hints = 0
+    const listener = new HintListener(standing, 'mine', () => hints++, assert.fail)
+    listener.start()
+    await until(() => hints > 0)
+    listener.close()
+    await sender.end()
   })
 
   it('says once that it is deaf, as behind PgBouncer in transaction mode', async () => {

@@ -21,6 +21,7 @@ export class HintListener {
   #client: pg.Client | null = null
   #timer: NodeJS.Timeout | undefined
   #failures = 0
+  #probing = false
   #closed = false
 
   constructor(pool: SqlPool, queue: string, onHint: () => void, onDeaf: (reason: string) => void) {
@@ -54,7 +55,8 @@ export class HintListener {
     try {
       await client.connect()
       await client.query(`listen ${hintChannel}`)
-      this.#timer = setTimeout(() => this.#giveUp(), probeTimeoutMs)
+      this.#probing = true
+      this.#timer = setTimeout(() => void this.#doubt(client), probeTimeoutMs)
       await this.#pool.query('select pg_notify($1, $2)', [hintChannel, probe])
     } catch {
       retry()
@@ -63,12 +65,16 @@ export class HintListener {
 
   #heard(): void {
     clearTimeout(this.#timer)
+    this.#probing = false
     this.#failures = 0
     // What was published while nobody listened had no one to tell.
     this.#onHint()
   }
 
-  #giveUp(): void {
+  /** A process that stood still may have it in the socket: whatever was sent before an answer is heard before it. */
+  async #doubt(client: pg.Client): Promise<void> {
+    await client.query('select 1').catch(() => {})
+    if (this.#client !== client || !this.#probing) return
     this.#drop()
     this.#onDeaf('notifications do not arrive here, as behind PgBouncer in transaction mode: polling only')
   }
