@@ -34,7 +34,7 @@ export async function askManagement(
   managementUrl: string | undefined,
   amqpUrl: string,
   path: (vhost: string) => string,
-  timeoutMs = 3_000,
+  timeoutMs = 10_000,
 ): Promise<Asked<unknown>> {
   const base = managementUrl ?? process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL
   if (base === undefined) return { unknown: 'no management URL is set (ONCEWARD_RABBITMQ_MANAGEMENT_URL)' }
