@@ -1,9 +1,6 @@
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 
-/** Begins each line of ours; a test's own prints do not contain it. */
-export const eventMark = '\u001e'
-
 /** Names the test that stands for the file's own loading. It is told of when it fails. */
 export const loadingName = '(the file loads)'
 
@@ -16,11 +13,11 @@ function flatten(event: { type: string; data: Record<string, unknown> }) {
   return { type: event.type, data: { ...event.data, details: { ...details, error } } }
 }
 
-/** One marked line of JSON per event. */
+/** One line of JSON per event. */
 export default async function* eventLines(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const event of source) {
     if (event.type !== 'test:start' && event.type !== 'test:pass' && event.type !== 'test:fail') continue
     if (event.data.name === loadingName && event.type !== 'test:fail') continue
-    yield `${eventMark}${JSON.stringify(flatten(event as never))}\n`
+    yield `${JSON.stringify(flatten(event as never))}\n`
   }
 }

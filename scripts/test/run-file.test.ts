@@ -35,3 +35,13 @@ test('a file that cannot be loaded has failed, whatever passed before', async t 
     failed: ['(the file loads)'],
   })
 })
+
+test('no event is lost of very many, however slow the reader', async t => {
+  const many = "for (let n = 0; n < 3_000; n++) test('x'.repeat(200) + n, () => {})"
+  // A runner that has other things to do.
+  const still = new Int32Array(new SharedArrayBuffer(4))
+  const busy = setInterval(() => Atomics.wait(still, 0, 0, 200), 1)
+  t.after(() => clearInterval(busy))
+  const { passed } = await run(t, many)
+  assert.equal(passed.length, 3_001)
+})

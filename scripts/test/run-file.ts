@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { EventData } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { eventMark } from './event-lines.ts'
 import type { Outcome } from './outcome.ts'
 
 const reporter = fileURLToPath(new URL('./event-lines.ts', import.meta.url))
@@ -16,10 +17,13 @@ type Line =
 
 export type RunOptions = { root: string; timeoutMs: number; env: NodeJS.ProcessEnv }
 
+/** The last line of a process that was killed may be half a line. */
 function receive(outcome: Outcome, file: string, text: string): void {
-  const { type, data } = JSON.parse(text) as Line
-  if (type === 'test:start') outcome.started(data, file)
-  else outcome.finished(data, file)
+  for (const line of text.split('\n').slice(0, -1)) {
+    const { type, data } = JSON.parse(line) as Line
+    if (type === 'test:start') outcome.started(data, file)
+    else outcome.finished(data, file)
+  }
 }
 
 const running = new Set<ChildProcess>()
@@ -38,16 +42,22 @@ export function killRunningFiles(): void {
   for (const child of running) killGroup(child)
 }
 
-function spawnFile(file: string, { root, env }: RunOptions) {
+/** Events go to a file: Node waits for that when it ends by force, and not for a pipe, whose last lines are then lost. */
+function spawnFile(file: string, events: string, { root, env }: RunOptions) {
   const flags = ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning']
   // A client's socket that outlives its test keeps no file from ending: that processes end by themselves is tested with real ones.
-  const report = [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout', '--test-force-exit']
+  const report = [`--test-reporter=${reporter}`, `--test-reporter-destination=${events}`, '--test-force-exit']
   return spawn(process.execPath, [...flags, ...report, entry, file], {
     cwd: root,
     env,
     detached: process.platform !== 'win32',
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+}
+
+function temporaryFolder() {
+  const path = mkdtempSync(join(tmpdir(), 'onceward-test-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
 function untilClosed(child: ChildProcess): Promise<string | undefined> {
@@ -68,15 +78,16 @@ function untilClosed(child: ChildProcess): Promise<string | undefined> {
  */
 export async function runFile(outcome: Outcome, file: string, options: RunOptions): Promise<void> {
   const started = Date.now()
-  const child = spawnFile(file, options)
+  using folder = temporaryFolder()
+  const events = join(folder.path, 'events')
+  writeFileSync(events, '')
+  const child = spawnFile(file, events, options)
   running.add(child)
   let output = ''
   const keep = (text: string) => {
     output = (output + text).slice(-outputMax)
   }
-  createInterface({ input: child.stdout }).on('line', line =>
-    line.startsWith(eventMark) ? receive(outcome, file, line.slice(1)) : keep(`${line}\n`),
-  )
+  child.stdout.on('data', chunk => keep(String(chunk)))
   child.stderr.on('data', chunk => keep(String(chunk)))
   let timedOut = false
   const timer = setTimeout(() => {
@@ -86,6 +97,7 @@ export async function runFile(outcome: Outcome, file: string, options: RunOption
   const ending = await untilClosed(child)
   clearTimeout(timer)
   running.delete(child)
+  receive(outcome, file, readFileSync(events, 'utf8'))
   outcome.fileFinished(file, Date.now() - started)
   if (timedOut)
     outcome.fileFailed(file, `killed after ${options.timeoutMs / 1000} s without finishing\n${output}`)
