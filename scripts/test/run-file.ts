@@ -55,9 +55,19 @@ function spawnFile(file: string, events: string, { root, env }: RunOptions) {
   })
 }
 
-function temporaryFolder() {
-  const path = mkdtempSync(join(tmpdir(), 'onceward-test-'))
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+/** Gone with the runner, also when that is interrupted. */
+let folder: string | undefined
+let files = 0
+
+function newEventsFile(): string {
+  if (folder === undefined) {
+    const made = mkdtempSync(join(tmpdir(), 'onceward-test-'))
+    process.once('exit', () => rmSync(made, { recursive: true, force: true }))
+    folder = made
+  }
+  const path = join(folder, String(++files))
+  writeFileSync(path, '')
+  return path
 }
 
 function untilClosed(child: ChildProcess): Promise<string | undefined> {
@@ -78,9 +88,7 @@ function untilClosed(child: ChildProcess): Promise<string | undefined> {
  */
 export async function runFile(outcome: Outcome, file: string, options: RunOptions): Promise<void> {
   const started = Date.now()
-  using folder = temporaryFolder()
-  const events = join(folder.path, 'events')
-  writeFileSync(events, '')
+  const events = newEventsFile()
   const child = spawnFile(file, events, options)
   running.add(child)
   let output = ''
