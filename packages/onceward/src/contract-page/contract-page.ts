@@ -159,11 +159,11 @@ function retentionText({ retention, dedup }: Consumer): string {
 }
 
 function objectivesText({ objectives }: Consumer): string {
-  const { lagMaxMs, applyP99MaxMs, duplicateShareMax, deadLettersPerHourMax } = objectives
+  const { lagMaxMs, applyP99MaxMs, duplicateShareMax, setAsideMax, setAsideAgeMaxMs } = objectives
   return [
     `nothing waits longer than ${durationText(lagMaxMs)}`,
     `99 of 100 batches within ${durationText(applyP99MaxMs)}`,
-    `at most ${deadLettersPerHourMax} set aside an hour`,
+    `at most ${setAsideMax} of one reason wait for a person, and none for longer than ${durationText(setAsideAgeMaxMs)}`,
     `at most ${Number((duplicateShareMax * 100).toFixed(2))} % repeats`,
   ].join('; ')
 }
