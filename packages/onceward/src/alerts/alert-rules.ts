@@ -1,11 +1,12 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import { criticalRisks } from '../contract/objectives.ts'
 import { OncewardError } from '../errors.ts'
+import type { MetricKey } from '../observe/catalogue.ts'
 import type { Alert } from './alert.ts'
 import { alerts } from './alerts.ts'
 import { objectiveRules } from './objective-rules.ts'
-import { type Scope, series, window } from './promql.ts'
-import { plainText, shellWord, templateText } from './template-text.ts'
+import { type HistogramPart, type Matchers, type Scope, series, window } from './promql.ts'
+import { goString, plainText, shellWord, templateText } from './template-text.ts'
 
 /** A consumer and the file it was read from, which commands are given. */
 export interface Declared {
@@ -63,6 +64,10 @@ function alertRule(
   { where, runbookUrl }: RuleOptions & { readonly where: Scope['where'] },
 ): AlertRule {
   const scope: Scope = { consumer: consumer.name, where }
+  const context = {
+    consumer,
+    series: (key: MetricKey, matchers?: Matchers, part?: HistogramPart) => series(scope, key, matchers, part),
+  }
   const owner = alert.toDeadLetterOwner ? consumer.failure.deadLetterOwner : consumer.owner
   const labels = {
     ...Object.fromEntries(where),
@@ -74,16 +79,22 @@ function alertRule(
   }
   return {
     alert: alert.name,
-    expr: alert.expression({ consumer, series: (key, matchers, part) => series(scope, key, matchers, part) }),
+    expr: alert.expression(context),
     ...(alert.forMs > 0 && { for: window(alert.forMs) }),
     labels: Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, templateText(value)])),
     annotations: {
       summary: `${templateText(consumer.name)}: ${alert.summary}`,
       description: `Fires at: ${templateText(alert.threshold(consumer))}.`,
+      ...(alert.oldest !== undefined && { oldest: askedFor(alert.oldest(context)) }),
       runbook: templateText(`onceward runbook ${shellWord(file)} ${alert.name}`),
       ...(runbookUrl !== undefined && { runbook_url: templateText(`${runbookUrl}#${alert.runbook}`) }),
     },
   }
+}
+
+/** A template that Prometheus fills with the answer to a query, as a duration. */
+function askedFor(expression: string): string {
+  return `{{ range query ${goString(expression)} }}{{ .Value | humanizeDuration }}{{ end }}`
 }
 
 function severityOf({ severity, severityElsewhere }: Alert, { risk }: Consumer): string {

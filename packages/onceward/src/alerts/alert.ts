@@ -32,6 +32,8 @@ export interface Alert {
   /** Consumers it can happen to. Default all. */
   readonly applies?: (consumer: Consumer) => boolean
   readonly expression: (context: AlertContext) => string
+  /** How old the oldest of what it is about is, in seconds; shown as an annotation. */
+  readonly oldest?: (context: AlertContext) => string
   /** One line. `{{ $value }}` and `{{ $labels.… }}` are Prometheus's own. */
   readonly summary: string
   /** What the number is held against, in words. */

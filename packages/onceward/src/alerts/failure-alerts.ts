@@ -1,11 +1,25 @@
-import { type Alert, keepsWork, minuteMs } from './alert.ts'
-import { grown, number, onceOf } from './promql.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import { durationText } from '../contract/duration.ts'
+import type { AttentionReason } from '../observe/attention-reason.ts'
+import { type Alert, type AlertContext, keepsWork, minuteMs } from './alert.ts'
+import { grown, lastKnown, number, onceOf } from './promql.ts'
 
 /** Below it a share says nothing: one repeat of ten deliveries is no spike. */
 const duplicatesLeast = 20
 const live = { mode: 'live' } as const
-const perHour = ({ objectives }: { objectives: { deadLettersPerHourMax: number } }) =>
-  `more than deadLettersPerHourMax (${objectives.deadLettersPerHourMax}) in an hour`
+const anyWaits = () => 'any that waits now'
+const manyWait = ({ objectives }: Consumer) => `more than setAsideMax (${objectives.setAsideMax}) wait now`
+
+/** Messages that wait for a person now, all or of some reasons; what they are counted by adds up. */
+function waiting({ series }: AlertContext, reasons: readonly AttentionReason[], by = 'consumer'): string {
+  const each = onceOf(lastKnown(series('attention', { reason: reasons })), ['consumer', 'reason', 'class'])
+  return `sum by (${by}) (${each})`
+}
+
+const oldestOf =
+  (...reasons: readonly AttentionReason[]) =>
+  ({ series }: AlertContext) =>
+    `max by (consumer) (${lastKnown(series('attentionOldest', { reason: reasons }))})`
 
 /** Messages that did not simply get through. */
 export const failureAlerts = [
@@ -32,10 +46,12 @@ export const failureAlerts = [
     toProducer: true,
     runbook: 'conflict',
     forMs: 0,
-    metrics: ['conflicts'],
-    expression: ({ series }) => `${grown(series('conflicts'), '1h')} > 0`,
-    summary: '{{ $value | humanize }} messages carry a known identity and other content',
-    threshold: () => 'any in an hour',
+    metrics: ['attention', 'attentionOldest'],
+    expression: context => `${waiting(context, ['conflict'])} > 0`,
+    oldest: oldestOf('conflict'),
+    summary:
+      '{{ $value | humanize }} messages carry a known identity and other content, and wait for a person',
+    threshold: anyWaits,
   },
   {
     name: 'OncewardDeadLetters',
@@ -45,17 +61,11 @@ export const failureAlerts = [
     toDeadLetterOwner: true,
     runbook: 'dead-letters',
     forMs: 0,
-    metrics: ['setAside'],
-    expression: ({ consumer, series }) => {
-      const aside = series('setAside', {
-        ...live,
-        outcome: ['dead-lettered', 'parked'],
-        class: { not: ['order'] },
-      })
-      return `${grown(aside, '1h')} > ${consumer.objectives.deadLettersPerHourMax}`
-    },
-    summary: '{{ $value | humanize }} messages were set aside and wait for a person',
-    threshold: perHour,
+    metrics: ['attention', 'attentionOldest'],
+    expression: context => `${waiting(context, ['set aside'])} > ${context.consumer.objectives.setAsideMax}`,
+    oldest: oldestOf('set aside'),
+    summary: '{{ $value | humanize }} messages are set aside and wait for a person',
+    threshold: manyWait,
   },
   {
     name: 'OncewardRetriesExhausted',
@@ -64,11 +74,11 @@ export const failureAlerts = [
     severityElsewhere: 'warning',
     runbook: 'retries-exhausted',
     forMs: 0,
-    metrics: ['exhausted'],
-    expression: ({ consumer, series }) =>
-      `${grown(series('exhausted', live), '1h', ['consumer', 'class'])} > ${consumer.objectives.deadLettersPerHourMax}`,
-    summary: '{{ $value | humanize }} messages failed at their last attempt, class {{ $labels.class }}',
-    threshold: perHour,
+    metrics: ['attention', 'attentionOldest'],
+    expression: context => `${waiting(context, ['exhausted'])} > ${context.consumer.objectives.setAsideMax}`,
+    oldest: oldestOf('exhausted'),
+    summary: '{{ $value | humanize }} messages failed at their last attempt and wait for a person',
+    threshold: manyWait,
   },
   {
     name: 'OncewardPoison',
@@ -77,10 +87,11 @@ export const failureAlerts = [
     severityElsewhere: 'warning',
     runbook: 'poison',
     forMs: 0,
-    metrics: ['poison'],
-    expression: ({ series }) => `${grown(series('poison', live), '1h', ['consumer', 'reason'])} > 0`,
-    summary: '{{ $value | humanize }} messages cannot succeed: {{ $labels.reason }}',
-    threshold: () => 'any in an hour',
+    metrics: ['attention', 'attentionOldest'],
+    expression: context => `${waiting(context, ['poison'])} > 0`,
+    oldest: oldestOf('poison'),
+    summary: '{{ $value | humanize }} messages cannot succeed: they always fail alike, or end their process',
+    threshold: anyWaits,
   },
   {
     name: 'OncewardUnreadable',
@@ -90,10 +101,11 @@ export const failureAlerts = [
     toProducer: true,
     runbook: 'deserialization-failures',
     forMs: 0,
-    metrics: ['unreadable'],
-    expression: ({ series }) => `${grown(series('unreadable', live), '1h', ['consumer', 'reason'])} > 0`,
-    summary: '{{ $value | humanize }} messages cannot be read: {{ $labels.reason }}',
-    threshold: () => 'any in an hour',
+    metrics: ['attention', 'attentionOldest'],
+    expression: context => `${waiting(context, ['unreadable'])} > 0`,
+    oldest: oldestOf('unreadable'),
+    summary: '{{ $value | humanize }} messages cannot be read and wait for a person',
+    threshold: anyWaits,
   },
   {
     name: 'OncewardQuarantined',
@@ -102,11 +114,32 @@ export const failureAlerts = [
     severityElsewhere: 'warning',
     runbook: 'quarantined',
     forMs: 0,
-    metrics: ['outcomes'],
-    expression: ({ consumer, series }) =>
-      `${grown(series('outcomes', { ...live, outcome: 'quarantined' }), '1h')} > ${consumer.objectives.deadLettersPerHourMax}`,
-    summary: '{{ $value | humanize }} messages were quarantined',
-    threshold: perHour,
+    metrics: ['attention', 'attentionOldest'],
+    expression: context =>
+      `${waiting(context, ['quarantined'])} > ${context.consumer.objectives.setAsideMax}`,
+    oldest: oldestOf('quarantined'),
+    summary: '{{ $value | humanize }} messages are quarantined and wait for a person',
+    threshold: manyWait,
+  },
+  // Only what the alerts above leave alone because it is few: one message never raises two of them.
+  {
+    name: 'OncewardSetAsideTooLong',
+    seeds: [],
+    severity: 'warning',
+    toDeadLetterOwner: true,
+    runbook: 'set-aside-too-long',
+    forMs: 0,
+    metrics: ['attention', 'attentionOldest'],
+    applies: ({ objectives }) => objectives.setAsideMax > 0,
+    expression: context => {
+      const { setAsideMax, setAsideAgeMaxMs } = context.consumer.objectives
+      const reasons = ['set aside', 'exhausted', 'quarantined'] as const
+      const oldest = `max by (consumer, reason) (${lastKnown(context.series('attentionOldest', { reason: reasons }))})`
+      return `${oldest} > ${number(setAsideAgeMaxMs / 1_000)} unless ${waiting(context, reasons, 'consumer, reason')} > ${setAsideMax}`
+    },
+    summary: 'A message ({{ $labels.reason }}) has waited {{ $value | humanizeDuration }} for a person',
+    threshold: ({ objectives }) =>
+      `one waits longer than setAsideAgeMax (${durationText(objectives.setAsideAgeMaxMs)}), and no more than setAsideMax (${objectives.setAsideMax}) do`,
   },
   {
     name: 'OncewardParkingNearCap',

@@ -140,11 +140,33 @@ const trouble: readonly Panel[] = [
     queries: [rate('outcomes', 'consumer, outcome', '{{consumer}} {{outcome}}')],
   },
   {
+    title: 'Waiting for a person',
+    description:
+      'Parked, dead-lettered, quarantined now, by reason; without those that only wait behind another.',
+    row: 'Trouble',
+    unit: 'short',
+    objective: 'set_aside_max',
+    queries: [
+      {
+        expression: series =>
+          `sum by (consumer, reason) (${onceOf(series('attention'), ['consumer', 'reason', 'class'])})`,
+        legend: '{{consumer}} {{reason}}',
+      },
+    ],
+  },
+  {
+    title: 'Longest wait for a person',
+    description: 'How long the oldest of them has been kept.',
+    row: 'Trouble',
+    unit: 's',
+    objective: 'set_aside_age_max_seconds',
+    queries: [gauge('attentionOldest', ['consumer', 'reason'], '{{consumer}} {{reason}}')],
+  },
+  {
     title: 'Set aside in an hour',
     description: 'Parked, dead-lettered, quarantined; without those that only wait behind another.',
     row: 'Trouble',
     unit: 'short',
-    objective: 'dead_letters_per_hour_max',
     queries: [
       inAnHour('setAside', ['consumer', 'outcome'], '{{consumer}} {{outcome}}', {
         class: { not: ['order'] },

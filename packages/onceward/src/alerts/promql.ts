@@ -59,6 +59,14 @@ export function onceOf(selector: string, by: readonly string[]): string {
   return `max by (${by.join(', ')}) (${selector})`
 }
 
+/**
+ * The last known value of a gauge in ten minutes. A gauge whose database does not answer is exported as NaN, which no
+ * comparison passes: without it an alert would end while what it is about still waits.
+ */
+export function lastKnown(selector: string): string {
+  return `last_over_time((${selector} >= 0)[10m:30s])`
+}
+
 /** A duration as Prometheus writes windows. Whole seconds, at least one. */
 export function window(ms: number): string {
   return `${Math.max(1, Math.ceil(ms / 1_000))}s`

@@ -20,3 +20,8 @@ export function shellWord(text: string): string {
   const plain = plainText(text)
   return /^[\w./:@%+=,-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", "'\\''")}'`
 }
+
+/** The same text as a string of a template's action, where braces have no meaning. */
+export function goString(text: string): string {
+  return JSON.stringify(text.toWellFormed())
+}

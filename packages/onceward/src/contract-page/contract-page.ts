@@ -1,5 +1,7 @@
 import { durationText } from '../contract/duration.ts'
+import type { Outcome } from '../engine/outcome.ts'
 import type { Consumer } from '../index.ts'
+import { type Behaviour, behaviourOf, behaviourText, type Situation } from './behaviour.ts'
 import { describeFrom, describeGroup, describePublish, describeSource, describeTarget } from './describe.ts'
 import { commonAssumptions, notPromised, promiseOf, type SinkPromise, sourceAssumptions } from './promise.ts'
 
@@ -11,6 +13,8 @@ export interface ContractPage {
   readonly description: string | null
   /** In the order of the page. */
   readonly sections: readonly { readonly title: string; readonly text: string }[]
+  /** What becomes of messages that are not simply applied, situation by situation. */
+  readonly behaviour: readonly Behaviour[]
   readonly promise: readonly SinkPromise[]
   readonly assumptions: readonly string[]
   readonly notPromised: readonly string[]
@@ -21,6 +25,7 @@ export function contractPage(consumer: Consumer): ContractPage {
   const { name, owner, risk, description, source, generation } = consumer
   const promise = promiseOf(consumer)
   const input = describeSource(source)
+  const behaviour = behaviourOf(consumer)
   return {
     name,
     owner,
@@ -35,14 +40,15 @@ export function contractPage(consumer: Consumer): ContractPage {
       { title: 'Side effect', text: effectText(consumer) },
       { title: 'Idempotency key', text: identityText(consumer) },
       { title: 'Commit point', text: commitText(consumer) },
-      { title: 'Duplicate behavior', text: duplicateText(consumer) },
-      { title: 'Out-of-order behavior', text: orderText(consumer) },
-      { title: 'Poison behavior', text: poisonText(consumer) },
+      { title: 'Duplicate behavior', text: duplicateText(consumer, behaviour) },
+      { title: 'Out-of-order behavior', text: orderText(consumer, behaviour) },
+      { title: 'Poison behavior', text: poisonText(consumer, behaviour) },
       { title: 'Replay behavior', text: replayText(consumer) },
       { title: 'Retention', text: retentionText(consumer) },
       { title: 'Objectives', text: objectivesText(consumer) },
       { title: 'Owner', text: ownerText(consumer) },
     ],
+    behaviour,
     promise,
     assumptions: [...commonAssumptions, ...sourceAssumptions(source)],
     notPromised,
@@ -99,35 +105,51 @@ function commitText({ settle, inbox, dedup }: Consumer): string {
   return 'after the database transaction commits'
 }
 
-function duplicateText({ dedup, identity }: Consumer): string {
+function duplicateText({ dedup }: Consumer, behaviour: readonly Behaviour[]): string {
   if (dedup === 'checkpoint')
     return 'redelivered records lie before the position and are not read; what was sent twice is applied twice'
-  const other =
-    identity.businessKey === undefined
-      ? 'the same id with other content is quarantined'
-      : 'the same id or business key with other content is quarantined'
-  return dedup === 'version'
-    ? 'a version that is there already is skipped; the same version with other content is quarantined'
-    : `the marker prevents a second effect; ${other}`
+  if (dedup === 'version')
+    return 'a version that is there already is skipped; the same version with other content is quarantined'
+  return saidOf(behaviour, ['again', 'altered', 'keyAgain', 'keyAltered'])
 }
 
-function orderText({ order, effect, failure }: Consumer): string {
+/** The part of the page's table that answers one question, as a sentence. */
+function saidOf(behaviour: readonly Behaviour[], about: readonly Situation[]): string {
+  return behaviour
+    .filter(({ situation }) => about.includes(situation))
+    .map(one => `${one.when}: ${behaviourText(one)}`)
+    .join('; ')
+}
+
+function orderText({ order, effect }: Consumer, behaviour: readonly Behaviour[]): string {
   const guard =
     effect?.apply?.remembers === true ? 'a version guard ignores older facts and notes gaps; ' : ''
   if (order === 'none')
     return `${guard}${guard === '' ? 'not kept: the effect must not depend on order' : 'arrival is in any order'}`
+  const passed = new Set(behaviour.filter(({ later }) => later === 'go on').map(({ outcome }) => outcome))
+  const waits = new Set(behaviour.filter(({ later }) => later === 'wait').map(({ outcome }) => outcome))
   const lane = order === 'key' ? 'key' : 'partition'
-  return `${guard}applied in order of arrival per ${lane}; behind one that fails the ${lane} ${failure.mode === 'defer' || failure.exhausted === 'stop' || order === 'key' ? 'waits' : 'goes on'}`
+  return [
+    `${guard}applied in order of arrival per ${lane}`,
+    ...(waits.size === 0 ? [] : [`later messages of the ${lane} wait behind one that is ${wordsFor(waits)}`]),
+    ...(passed.size === 0 ? [] : [`they go on past one that is ${wordsFor(passed)}`]),
+  ].join('; ')
 }
 
-function poisonText({ failure }: Consumer): string {
-  const { attemptsMax, exhausted, deadLetter, deadLetterOwner, rejected, sameMax } = failure
-  const end = exhausted === 'stop' ? 'its lane stops before it' : 'parked with everything needed to come back'
+const inOrderText: Partial<Record<Outcome, string>> = { retry: 'tried again', halted: 'cause of a halt' }
+
+function wordsFor(outcomes: ReadonlySet<Outcome>): string {
+  return [...outcomes].map(outcome => inOrderText[outcome] ?? outcome).join(' or ')
+}
+
+function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): string {
+  const { deadLetter, deadLetterOwner, sameMax } = failure
   return [
-    `${attemptsMax} attempts, then ${end}`,
-    ...(sameMax === null ? [] : [`parked after failing ${sameMax} times in the same way`]),
-    `invalid ones are ${rejected}, unreadable ones ${failure.unreadable}`,
-    deadLetter === null ? 'kept in the store' : `with a copy to ${deadLetter}`,
+    saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable']),
+    ...(sameMax === null ? [] : [`after failing ${sameMax} times in the same way a message is poison`]),
+    deadLetter === null
+      ? 'kept in the store'
+      : `dead-lettered and quarantined messages are copied to ${deadLetter}`,
     `${deadLetterOwner} answers for them`,
   ].join('; ')
 }
@@ -159,11 +181,11 @@ function retentionText({ retention, dedup }: Consumer): string {
 }
 
 function objectivesText({ objectives }: Consumer): string {
-  const { lagMaxMs, applyP99MaxMs, duplicateShareMax, deadLettersPerHourMax } = objectives
+  const { lagMaxMs, applyP99MaxMs, duplicateShareMax, setAsideMax, setAsideAgeMaxMs } = objectives
   return [
     `nothing waits longer than ${durationText(lagMaxMs)}`,
     `99 of 100 batches within ${durationText(applyP99MaxMs)}`,
-    `at most ${deadLettersPerHourMax} set aside an hour`,
+    `at most ${setAsideMax} of one reason wait for a person, and none for longer than ${durationText(setAsideAgeMaxMs)}`,
     `at most ${Number((duplicateShareMax * 100).toFixed(2))} % repeats`,
   ].join('; ')
 }

@@ -1,3 +1,4 @@
+import { behaviourText } from './behaviour.ts'
 import type { ContractPage } from './contract-page.ts'
 import { code, plain } from './markdown.ts'
 
@@ -10,6 +11,7 @@ export function renderPage(page: ContractPage): string {
     ({ sink, name, often, text, assumes }) =>
       `| ${name === null ? sink : `${sink} ${code(name)}`} | **${often}** | ${plain(text)} | ${plain(assumes.join('; ')) || '-'} |`,
   )
+  const situations = page.behaviour.map(one => `| ${plain(one.when)} | ${plain(behaviourText(one))} |`)
   const list = (lines: readonly string[]) => lines.map(line => `- ${plain(line)}`).join('\n')
   return [
     `# Consumer contract: ${code(page.name)}`,
@@ -17,6 +19,8 @@ export function renderPage(page: ContractPage): string {
     `| | |\n| --- | --- |\n${rows.join('\n')}\n| Risk | ${plain(page.risk)} |`,
     '## What is promised, and of what',
     `| sink | effect | how | provided that |\n| --- | --- | --- | --- |\n${sinks.join('\n')}`,
+    '## What becomes of other messages',
+    `| situation | outcome |\n| --- | --- |\n${situations.join('\n')}`,
     '## What must hold for it',
     list(page.assumptions),
     '## What is not promised',

@@ -2,9 +2,9 @@ import { isRecord, type Report, unknownKeys, wholeNumber } from './check-values.
 import type { ConsumerContract } from './contract.ts'
 import { durationMs } from './duration.ts'
 
-const durations = ['lagMax', 'applyP99Max', 'outboxAgeMax', 'idleMax'] as const
+const durations = ['lagMax', 'applyP99Max', 'setAsideAgeMax', 'outboxAgeMax', 'idleMax'] as const
 const shares = ['duplicateShareMax', 'parkingShareMax'] as const
-const counts = ['lagRecordsMax', 'deadLettersPerHourMax', 'claimsExpiredPerHourMax'] as const
+const counts = ['lagRecordsMax', 'setAsideMax', 'claimsExpiredPerHourMax'] as const
 
 /** Prometheus looks back by whole seconds, and nobody keeps its samples for longer. */
 const leastMs = 1_000

@@ -8,7 +8,8 @@ export interface Objectives {
   readonly lagRecordsMax: number
   readonly applyP99MaxMs: number
   readonly duplicateShareMax: number
-  readonly deadLettersPerHourMax: number
+  readonly setAsideMax: number
+  readonly setAsideAgeMaxMs: number
   readonly claimsExpiredPerHourMax: number
   readonly outboxAgeMaxMs: number
   readonly parkingShareMax: number
@@ -40,7 +41,8 @@ export function resolveObjectives(
     lagRecordsMax: section.lagRecordsMax ?? 10_000,
     applyP99MaxMs: durationMs(section.applyP99Max) ?? handlerTimeoutMs / 2,
     duplicateShareMax: section.duplicateShareMax ?? 0.1,
-    deadLettersPerHourMax: section.deadLettersPerHourMax ?? (criticalRisks.has(risk) ? 0 : 10),
+    setAsideMax: section.setAsideMax ?? (criticalRisks.has(risk) ? 0 : 10),
+    setAsideAgeMaxMs: durationMs(section.setAsideAgeMax) ?? 24 * 3_600_000,
     claimsExpiredPerHourMax: section.claimsExpiredPerHourMax ?? 5,
     outboxAgeMaxMs: durationMs(section.outboxAgeMax) ?? lagMaxMs,
     parkingShareMax: section.parkingShareMax ?? 0.8,

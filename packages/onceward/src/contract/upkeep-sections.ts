@@ -50,8 +50,10 @@ export interface ObjectivesSection {
   applyP99Max?: Duration
   /** Share of deliveries that may be repeats. Default 0.1. */
   duplicateShareMax?: number
-  /** Dead letters, parked and quarantined messages in an hour. Default 0 for money, regulatory and notification, else 10. */
-  deadLettersPerHourMax?: number
+  /** Dead letters, parked and quarantined messages that may wait for a person, of one reason. Default 0 for money, regulatory and notification, else 10. */
+  setAsideMax?: number
+  /** How long any of them may wait, however few they are. Default 24h. */
+  setAsideAgeMax?: Duration
   /** Work taken from silent workers in an hour. Default 5. */
   claimsExpiredPerHourMax?: number
   /** Age of the oldest message in the outbox. Default as `lagMax`. */

@@ -157,7 +157,7 @@ const passed: ReadonlySet<Outcome> = new Set([
 ])
 
 /** A key waits behind its parked message; a partition goes on past what was set aside. */
-function leaderState(leader: Decision | undefined, order: 'none' | 'key' | 'partition'): Leader {
+export function leaderState(leader: Decision | undefined, order: 'none' | 'key' | 'partition'): Leader {
   if (leader?.outcome === 'retry' || leader?.outcome === 'deferred') return leader.outcome
   return order === 'key' && leader !== undefined && blocksKey(leader) ? 'parked' : 'gone'
 }

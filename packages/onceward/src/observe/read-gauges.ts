@@ -6,6 +6,8 @@ import { partitionsMax } from './catalogue.ts'
 /** Rows are counted this far: what is beyond is too many in any case, and a look stays short. */
 export const countedMax = 100_000
 const keysLookedAt = 10
+/** Causes whose oldest message is looked up; of causes beyond it, the rarest, none is. */
+const causesLookedAt = 500
 const campaignsLookedAt = 5
 
 /** What the store knows of one consumer, as of one look. Ages in seconds. */
@@ -13,7 +15,14 @@ export interface StoreReading {
   readonly held: Readonly<Record<string, number>>
   readonly heldOldest: number
   readonly stuck: number
-  readonly parkedOldest: number
+  /** Messages that wait for a person, by what is on their rows. */
+  readonly setAside: readonly {
+    readonly state: string
+    readonly class: string
+    readonly code: string
+    readonly count: number
+    readonly oldest: number
+  }[]
   /** The most that are parked behind the head of one key. */
   readonly fullestKey: number
   readonly checkpoints: readonly { readonly partition: string; readonly age: number }[]
@@ -40,16 +49,28 @@ const read = `
   due as (
     select h.state, h.first_at, h.lease_until from c join onceward.held h on h.consumer_id = c.id
     where h.due_at is not null order by h.due_at, h.id limit ${countedMax}),
+  people as materialized (
+    select p.consumer_id, p.state, p.failure_class, p.code, p.place, sum(p.delta) as n
+    from c join onceward.parked_count p on p.consumer_id = c.id group by 1, 2, 3, 4, 5 having sum(p.delta) > 0),
   keys as (select b.consumer_id, b.key from c join onceward.blocked_key b on b.consumer_id = c.id order by b.since limit ${keysLookedAt})
   select
     (select coalesce(jsonb_object_agg(state, n), '{}') from (
       select state::text, count(*) as n from due group by 1
       union all
-      select p.state::text, sum(p.delta) from c join onceward.parked_count p on p.consumer_id = c.id group by 1) s) as held,
+      select state::text, sum(n) from people group by 1) s) as held,
     coalesce((select ${age('min(first_at)')} from due), 0) as "heldOldest",
     (select count(*)::float8 from due where lease_until < clock_timestamp()) as stuck,
-    coalesce((select ${age('h.first_at')} from c join onceward.held h on h.consumer_id = c.id
-      where h.state = 'parked' order by h.id limit 1), 0) as "parkedOldest",
+    (select coalesce(jsonb_agg(jsonb_build_object(
+        'state', state, 'class', failure_class, 'code', code, 'count', n, 'oldest', oldest)), '[]') from (
+      select p.state, p.failure_class, p.code, sum(p.n) as n, coalesce(max(first.age), 0) as oldest
+      from (select *, row_number() over (order by n desc) as rank from people) p
+      left join lateral (
+        select ${age('h.first_at')} as age from onceward.held h
+        where p.rank <= ${causesLookedAt} and h.consumer_id = p.consumer_id and h.state in ('parked', 'dead', 'quarantined')
+          and onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.place, h.origin, h.message_type))
+            = onceward.cause_of(p.failure_class, p.code, p.place)
+        order by h.id limit 1) first on true
+      group by 1, 2, 3) s) as "setAside",
     coalesce((select max(n)::float8 from keys cross join lateral (
       select count(*) as n from (select from onceward.held h
         where h.consumer_id = keys.consumer_id and h.order_key = keys.key and h.state = 'parked' limit ${countedMax}) behind) counted), 0)

@@ -2,19 +2,24 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import { errorText } from '../errors.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { type AttentionReason, attentionReason, attentionReasons } from './attention-reason.ts'
 import type { GaugeKey, See } from './metrics.ts'
 import { readGauges, type StoreReading } from './read-gauges.ts'
 
-/** Time between two looks at least, however often somebody collects. */
-const everyMs = 5_000
-/** A store that has said nothing for this long is not spoken for any more. */
-const staleMs = 300_000
+/** How old the values shown may be, unless the process was told otherwise. */
+export const gaugesMaxAgeMs = 15_000
+/** Readings closer together than a third of this would cost the database more than they tell. */
+const ageLeastMs = 3_000
+/** Without a collection for this long, nothing is read any more until the next one. */
+const abandonedMs = 600_000
 
 const gauges: readonly GaugeKey[] = [
   'held',
   'heldOldest',
   'heldStuck',
-  'parkedOldest',
+  'attention',
+  'attentionOldest',
+  'gaugesAge',
   'parkingUsed',
   'checkpointAge',
   'losses',
@@ -35,26 +40,37 @@ export interface StoreGaugesOptions {
   readonly pool: SqlPool
   readonly consumer: Pick<Consumer, 'name' | 'generation' | 'failure'>
   readonly world: Surroundings
+  /** Values older than this are not shown. Default 15 s. */
+  readonly gaugesMaxAgeMs?: number | undefined
 }
 
 /**
- * What only the database knows of a consumer. Whoever collects is shown the last look, and a look older than five seconds is repeated behind
- * their back: nobody waits for the database, ten scrapers cost what one does, and a process nobody collects from asks nothing.
+ * What only the database knows of a consumer. A collection shows the last reading and never waits for the database. Once collected from, the
+ * process reads again by itself before a reading is too old, so that a scrape every minute shows values of the last seconds as well; a
+ * process nobody collects from reads nothing.
  */
 export class StoreGauges {
   readonly #options: StoreGaugesOptions
   readonly #stop: () => void
+  readonly #maxAgeMs: number
+  readonly #bornMs: number
   #seen: { readonly reading: StoreReading; readonly atMs: number } | null = null
   #askedMs = Number.NEGATIVE_INFINITY
+  #collectedMs = Number.NEGATIVE_INFINITY
+  #cancelNext: (() => void) | null = null
   #looking: Promise<void> | null = null
   readonly #targets = new Set<string>()
+  readonly #attention = new Map<string, { readonly reason: AttentionReason; readonly class: string }>()
   readonly #campaigns = new Map<string, { readonly mode: string; readonly state: string }>()
   #closed = false
   #failed = false
 
   constructor(options: StoreGaugesOptions) {
     this.#options = options
+    this.#maxAgeMs = Math.max(ageLeastMs, options.gaugesMaxAgeMs ?? gaugesMaxAgeMs)
+    this.#bornMs = options.world.clock.nowMs()
     this.#stop = options.world.metrics.watch(gauges, see => {
+      this.#collectedMs = options.world.clock.nowMs()
       this.#lookIfDue()
       this.#show(see)
     })
@@ -70,17 +86,26 @@ export class StoreGauges {
   /** Resolves when no look is under way; nothing is asked any more. */
   async close(): Promise<void> {
     this.#closed = true
+    this.#cancelNext?.()
     this.#stop()
     await this.#looking
   }
 
   #lookIfDue(): void {
     const { clock } = this.#options.world
-    if (this.#closed || this.#looking !== null || clock.nowMs() - this.#askedMs < everyMs) return
+    if (this.#closed || this.#looking !== null || clock.nowMs() - this.#askedMs < this.#maxAgeMs / 3) return
     this.#askedMs = clock.nowMs()
     this.#looking = this.#look().finally(() => {
       this.#looking = null
+      this.#lookAgainLater()
     })
+  }
+
+  #lookAgainLater(): void {
+    const { clock, timers } = this.#options.world
+    this.#cancelNext?.()
+    if (this.#closed || clock.nowMs() - this.#collectedMs > abandonedMs) return
+    this.#cancelNext = timers.after(this.#maxAgeMs / 2, () => this.#lookIfDue())
   }
 
   /** One that fails shows what was known, and is said once. */
@@ -103,21 +128,23 @@ export class StoreGauges {
     const seen = this.#seen
     if (seen === null) return null
     const sinceMs = this.#options.world.clock.nowMs() - seen.atMs
-    if (sinceMs > staleMs) return null
+    if (sinceMs > this.#maxAgeMs) return null
     const since = sinceMs / 1_000
     const { heldOldest } = seen.reading
     return { reading: seen.reading, since, oldest: heldOldest === 0 ? 0 : heldOldest + since }
   }
 
   #show(see: See): void {
+    const { name: consumer, failure } = this.#options.consumer
+    const ageMs = this.#options.world.clock.nowMs() - (this.#seen?.atMs ?? this.#bornMs)
+    see('gaugesAge', ageMs / 1_000, { consumer })
     const grown = this.#grown()
     if (grown === null) return
     const { reading, since, oldest } = grown
-    const { name: consumer, failure } = this.#options.consumer
     for (const state of states) see('held', reading.held[state] ?? 0, { consumer, state })
     see('heldOldest', oldest, { consumer })
     see('heldStuck', reading.stuck, { consumer })
-    see('parkedOldest', reading.parkedOldest === 0 ? 0 : reading.parkedOldest + since, { consumer })
+    this.#showAttention(see, reading, since)
     const parked = (reading.held.parked ?? 0) / failure.parking.totalMax
     see('parkingUsed', parked, { consumer, cap: 'total' })
     see('parkingUsed', reading.fullestKey / failure.parking.perKeyMax, { consumer, cap: 'key' })
@@ -126,6 +153,25 @@ export class StoreGauges {
     see('losses', reading.losses, { consumer })
     this.#showEffects(see, reading, since)
     this.#showMemory(see, reading, since)
+  }
+
+  /** A reason and class seen once is shown as 0 when nothing waits any more, so that its alert ends at once. */
+  #showAttention(see: See, { setAside }: StoreReading, since: number): void {
+    const { name: consumer, failure } = this.#options.consumer
+    const waiting = setAside.flatMap(row => {
+      const reason = attentionReason(row, failure)
+      return reason === null ? [] : [{ ...row, reason }]
+    })
+    for (const row of waiting) this.#attention.set(`${row.reason} ${row.class}`, row)
+    for (const { reason, class: failureClass } of this.#attention.values()) {
+      const rows = waiting.filter(row => row.reason === reason && row.class === failureClass)
+      const count = rows.reduce((sum, row) => sum + row.count, 0)
+      see('attention', count, { consumer, reason, class: failureClass })
+    }
+    for (const reason of attentionReasons) {
+      const oldest = Math.max(0, ...waiting.filter(row => row.reason === reason).map(row => row.oldest))
+      see('attentionOldest', oldest === 0 ? 0 : oldest + since, { consumer, reason })
+    }
   }
 
   /** What was open once and is not any more is none, and said to be. */

@@ -51,6 +51,8 @@ export interface RunOptions {
   /** When old memory is first removed, and how long after a pass the next begins. Defaults 10 min and an hour. */
   readonly retentionFirstMs?: number
   readonly retentionEveryMs?: number
+  /** How old values read from the database may be when metrics are collected; older ones are not shown. Default 15 s. */
+  readonly gaugesMaxAgeMs?: number | undefined
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly world?: Surroundings
@@ -149,6 +151,7 @@ export async function runConsumer<M>(
       pool,
       world,
       now: Date.now,
+      gaugesMaxAgeMs: options.gaugesMaxAgeMs,
     })
     return running(spine as Process, atWork, parts, pool, world, watch)
   } catch (error) {

@@ -34,6 +34,7 @@ export interface ConsumerWatchOptions {
   readonly pool: SqlPool
   readonly world: Surroundings
   readonly now: () => number
+  readonly gaugesMaxAgeMs?: number | undefined
 }
 
 /** Begins to look at ages with the first question, so that a process nobody asks pays nothing. */

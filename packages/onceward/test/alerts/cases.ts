@@ -1,4 +1,5 @@
 import type { AlertName } from '../../src/alerts/alerts.ts'
+import { type AttentionReason, attentionReasons } from '../../src/observe/attention-reason.ts'
 import {
   catalogue,
   type Label,
@@ -46,6 +47,33 @@ const burst = '0 5 5x60'
 const steady = '0+1x60'
 const dayMinutes = 1_440
 const running = exported('up', `1x${dayMinutes + 200}`)
+
+const attention = (reason: string, values: string, failureClass = 'transient') =>
+  exported('attention', values, { reason, class: failureClass })
+const oldest = (reason: string, values: string) => exported('attentionOldest', values, { reason })
+
+/** An alert on messages that wait now: it fires for as long as they do, and no longer. */
+function waits(reason: AttentionReason, least: number): { fires: Case[]; quiet: Case[] } {
+  const others = attentionReasons.filter(other => other !== reason)
+  const parts = [1, Math.max(1, least - 1)].map((count, index) =>
+    attention(reason, `${count}x600`, `class ${index}`),
+  )
+  return {
+    fires: [
+      at(20, attention(reason, `0x10 ${least}x600`)),
+      at(500, attention(reason, `0x10 ${least}x600`)),
+      at(20, ...parts),
+      // The database is away since minute 15.
+      at(20, attention(reason, `${least}x15 ${Array(30).fill('NaN').join(' ')}`)),
+    ],
+    quiet: [
+      at(20, ...others.map(other => attention(other, '1000x60'))),
+      at(20, attention(reason, '0x60')),
+      at(20, attention(reason, `${least}x15 0x60`)),
+      ...(least > 1 ? [at(20, attention(reason, `${least - 1}x60`))] : []),
+    ],
+  }
+}
 
 export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: readonly Case[] }>> = {
   OncewardDown: {
@@ -132,40 +160,22 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
       at(30, exported('duplicates', '0+10x60', { mode: 'replay' }), exported('deliveries', '0+20x60')),
     ],
   },
-  OncewardConflict: {
-    fires: [at(20, exported('conflicts', born)), at(20, exported('conflicts', '0x10 1x60'))],
-    quiet: [
-      at(20, exported('conflicts', '0x60')),
-      at(175, exported('conflicts', scrapeGap)),
-      at(150, exported('conflicts', '_x10 1x200')),
-    ],
-  },
-  OncewardDeadLetters: {
+  OncewardConflict: waits('conflict', 1),
+  OncewardDeadLetters: waits('set aside', 3),
+  OncewardRetriesExhausted: waits('exhausted', 3),
+  OncewardPoison: waits('poison', 1),
+  OncewardUnreadable: waits('unreadable', 1),
+  OncewardQuarantined: waits('quarantined', 3),
+  OncewardSetAsideTooLong: {
     fires: [
-      at(20, exported('setAside', born, { outcome: 'parked', class: 'transient' })),
-      at(20, exported('setAside', born, { outcome: 'dead-lettered', class: 'validation' })),
+      at(60, attention('set aside', '1x100'), oldest('set aside', '86000+60x100')),
+      at(60, attention('exhausted', '2x100'), oldest('exhausted', '90000x100')),
     ],
     quiet: [
-      at(20, exported('setAside', born, { outcome: 'parked', class: 'order' })),
-      at(20, exported('setAside', born, { outcome: 'parked', class: 'transient', mode: 'replay' })),
-      at(20, exported('setAside', born, { outcome: 'quarantined', class: 'corruption' })),
+      at(60, attention('set aside', '3x100'), oldest('set aside', '90000x100')),
+      at(60, attention('set aside', '1x100'), oldest('set aside', '0+60x100')),
+      at(60, attention('unreadable', '1x100'), oldest('unreadable', '90000x100')),
     ],
-  },
-  OncewardRetriesExhausted: {
-    fires: [at(20, exported('exhausted', born, { class: 'transient' }))],
-    quiet: [at(20, exported('exhausted', '0x60', { class: 'transient' }))],
-  },
-  OncewardPoison: {
-    fires: [at(20, exported('poison', born, { reason: 'deadly' }))],
-    quiet: [at(175, exported('poison', scrapeGap, { reason: 'deadly' }))],
-  },
-  OncewardUnreadable: {
-    fires: [at(20, exported('unreadable', born, { reason: 'schema' }))],
-    quiet: [at(20, exported('unreadable', '0x60')), at(20, exported('unreadable', born, { mode: 'replay' }))],
-  },
-  OncewardQuarantined: {
-    fires: [at(20, exported('outcomes', born, { outcome: 'quarantined' }))],
-    quiet: [at(20, exported('outcomes', steady, { outcome: 'applied' }))],
   },
   OncewardParkingNearCap: {
     fires: [
@@ -222,7 +232,7 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
   },
   OncewardHorizonTooShort: {
     fires: [at(20, exported('behindHorizon', born))],
-    quiet: [at(20, exported('behindHorizon', '0x30'))],
+    quiet: [at(175, exported('behindHorizon', scrapeGap)), at(20, exported('behindHorizon', '0x30'))],
   },
   OncewardLoss: {
     fires: [at(5, exported('losses', '1x30'))],

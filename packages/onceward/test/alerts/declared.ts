@@ -17,6 +17,7 @@ export const everything: Declared = {
     identity: { id: { header: 'id' } },
     inbox: { mode: 'stored' },
     failure: { deadLetter: { to: 'captures.dead', owner: 'payments-desk' } },
+    objectives: { setAsideMax: 2 },
     retention: { markers: '7y', sourceKeeps: '7d' },
     effect: { external: { gateway }, publish: { captured: { broker: 'rabbitmq', queue: 'captured' } } },
     handle: () => {},

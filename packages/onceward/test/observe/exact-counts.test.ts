@@ -164,7 +164,15 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
         quarantined: 5,
       })
       assert.equal(now.sum('consumer_parking_used', { cap: 'total' }), 4 / 1_000_000)
-      assert.ok(now.sum('consumer_parked_oldest') > 0)
+      assert.deepEqual(now.by('consumer_attention', 'reason'), {
+        unreadable: 4,
+        conflict: 2,
+        exhausted: 2,
+        'set aside': 1,
+      })
+      assert.ok(now.sum('consumer_attention_oldest', { reason: 'unreadable' }) > 0)
+      assert.equal(now.sum('consumer_attention_oldest', { reason: 'poison' }), 0)
+      assert.ok(now.sum('consumer_gauges_age') <= 15)
       assert.equal(now.sum('consumer_up', { consumer: 'counted' }), 1)
       assert.equal(now.sum('consumer_info', { owner: 'tests', risk: 'projection' }), 1)
       assert.ok(now.sum('messaging_process_duration_count', { stage: 'whole' }) > 0)

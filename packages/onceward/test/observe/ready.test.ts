@@ -239,16 +239,26 @@ describe('readiness', await skipWithout('postgres'), () => {
       async () => (await scrape(server.url)).by('consumer_held', 'state').parked === 0,
     )
     assert.equal(asked, 1)
-    await world.advance(5_000)
-    await scrape(server.url)
-    await until('it is asked again', () => asked === 2)
-    // An answer is as old as the clock says when it comes.
-    await until('it has answered', () => answered === 2)
-    await world.turn()
+    // A scrape every minute shows values of the last seconds: the process reads again by itself.
+    for (const round of [2, 3, 4, 5, 6, 7, 8, 9]) {
+      await world.advance(7_500)
+      await until('it was read again', () => asked === round && answered === round)
+      await world.turn()
+    }
+    const minuteLater = await scrape(server.url)
+    assert.equal(minuteLater.by('consumer_held', 'state').parked, 0)
+    assert.ok(minuteLater.sum('consumer_gauges_age') <= 15)
     away = true
-    await world.advance(400_000)
+    await world.advance(16_000)
     const last = await scrape(server.url)
     assert.equal(last.by('consumer_held', 'state').parked, Number.NaN, 'not the last value for ever')
+    assert.ok(last.sum('consumer_gauges_age') >= 16)
+    away = false
+    await world.advance(700_000)
+    await until('nothing is scheduled once nobody collects', async () => {
+      await world.advance(700_000)
+      return world.due.length === 0
+    })
     await gauges.close()
     await server.close()
   })

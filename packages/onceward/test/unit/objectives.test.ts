@@ -21,7 +21,8 @@ describe('objectives', () => {
       lagRecordsMax: 10_000,
       applyP99MaxMs: 5_000,
       duplicateShareMax: 0.1,
-      deadLettersPerHourMax: 0,
+      setAsideMax: 0,
+      setAsideAgeMaxMs: 86_400_000,
       claimsExpiredPerHourMax: 5,
       outboxAgeMaxMs: 60_000,
       parkingShareMax: 0.8,
@@ -30,7 +31,7 @@ describe('objectives', () => {
     const telemetry = objectivesOf({ risk: 'telemetry', batch: { handlerTimeoutMs: 60_000 } })
     assert.equal(telemetry.lagMaxMs, durationMs('15m'))
     assert.equal(telemetry.applyP99MaxMs, 30_000)
-    assert.equal(telemetry.deadLettersPerHourMax, 10)
+    assert.equal(telemetry.setAsideMax, 10)
   })
 
   test('are what the contract says, and the outbox follows the lag', () => {
@@ -49,7 +50,7 @@ describe('objectives', () => {
     [{ objectives: { applyP99Max: 0 } }, 'objectives.applyP99Max', /1 ms/],
     [{ objectives: { duplicateShareMax: 10 } }, 'objectives.duplicateShareMax', /share/],
     [{ objectives: { parkingShareMax: Number.NaN } }, 'objectives.parkingShareMax', /share/],
-    [{ objectives: { deadLettersPerHourMax: -1 } }, 'objectives.deadLettersPerHourMax', /whole number/],
+    [{ objectives: { setAsideMax: -1 } }, 'objectives.setAsideMax', /whole number/],
     [{ objectives: [] }, 'objectives', /object/],
     [{ producer: ' ' }, 'producer', /team/],
     [{ producer: 7 }, 'producer', /team/],

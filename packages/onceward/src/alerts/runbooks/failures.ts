@@ -57,7 +57,7 @@ export const failureRunbooks: readonly Runbook[] = [
     name: 'poison',
     title: 'A message cannot succeed.',
     means:
-      'It is unreadable, fails in the same way every time, or kills its process. It was set aside so that the others go on. The reason is in the label.',
+      'It is unreadable, fails in the same way every time, or kills its process. It was set aside so that the others go on. `parked groups` shows which.',
     steps: [
       causes,
       crashLoop,
@@ -75,7 +75,7 @@ export const failureRunbooks: readonly Runbook[] = [
       tryAgain,
       giveUp,
     ],
-    over: 'no poison was counted for an hour and nothing of that cause waits.',
+    over: 'no message of that cause waits.',
   },
   {
     name: 'deserialization-failures',
@@ -99,7 +99,7 @@ export const failureRunbooks: readonly Runbook[] = [
         text: 'Add a compatibility gate where schemas are changed: most of these can be refused before they are sent.',
       },
     ],
-    over: 'none was counted for an hour and what was set aside is replayed or given up.',
+    over: 'none waits: each was replayed or given up, and no new ones arrive.',
   },
   {
     name: 'quarantined',
@@ -129,6 +129,14 @@ export const failureRunbooks: readonly Runbook[] = [
         ],
       },
     ],
-    over: 'the number no longer grows and each cause has an owner.',
+    over: 'none waits: each was replayed, given up or erased.',
+  },
+  {
+    name: 'set-aside-too-long',
+    title: 'A message has waited too long for a person.',
+    means:
+      'Fewer messages wait than `objectives.setAsideMax` allows, so no other alert fired, but one of them has waited longer than `objectives.setAsideAgeMax`. It is stored whole and not processed.',
+    steps: [causes, story, assign, fixBytes, fixState, tryAgain, giveUp],
+    over: 'no message has waited longer than `objectives.setAsideAgeMax`.',
   },
 ]

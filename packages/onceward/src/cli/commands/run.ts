@@ -21,6 +21,7 @@ interface RunFlags extends MetricsFlags {
   part?: Part[]
   drain: string
   policy?: string
+  metricsMaxAge: string
 }
 
 export function runCommand(): Command {
@@ -42,6 +43,7 @@ export function runCommand(): Command {
       ]),
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
+    .option('--metrics-max-age <seconds>', 'how old values read from the database may be in /metrics', '15')
     .option('--policy <file>', policyHelp)
     .option('--json', 'log lines and the final counts as JSON')
   command.addOption(
@@ -53,6 +55,7 @@ export function runCommand(): Command {
     const json = flags.json === true
     const log = consoleLog(json, flags.logLevel)
     const drainMs = secondsMs(flags.drain, '--drain', 'onceward run --help')
+    const gaugesMaxAgeMs = secondsMs(flags.metricsMaxAge, '--metrics-max-age', 'onceward run --help')
     const consumer = await loadConsumer(file, { policy: flags.policy })
     const isChild = process.env[supervised] !== undefined
     let running: Running | null = null
@@ -80,6 +83,7 @@ export function runCommand(): Command {
         mode: flags.mode,
         isolated: isChild,
         ...(flags.part && { parts: flags.part }),
+        gaugesMaxAgeMs,
         world: realSurroundings({ log, meter: server?.meter }),
       })
       server?.watch(running.health)

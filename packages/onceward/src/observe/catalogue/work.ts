@@ -50,12 +50,30 @@ export const held = {
     description: 'Held work whose worker let the lease run out and that nobody has taken yet',
     seeds: [],
   },
-  parkedOldest: {
-    name: 'consumer.parked.oldest',
+  attention: {
+    name: 'consumer.attention',
+    kind: 'gauge',
+    unit: '{message}',
+    labels: ['consumer', 'reason', 'class'],
+    description:
+      'Messages that wait for a person now. Each counts under one reason: unreadable, conflict, poison, exhausted, quarantined or set aside; messages parked behind another are not counted',
+    seeds: [],
+  },
+  attentionOldest: {
+    name: 'consumer.attention.oldest',
+    kind: 'gauge',
+    unit: 's',
+    labels: ['consumer', 'reason'],
+    description: 'How long the oldest of these messages has been kept; 0 when none waits',
+    seeds: [],
+  },
+  gaugesAge: {
+    name: 'consumer.gauges.age',
     kind: 'gauge',
     unit: 's',
     labels: ['consumer'],
-    description: 'How long the oldest parked message has waited for a person; 0 when there is none',
+    description:
+      'Age of what the gauges read from the database show. They are absent once it passes the allowed age (15 s); this one is not',
     seeds: [],
   },
   parkingUsed: {

@@ -90,9 +90,15 @@ export const keepingKeys: readonly PolicyKey[] = [
     description: 'share of deliveries that may be repeats. Default 0.1',
   },
   {
-    ...same('objectives.deadLettersPerHourMax'),
+    ...same('objectives.setAsideMax'),
     ...perHour,
-    description: 'dead letters, parked and quarantined messages in an hour. Default by risk',
+    description:
+      'dead letters, parked and quarantined messages that may wait for a person, of one reason. Default by risk',
+  },
+  {
+    ...same('objectives.setAsideAgeMax'),
+    ...lookBack,
+    description: 'how long any of them may wait, however few they are. Default 24h',
   },
   {
     ...same('objectives.claimsExpiredPerHourMax'),

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { failureRules } from '../../src/contract/failure-rules.ts'
+import { decideOutcome, noAttempts } from '../../src/engine/decide-outcome.ts'
+import type { Fact } from '../../src/engine/outcome.ts'
+import { attentionReason } from '../../src/observe/attention-reason.ts'
+
+const rules = failureRules({ failure: { attemptsMax: 3 } } as never)
+
+/** The reason under which a message counts that was decided so at its third attempt. */
+function reasonFor(fact: Fact) {
+  const byClass = fact.kind === 'failed' ? { [fact.failure.class]: 3 } : {}
+  const { status, failureClass, code } = decideOutcome(fact, { ...noAttempts, total: 3, byClass }, rules)
+  assert.ok(status !== null)
+  return attentionReason({ state: status, class: failureClass, code }, rules)
+}
+
+const failed = (failureClass: string): Fact => ({
+  kind: 'failed',
+  failure: { class: failureClass as never, code: 'E', error: 'failed', place: '' },
+})
+const unreadable = (kind: string): Fact => ({
+  kind: 'unreadable',
+  problem: { kind: kind as never, text: 'why' },
+})
+
+test('every message that is set aside waits under one reason, by what was decided of it', () => {
+  for (const kind of ['undecodable', 'invalid', 'over limit', 'id missing', 'unknown type'])
+    assert.equal(reasonFor(unreadable(kind)), 'unreadable', kind)
+  assert.equal(reasonFor({ kind: 'seen', status: 'applied', sameDigest: false }), 'conflict')
+  assert.equal(reasonFor({ kind: 'business seen', byId: 'a', sameDigest: false }), 'conflict')
+  assert.equal(reasonFor({ kind: 'killed', attempts: 3, deaths: 3 }), 'poison')
+  assert.equal(reasonFor(failed('poison')), 'poison')
+  assert.equal(reasonFor(failed('transient')), 'exhausted')
+  assert.equal(reasonFor(failed('unclassified')), 'exhausted')
+  assert.equal(reasonFor(failed('corruption')), 'quarantined')
+  assert.equal(reasonFor(failed('validation')), 'set aside')
+  assert.equal(reasonFor(failed('business conflict')), 'set aside')
+})
+
+test('a message that waits behind another is not counted', () => {
+  assert.equal(reasonFor({ kind: 'behind', leader: 'parked', delayMs: 0 }), null)
+})
+
+test('rows of a class this code does not know still wait for a person', () => {
+  assert.equal(attentionReason({ state: 'parked', class: '', code: '' }, rules), 'set aside')
+  assert.equal(attentionReason({ state: 'dead', class: 'constructor', code: '' }, rules), 'set aside')
+})
