@@ -30,7 +30,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
     remedy: 'Deploy a newer version of the process.',
   },
   wrong_environment: {
-    happened: '`ONCEWARD_ENVIRONMENT` names another environment than the one the database belongs to.',
+    happened: '`ONCEWARD_ENVIRONMENT` names another environment than the one the database belongs to. Every command asks first; nothing was changed.',
     remedy: 'Look at the connection string first: this is what keeps a test process off production.',
   },
   wrong_server: {

@@ -12,6 +12,7 @@ import { type RebuildOptions, rollBackTables, type Swap, swapTables } from '../r
 import { runCampaign } from '../replay/run-campaign.ts'
 import type { Selection } from '../replay/selection.ts'
 import type { RangeReader } from '../sources/log/range-reader.ts'
+import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
@@ -25,6 +26,7 @@ export interface ReplayOptions {
   readonly databaseUrl: string
   readonly kafkaBootstrap?: string | undefined
   readonly rabbitmqStreamUrl?: string | undefined
+  /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly store?: Store<SqlTransaction> | undefined
   readonly world?: Surroundings
@@ -71,11 +73,13 @@ export async function openReplay<M>(
   })
   const world = options.world ?? realSurroundings()
   const { environment, kafkaBootstrap, rabbitmqStreamUrl } = options
-  if (options.store !== undefined)
-    await assertSameDatabase(options.store, pool).catch(async error => {
-      await pool.end()
-      throw error
-    })
+  try {
+    await assertUsable(pool, environment)
+    if (options.store !== undefined) await assertSameDatabase(options.store, pool)
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
   const store =
     options.store ?? createPostgresStore({ pool, life, log: world.log, ...(environment && { environment }) })
   const instance = options.instance ?? instanceName()

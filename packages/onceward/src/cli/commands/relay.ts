@@ -15,6 +15,7 @@ interface RelayFlags extends MetricsFlags {
   broker: RelayedBroker[]
   cdcKeep: string
   drain: string
+  embedded?: boolean
 }
 
 export function relayCommand(): Command {
@@ -27,6 +28,10 @@ export function relayCommand(): Command {
     )
     .option('--cdc-keep <seconds>', 'how long rows for change data capture stay', '3600')
     .option('--drain <seconds>', 'how long SIGTERM may wait for confirms', '30')
+    .option(
+      '--embedded',
+      'without ONCEWARD_DATABASE_URL: start a PostgreSQL in .onceward/ of this folder, for trying things out',
+    )
     .option('--json', 'log lines as JSON')
   command.addOption(
     new Option('--log-level <level>', 'the least that is logged')
@@ -40,7 +45,7 @@ export function relayCommand(): Command {
     const drainMs = secondsMs(flags.drain, '--drain', help)
     const cdcKeepMs = secondsMs(flags.cdcKeep, '--cdc-keep', help)
     const server = await serveMetrics(flags, log)
-    const database = await openDatabase(log)
+    const database = await openDatabase(log, { embedded: flags.embedded === true })
     try {
       const relay = await runRelay({
         databaseUrl: database.url,

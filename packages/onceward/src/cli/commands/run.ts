@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander'
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Mode } from '../../contract/handler.ts'
-import { createPool, migrate } from '../../postgres.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { type Part, type Running, runConsumer } from '../../runtime/run-consumer.ts'
 import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
@@ -21,6 +20,7 @@ interface RunFlags extends MetricsFlags {
   part?: Part[]
   drain: string
   policy?: string
+  embedded?: boolean
 }
 
 export function runCommand(): Command {
@@ -43,6 +43,10 @@ export function runCommand(): Command {
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
     .option('--policy <file>', policyHelp)
+    .option(
+      '--embedded',
+      'without ONCEWARD_DATABASE_URL: start a PostgreSQL in .onceward/ of this folder, for trying things out',
+    )
     .option('--json', 'log lines and the final counts as JSON')
   command.addOption(
     new Option('--log-level <level>', 'the least that is logged')
@@ -65,9 +69,8 @@ export function runCommand(): Command {
     const store = await loadStore(file)
     const supervises = consumer.isolation.mode === 'child' && !isChild
     const server = supervises ? null : await serveMetrics(flags, log)
-    const database = await openDatabase(log)
+    const database = await openDatabase(log, { embedded: flags.embedded === true && !isChild })
     try {
-      if (database.embedded) await migrateEmbedded(database.url)
       if (supervises) {
         process.exitCode = await superviseRun(consumer.isolation, database.url, log)
         return
@@ -116,9 +119,4 @@ function superviseRun(
     memoryMaxMb,
     log,
   })
-}
-
-async function migrateEmbedded(url: string): Promise<void> {
-  const pool = createPool(url, { max: 1 })
-  await migrate(pool).finally(() => pool.end())
 }

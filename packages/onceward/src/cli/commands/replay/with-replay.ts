@@ -1,6 +1,6 @@
 import { realSurroundings } from '../../../runtime/real-surroundings.ts'
 import { openReplay, type Replay } from '../../../runtime/replay.ts'
-import { openDatabase } from '../../database.ts'
+import { attachDatabase } from '../../database.ts'
 import { loadConsumer, loadStore } from '../../load-consumer.ts'
 import { consoleLog } from '../../output.ts'
 import { serverAddresses } from '../../server-addresses.ts'
@@ -14,7 +14,7 @@ export async function withReplay(
   const log = consoleLog(json)
   const consumer = await loadConsumer(file)
   const store = await loadStore(file)
-  const database = await openDatabase(log)
+  const database = await attachDatabase(log)
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   process.on('SIGTERM', stop).on('SIGINT', stop)
@@ -29,6 +29,5 @@ export async function withReplay(
   } finally {
     process.off('SIGTERM', stop).off('SIGINT', stop)
     await store?.close?.()
-    await database.close()
   }
 }
