@@ -21,6 +21,7 @@ describe('a consumer that cannot work', () => {
     assert.equal(rig.queue.unsettled, 2)
     assert.deepEqual(rig.applied, {})
     assert.equal(rig.store.runsClosed, 0, 'a run that halted is not closed as if it had ended well')
+    assert.deepEqual(rig.store.halts, ['consumer_halted'])
     rig.expectLogged('error', /halted, nothing settled/)
   })
 
