@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { embeddedMark } from '../embedded/mark.ts'
 import { errorCode, OncewardError } from '../errors.ts'
 import { createPool, migrate } from '../postgres.ts'
+import { environmentName } from '../runtime/addresses.ts'
 import { assertEnvironment, assertUsable } from '../stores/postgres/migrate.ts'
 import type { Log } from '../surroundings.ts'
 import { consoleLog } from './output.ts'
@@ -30,16 +31,6 @@ export function databaseAddress(): string | undefined {
   throw new OncewardError(
     'configuration',
     'ONCEWARD_DATABASE_URL cannot be read: is the port a number, and are characters such as / or # in the password written as %2F and %23? Nothing was started.',
-  )
-}
-
-/** The environment this process is set up for. An empty name is usually a variable that was not expanded. */
-export function environmentName(): string | undefined {
-  const name = process.env.ONCEWARD_ENVIRONMENT
-  if (name !== '') return name
-  throw new OncewardError(
-    'configuration',
-    'ONCEWARD_ENVIRONMENT is set but empty, so the database cannot be compared with it. Nothing was started. Give the name of the environment, or unset the variable.',
   )
 }
 

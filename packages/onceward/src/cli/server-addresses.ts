@@ -1,4 +1,4 @@
-import { environmentName } from './database.ts'
+import { environmentName } from '../runtime/addresses.ts'
 
 /** What the environment says about servers. Addresses carry secrets, so never argv. */
 export function serverAddresses() {

@@ -17,6 +17,7 @@ import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { withEnvironment } from './addresses.ts'
 import { instanceName } from './instance-name.ts'
 import { openSelection } from './open-selection.ts'
 import { realSurroundings } from './real-surroundings.ts'
@@ -72,7 +73,7 @@ export async function openReplay<M>(
     verify: client => life.check(client),
   })
   const world = options.world ?? realSurroundings()
-  const { environment, kafkaBootstrap, rabbitmqStreamUrl } = options
+  const { environment, kafkaBootstrap, rabbitmqStreamUrl } = withEnvironment(options)
   try {
     await assertUsable(pool, environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)

@@ -68,7 +68,10 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
         'postgres://me:hunter2@localhost:1/shop',
         /database at localhost:1\/shop does not answer \(ECONNREFUSED\)/,
       ],
-      [database.url.replace(/[^/]+$/, 'nowhere'), /refuses us: database "nowhere" does not exist/],
+      [
+        database.url.replace(/[^/]+$/, 'nowhere'),
+        /refused the connection: database "nowhere" does not exist/,
+      ],
       ['postgres://me:hun/ter2@localhost/shop', /cannot be read: is the port a number/],
     ] as const
     for (const [url, why] of wrong)

@@ -153,7 +153,7 @@ describe('readiness', await skipWithout('postgres'), () => {
       rabbitmqUrl: proxy.through(url),
     })
     t.after(() => relay.drain(1_000))
-    assert.equal(relay.health().ready, true, 'nothing waits')
+    await until('somebody listens there, and nothing waits', () => relay.health().ready)
     await publishInTransaction(pool, { broker: 'rabbitmq', queue: name }, [{ id: name, body: {} }])
     await until('it is not ready', () => !relay.health().ready)
     assert.deepEqual(relay.health().reasons, ['rabbitmq does not answer'])

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { migrate } from '../../postgres.ts'
-import { environmentName, withPool } from '../database.ts'
+import { environmentName } from '../../runtime/addresses.ts'
+import { withPool } from '../database.ts'
 import { print } from '../output.ts'
 
 export function migrateCommand(): Command {

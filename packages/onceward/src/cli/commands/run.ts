@@ -6,12 +6,13 @@ import { type Part, type Running, runConsumer } from '../../runtime/run-consumer
 import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
 import type { Log, LogLevel } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
+import { endWithNpm } from '../end-with-npm.ts'
 import { loadConsumer, loadStore, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { serverAddresses } from '../server-addresses.ts'
 import { onSignals } from '../signals.ts'
-import { secondsMs } from '../whole-number.ts'
+import { secondsMs, startTimeout } from '../whole-number.ts'
 
 interface RunFlags extends MetricsFlags {
   json?: boolean
@@ -19,6 +20,7 @@ interface RunFlags extends MetricsFlags {
   mode: Mode
   part?: Part[]
   drain: string
+  startTimeout?: string
   policy?: string
   embedded?: boolean
 }
@@ -42,6 +44,10 @@ export function runCommand(): Command {
       ]),
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
+    .option(
+      '--start-timeout <seconds>',
+      'how long to wait at the start for a database or broker that cannot be reached (default: no limit)',
+    )
     .option('--policy <file>', policyHelp)
     .option(
       '--embedded',
@@ -57,17 +63,20 @@ export function runCommand(): Command {
     const json = flags.json === true
     const log = consoleLog(json, flags.logLevel)
     const drainMs = secondsMs(flags.drain, '--drain', 'onceward run --help')
+    const startTimeoutMs = startTimeout(flags, 'onceward run --help')
     const consumer = await loadConsumer(file, { policy: flags.policy })
     const isChild = process.env[supervised] !== undefined
     let running: Running | null = null
     const answer = isChild
       ? answerSupervisor(consumer.isolation.deadlineMs, () => {
-          if (running === null) process.exit(1)
-          running.drain(drainMs).catch(() => {})
+          if (running !== null) running.drain(drainMs).catch(() => {})
+          else if (!process.emit('SIGTERM', 'SIGTERM')) process.exit(1)
         })
       : null
     const store = await loadStore(file)
+    if (!isChild) endWithNpm()
     const supervises = consumer.isolation.mode === 'child' && !isChild
+    const signals = supervises ? null : onSignals()
     const server = supervises ? null : await serveMetrics(flags, log)
     const database = await openDatabase(log, { embedded: flags.embedded === true && !isChild })
     try {
@@ -82,11 +91,13 @@ export function runCommand(): Command {
         archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
         mode: flags.mode,
         isolated: isChild,
+        startTimeoutMs,
+        signal: signals!.starting,
         ...(flags.part && { parts: flags.part }),
         world: realSurroundings({ log, meter: server?.meter }),
       })
       server?.watch(running.health)
-      onSignals(drainMs, running)
+      signals!.running(running, drainMs)
       await running.finished
       const tally = running.consumer?.tally
       const worked = running.worker?.tally.outcomes

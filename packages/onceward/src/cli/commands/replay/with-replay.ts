@@ -1,6 +1,7 @@
 import { realSurroundings } from '../../../runtime/real-surroundings.ts'
 import { openReplay, type Replay } from '../../../runtime/replay.ts'
 import { attachDatabase } from '../../database.ts'
+import { endWithNpm } from '../../end-with-npm.ts'
 import { loadConsumer, loadStore } from '../../load-consumer.ts'
 import { consoleLog } from '../../output.ts'
 import { serverAddresses } from '../../server-addresses.ts'
@@ -18,6 +19,7 @@ export async function withReplay(
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   process.on('SIGTERM', stop).on('SIGINT', stop)
+  endWithNpm()
   try {
     const replay = await openReplay(consumer, {
       databaseUrl: database.url,
