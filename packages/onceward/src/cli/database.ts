@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { embeddedMark } from '../embedded/mark.ts'
 import { errorCode, OncewardError } from '../errors.ts'
-import { createPool, migrate } from '../postgres.ts'
+import { embeddedMark } from '../init/embedded-mark.ts'
+import { type createPool, migrate } from '../postgres.ts'
 import { environmentName } from '../runtime/addresses.ts'
-import { assertEnvironment, assertUsable } from '../stores/postgres/migrate.ts'
+import { withGuardedPool } from '../runtime/guarded-pool.ts'
 import type { Log } from '../surroundings.ts'
 import { consoleLog } from './output.ts'
 
@@ -48,49 +48,34 @@ export async function openDatabase(log: Log, { embedded = false } = {}): Promise
   log.info('embedded PostgreSQL', { port: server.port })
   // One that ran already belongs to another command, a consumer most likely, which would lose its database.
   const close = () => (server.reused ? Promise.resolve() : server.stop())
-  await migrateEmbedded(server.url).catch(async error => {
+  await withGuardedPool(server.url, migrateSchema, { migrates: true }).catch(async error => {
     await close()
     throw error
   })
   return { url: server.url, close }
 }
 
-async function migrateEmbedded(url: string): Promise<void> {
-  const pool = createPool(url, { max: 1 })
-  await migrate(pool, { environment: environmentName() }).finally(() => pool.end())
-}
+const migrateSchema = async (pool: Pool) => void (await migrate(pool, { environment: environmentName() }))
 
 /** For every other command: the database of the environment, or the embedded server that runs in this folder. Starts none. */
 export async function attachDatabase(log: Log): Promise<Pick<Database, 'url'>> {
   const url = databaseAddress()
   if (url !== undefined) return { url }
-  const { findEmbeddedPostgres } = await import('../embedded/find-postgres.ts')
+  const { findEmbeddedPostgres } = await import('../embedded/index.ts')
   const server = await findEmbeddedPostgres(dataFolder())
   if (server === null) throw noServer()
   log.info('embedded PostgreSQL', { port: server.port })
   return server
 }
 
-/**
- * For commands that look at the database or change a row of it. The environment is compared on every connection, before the command gets it.
- */
+/** For commands that look at the database or change a row of it. */
 export async function withPool(
   json: boolean,
   work: (pool: Pool) => Promise<void>,
-  { migrates = false } = {},
+  options: { readonly migrates?: boolean } = {},
 ): Promise<void> {
-  const environment = environmentName()
   const { url } = await attachDatabase(consoleLog(json))
-  const pool = createPool(url, {
-    max: 1,
-    ...(environment !== undefined && { verify: client => assertEnvironment(client, environment) }),
-  })
-  try {
-    if (!migrates) await assertUsable(pool)
-    await work(pool)
-  } finally {
-    await pool.end()
-  }
+  await withGuardedPool(url, work, options)
 }
 
 function fromFile(path: string | undefined): string | undefined {

@@ -1,7 +1,7 @@
 import { risks } from '../contract/known-names.ts'
-import { embeddedMark, embeddedMarkText } from '../embedded/mark.ts'
 import { composeText } from './compose-text.ts'
 import { consumerText, messageText, tablesText } from './consumer-text.ts'
+import { embeddedMark, embeddedMarkText } from './embedded-mark.ts'
 import { policyText } from './policy-text.ts'
 import { sendText, setupText } from './script-text.ts'
 import { testText } from './test-text.ts'

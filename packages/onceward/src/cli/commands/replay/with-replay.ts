@@ -1,7 +1,7 @@
+import { endWithNpm } from '../../../runtime/end-with-npm.ts'
 import { realSurroundings } from '../../../runtime/real-surroundings.ts'
 import { openReplay, type Replay } from '../../../runtime/replay.ts'
 import { attachDatabase } from '../../database.ts'
-import { endWithNpm } from '../../end-with-npm.ts'
 import { loadConsumer, loadStore } from '../../load-consumer.ts'
 import { consoleLog } from '../../output.ts'
 import { serverAddresses } from '../../server-addresses.ts'
