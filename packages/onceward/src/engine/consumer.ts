@@ -159,9 +159,11 @@ export class ConsumerProcess<M, Tx> {
     this.#enrolment = enrolment
     const subscription = await this.#look(enrolment)
       .then(() => this.#open(enrolment))
+      .then(opened => this.#assertNew(opened))
       .catch(async error => {
         this.#suspicion?.stop()
-        await store.closeRun(enrolment).catch(() => {}) // else it would look like one that died
+        // Else it would look like one that died.
+        await store.closeRun(enrolment, this.#haltCode ?? undefined).catch(() => {})
         throw error
       })
     this.#subscription = subscription
@@ -263,6 +265,13 @@ export class ConsumerProcess<M, Tx> {
       },
       enrolment,
     })
+  }
+
+  /** A source may take long to open; what halted or was told to leave meanwhile does not begin to work. */
+  async #assertNew(opened: Subscription): Promise<Subscription> {
+    if (this.#state === 'new') return opened
+    await opened.close()
+    throw this.#leaving.signal.reason
   }
 
   #pump(): void {

@@ -108,7 +108,9 @@ async function startConsumer<M>(
     readonly signal: AbortSignal
   },
 ): Promise<Running> {
-  const { world, signal, mode = 'live' } = options
+  const { world, mode = 'live' } = options
+  const failed = new AbortController()
+  const signal = AbortSignal.any([options.signal, failed.signal])
   const instance = options.instance ?? instanceName()
   const life = new ServerLife()
   const pool = createPool(options.databaseUrl, {
@@ -163,7 +165,8 @@ async function startConsumer<M>(
     if (wanted.has('retention')) parts.push(...keepers)
     for (const part of parts) {
       signal.throwIfAborted()
-      await part.start()
+      // One that halts while its source is still being opened is not waited for.
+      await Promise.race([part.start(), part.finished])
     }
     signal.throwIfAborted()
     type Process = ConsumerProcess<unknown, SqlTransaction> | null
@@ -179,6 +182,7 @@ async function startConsumer<M>(
     })
     return running(spine as Process, atWork, parts, pool, world, watch)
   } catch (error) {
+    failed.abort()
     // Also those that run already: a reader left behind would keep its partitions and never work on them.
     const opened = new Set<Lifecycle>([...carriers, ...parts])
     for (const part of opened) part.leave()
