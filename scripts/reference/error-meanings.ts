@@ -30,7 +30,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
     remedy: 'Deploy a newer version of the process.',
   },
   wrong_environment: {
-    happened: '`ONCEWARD_ENVIRONMENT` names another environment than the one the database belongs to.',
+    happened:
+      '`ONCEWARD_ENVIRONMENT` names another environment than the one the database belongs to. Every command asks first; nothing was changed.',
     remedy: 'Look at the connection string first: this is what keeps a test process off production.',
   },
   wrong_server: {
@@ -68,6 +69,16 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
   broker_unreachable: {
     happened: 'No connection to the broker, or it was lost while something was asked of it.',
     remedy: 'A running consumer connects again by itself. At start: address, credentials, network.',
+  },
+  database_unreachable: {
+    happened:
+      'The database does not answer: nobody listens there, the name is unknown, or the server is starting up.',
+    remedy:
+      '`onceward run` and `relay` wait for it, at most `--start-timeout`. Other commands fail at once: check the address and the server, then do it again.',
+  },
+  start_aborted: {
+    happened: 'The process was stopped while it was starting. No message was taken; its run is closed.',
+    remedy: 'None. The exit code is 143 after SIGTERM and 130 after Ctrl-C.',
   },
   publish_unroutable: {
     happened:

@@ -13,6 +13,8 @@ export type ErrorCode =
   | 'topology_mismatch'
   | 'topology_unsafe'
   | 'broker_unreachable'
+  | 'database_unreachable'
+  | 'start_aborted'
   | 'publish_unroutable'
   | 'publish_refused'
   | 'producer_fenced'

@@ -329,7 +329,7 @@ const publicNames: Record<string, string> = {
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
-  './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions startEmbeddedPostgres',
+  './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
     faultKinds GapRow handlerOn HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
     RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios

@@ -1,16 +1,22 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, OncewardError } from '../errors.ts'
-import { createPool } from '../postgres.ts'
+import { embeddedMark } from '../init/embedded-mark.ts'
+import { type createPool, migrate } from '../postgres.ts'
+import { environmentName } from '../runtime/addresses.ts'
+import { withGuardedPool } from '../runtime/guarded-pool.ts'
 import type { Log } from '../surroundings.ts'
 import { consoleLog } from './output.ts'
 
 export interface Database {
   readonly url: string
-  readonly embedded: boolean
   /** Stops the embedded server, if this process started it. */
   close(): Promise<void>
 }
+
+type Pool = ReturnType<typeof createPool>
+
+const dataFolder = () => join(process.cwd(), '.onceward', 'postgres')
 
 /** The database named by the environment. Addresses carry secrets, so never argv. */
 export function databaseAddress(): string | undefined {
@@ -28,31 +34,48 @@ export function databaseAddress(): string | undefined {
   )
 }
 
-/** The database named by the environment, or the embedded one in `.onceward/`. */
-export async function openDatabase(log: Log): Promise<Database> {
+/**
+ * For `run` and `relay`. Messages are acknowledged once they are in this database, so an embedded one is started only where a person asked
+ * for it: by `--embedded`, or by `onceward init` for this folder.
+ */
+export async function openDatabase(log: Log, { embedded = false } = {}): Promise<Database> {
   const url = databaseAddress()
-  if (url !== undefined) return { url, embedded: false, close: () => Promise.resolve() }
+  if (url !== undefined && embedded) throw twoDatabases()
+  if (url !== undefined) return { url, close: () => Promise.resolve() }
+  if (!embedded && !existsSync(join(process.cwd(), embeddedMark))) throw noDatabase()
   const { startEmbeddedPostgres } = await import('../embedded/index.ts')
-  const server = await startEmbeddedPostgres({ dataDir: join(process.cwd(), '.onceward', 'postgres') })
+  const server = await startEmbeddedPostgres({ dataDir: dataFolder() })
   log.info('embedded PostgreSQL', { port: server.port })
   // One that ran already belongs to another command, a consumer most likely, which would lose its database.
   const close = () => (server.reused ? Promise.resolve() : server.stop())
-  return { url: server.url, embedded: true, close }
+  await withGuardedPool(server.url, migrateSchema, { migrates: true }).catch(async error => {
+    await close()
+    throw error
+  })
+  return { url: server.url, close }
+}
+
+const migrateSchema = async (pool: Pool) => void (await migrate(pool, { environment: environmentName() }))
+
+/** For every other command: the database of the environment, or the embedded server that runs in this folder. Starts none. */
+export async function attachDatabase(log: Log): Promise<Pick<Database, 'url'>> {
+  const url = databaseAddress()
+  if (url !== undefined) return { url }
+  const { findEmbeddedPostgres } = await import('../embedded/index.ts')
+  const server = await findEmbeddedPostgres(dataFolder())
+  if (server === null) throw noServer()
+  log.info('embedded PostgreSQL', { port: server.port })
+  return server
 }
 
 /** For commands that look at the database or change a row of it. */
 export async function withPool(
   json: boolean,
-  work: (pool: ReturnType<typeof createPool>) => Promise<void>,
+  work: (pool: Pool) => Promise<void>,
+  options: { readonly migrates?: boolean } = {},
 ): Promise<void> {
-  const database = await openDatabase(consoleLog(json))
-  const pool = createPool(database.url, { max: 1 })
-  try {
-    await work(pool)
-  } finally {
-    await pool.end()
-    await database.close()
-  }
+  const { url } = await attachDatabase(consoleLog(json))
+  await withGuardedPool(url, work, options)
 }
 
 function fromFile(path: string | undefined): string | undefined {
@@ -66,4 +89,25 @@ function fromFile(path: string | undefined): string | undefined {
       { cause },
     )
   }
+}
+
+function noDatabase(): OncewardError {
+  return new OncewardError(
+    'configuration',
+    'ONCEWARD_DATABASE_URL is not set. Nothing was started. Set it, or give --embedded to use a PostgreSQL server of this folder alone (.onceward/postgres), for trying things out.',
+  )
+}
+
+function twoDatabases(): OncewardError {
+  return new OncewardError(
+    'usage',
+    'ONCEWARD_DATABASE_URL names a database and --embedded asks for another. Nothing was started. Unset the variable or leave --embedded out.',
+  )
+}
+
+function noServer(): OncewardError {
+  return new OncewardError(
+    'configuration',
+    'ONCEWARD_DATABASE_URL is not set, and no embedded PostgreSQL runs in .onceward/ of this folder. No database was asked, so nothing is known about its messages. Set the variable, or start the consumer of this folder first.',
+  )
 }

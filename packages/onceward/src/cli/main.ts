@@ -2,6 +2,7 @@
 import { databaseTrouble } from '../runtime/database-trouble.ts'
 import { reportFailure } from './output.ts'
 import { createProgram } from './program.ts'
+import { interruptedStart } from './signals.ts'
 
 try {
   const program = await createProgram(process.argv[2])
@@ -9,4 +10,6 @@ try {
 } catch (error) {
   const named = databaseTrouble(error, process.env.ONCEWARD_DATABASE_URL)
   process.exitCode = reportFailure(named, process.argv.includes('--json'))
+  // Connections that are still being made would keep the process for as long as their clients try.
+  if (interruptedStart() !== null) process.exit(interruptedStart())
 }

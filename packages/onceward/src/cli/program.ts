@@ -39,7 +39,7 @@ export async function createProgram(asked?: string): Promise<Command> {
       'after',
       `
 Environment:
-  ONCEWARD_DATABASE_URL             PostgreSQL; without it an embedded server is started in .onceward/
+  ONCEWARD_DATABASE_URL             PostgreSQL. Without it commands attach to an embedded server that runs in .onceward/, and start none
   ONCEWARD_DATABASE_URL_FILE        a file with that address instead
   ONCEWARD_RABBITMQ_URL             RabbitMQ, for contracts that read its queues or publish to it
   ONCEWARD_RABBITMQ_STREAM_URL      RabbitMQ's stream port, for contracts that read its streams
@@ -48,7 +48,7 @@ Environment:
   ONCEWARD_POLICY                   the policy file, where it is not the onceward.yaml beside the consumer
   ONCEWARD_ARCHIVE_FOLDER           where contracts that archive what they forget write to
   ONCEWARD_METRICS_PORT             where run and relay serve /metrics, /livez and /readyz; off: nowhere
-  ONCEWARD_ENVIRONMENT              refuse to touch the database of another environment
+  ONCEWARD_ENVIRONMENT              refuse the database of another environment, in every command
   ONCEWARD_DEBUG                    any value: errors nobody foresaw are printed with their stack`,
     )
   for (const command of await Promise.all(loaded.map(name => commands[name]!()))) {

@@ -1,3 +1,5 @@
+import { environmentName } from '../runtime/addresses.ts'
+
 /** What the environment says about servers. Addresses carry secrets, so never argv. */
 export function serverAddresses() {
   const { env } = process
@@ -5,6 +7,6 @@ export function serverAddresses() {
     rabbitmqUrl: env.ONCEWARD_RABBITMQ_URL,
     rabbitmqStreamUrl: env.ONCEWARD_RABBITMQ_STREAM_URL,
     kafkaBootstrap: env.ONCEWARD_KAFKA_BOOTSTRAP,
-    environment: env.ONCEWARD_ENVIRONMENT,
+    environment: environmentName(),
   }
 }

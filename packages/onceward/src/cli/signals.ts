@@ -1,14 +1,50 @@
-/** The first signal drains, the second leaves at once. */
-export function onSignals(
-  drainMs: number,
-  running: { drain(ms: number): Promise<void>; leave(): void },
-): void {
+interface Stoppable {
+  drain(ms: number): Promise<void>
+  leave(): void
+}
+
+/** How long a start that was given up may take to close what it opened. */
+const giveUpMs = 10_000
+
+const exitCodes = { SIGTERM: 143, SIGINT: 130 } as const
+
+let interrupted: number | null = null
+
+/** The exit code of a process that was stopped before it had started; null for any other. */
+export function interruptedStart(): number | null {
+  return interrupted
+}
+
+/**
+ * What signals do, from when it is called:
+ *
+ *   starting: the first gives the start up, the second ends the process     running: the first drains, the second leaves at once
+ */
+export function onSignals(): {
+  readonly starting: AbortSignal
+  running(parts: Stoppable, drainMs: number): void
+} {
+  const starting = new AbortController()
   let signals = 0
-  const onSignal = () => {
-    signals++
-    if (signals === 1) running.drain(drainMs).catch(() => {})
-    else running.leave()
+  let stop = (signal: keyof typeof exitCodes) => {
+    const code = exitCodes[signal]
+    if (signals > 1) process.exit(code)
+    interrupted = code
+    starting.abort()
+    setTimeout(() => process.exit(code), giveUpMs).unref()
   }
-  process.on('SIGTERM', onSignal)
-  process.on('SIGINT', onSignal)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      signals++
+      stop(signal)
+    })
+  return {
+    starting: starting.signal,
+    running(parts, drainMs) {
+      stop = () => {
+        if (signals === 1) parts.drain(drainMs).catch(() => {})
+        else parts.leave()
+      }
+    },
+  }
 }

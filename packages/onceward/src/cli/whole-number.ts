@@ -21,6 +21,14 @@ export function secondsMs(text: string, flag: string, command: string): number {
   )
 }
 
+/** Undefined where none was given: no limit. */
+export function startTimeout(flags: { startTimeout?: string }, command: string): number | undefined {
+  const { startTimeout: given } = flags
+  const ms = given === undefined ? undefined : secondsMs(given, '--start-timeout', command)
+  if (ms === 0) throw new OncewardError('usage', `--start-timeout must be more than 0. See "${command}".`)
+  return ms
+}
+
 function refused(text: string, what: string, command: string): OncewardError {
   return new OncewardError(
     'usage',

@@ -24,8 +24,11 @@ export interface Store<Tx> {
    */
   meetBroker?(broker: BrokerIdentity): Promise<void>
 
-  /** Called once when a consumer has drained. A run that never closes is one that died. */
-  closeRun(enrolment: Enrolment): Promise<void>
+  /**
+   * Called once when a consumer has drained or halted. A run that never closes is one that died. `halted`: the code of the error; what the run
+   * had in hand may be the reason, so it counts as silent for those that come after it until it is cleared.
+   */
+  closeRun(enrolment: Enrolment, halted?: string): Promise<void>
 
   /**
    * Called once per round of a batch. Runs `work` in one transaction, then proves with a last

@@ -6,8 +6,8 @@ import type { Enrolment } from './store.ts'
  */
 export interface SuspectLedger {
   /**
-   * Called at start and then every few seconds: this run lives. Answers with the other open runs of the consumer that were not heard of since
-   * this one began, or for `silentMs`. A neighbour that lives is on the list until its next beat at most.
+   * Called at start and then every few seconds: this run lives. Answers with the other runs of the consumer that are open and were not heard of
+   * since this one began, or for `silentMs`; and with those that halted. A neighbour that lives is on the list until its next beat at most.
    */
   beat(enrolment: Enrolment, silentMs: number): Promise<readonly SilentRun[]>
 
@@ -26,6 +26,9 @@ export interface SuspectLedger {
     survived?: string,
   ): Promise<EarlierAttempts>
 }
+
+/** How long a run may send no sign of life before it is taken for dead. */
+export const silentAfterMs = 10_000
 
 export interface SilentRun {
   readonly runId: number

@@ -1,3 +1,4 @@
+export { findEmbeddedPostgres } from './find-postgres.ts'
 export {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,

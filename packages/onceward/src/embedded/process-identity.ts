@@ -16,11 +16,11 @@ function ps(pid: number, column: string): string | undefined {
   }
 }
 
-function linuxStat(pid: number): { state: string; started: string } | undefined {
+function linuxStat(pid: number): { state: string; parent: number; started: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return { state: fields[0] ?? '', started: fields[19] ?? '' }
+    return { state: fields[0] ?? '', parent: Number(fields[1]), started: fields[19] ?? '' }
   } catch {
     return undefined
   }
@@ -49,6 +49,14 @@ export function identify(pid: number): ProcessIdentity | undefined {
 
 export function isSameProcess(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.started === identity.started
+}
+
+/** The process that started it, or whoever has taken it over since; undefined when it is gone. */
+export function parentOf(pid: number): number | undefined {
+  if (process.platform === 'linux') return linuxStat(pid)?.parent
+  if (process.platform === 'win32') return undefined
+  const found = Number(ps(pid, 'ppid'))
+  return Number.isInteger(found) ? found : undefined
 }
 
 /** The command line of a process, its arguments joined by spaces; empty when it is gone. */

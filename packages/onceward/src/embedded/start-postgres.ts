@@ -10,8 +10,8 @@ import {
   disownReusedPid,
   findPostmaster,
   isDataFolder,
-  readPassword,
 } from './data-folder.ts'
+import { embeddedUrl } from './find-postgres.ts'
 import { type PostgresBinaries, preparePostgresBinaries } from './postgres-binaries.ts'
 import { identify, isSameProcess, type ProcessIdentity } from './process-identity.ts'
 import { stopPostmaster } from './stop-postgres.ts'
@@ -61,8 +61,7 @@ type Place = {
   logFile: string
 }
 
-const urlFor = (place: Place, port: number) =>
-  `postgres://postgres:${readPassword(place.dataDir)}@127.0.0.1:${port}/postgres`
+const urlFor = (place: Place, port: number) => embeddedUrl(place.dataDir, port)
 
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode } from '../contract/handler.ts'
 import type { Delivery, Source, SourceEvent, Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
-import { errorText, OncewardError } from '../errors.ts'
+import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
 import { messagingSystem } from '../observe/messaging-system.ts'
 import type { Surroundings } from '../surroundings.ts'
@@ -159,9 +159,11 @@ export class ConsumerProcess<M, Tx> {
     this.#enrolment = enrolment
     const subscription = await this.#look(enrolment)
       .then(() => this.#open(enrolment))
+      .then(opened => this.#assertNew(opened))
       .catch(async error => {
         this.#suspicion?.stop()
-        await store.closeRun(enrolment).catch(() => {}) // else it would look like one that died
+        // Else it would look like one that died.
+        await store.closeRun(enrolment, this.#haltCode ?? undefined).catch(() => {})
         throw error
       })
     this.#subscription = subscription
@@ -263,6 +265,13 @@ export class ConsumerProcess<M, Tx> {
       },
       enrolment,
     })
+  }
+
+  /** A source may take long to open; what halted or was told to leave meanwhile does not begin to work. */
+  async #assertNew(opened: Subscription): Promise<Subscription> {
+    if (this.#state === 'new') return opened
+    await opened.close()
+    throw this.#leaving.signal.reason
   }
 
   #pump(): void {
@@ -456,6 +465,7 @@ export class ConsumerProcess<M, Tx> {
     if (this.#state === 'stopped' || this.#state === 'halted') return
     const { world, consumer } = this.#options
     this.#state = 'halted'
+    this.#haltCode = errorCode(error)
     world.log.error('consumer halted, nothing settled', {
       consumer: consumer.name,
       error: errorText(error, 4_000),
@@ -469,6 +479,7 @@ export class ConsumerProcess<M, Tx> {
   }
 
   #closing: Promise<void> | null = null
+  #haltCode: string | null = null
   readonly #unwatch: (() => void)[] = []
 
   #close(): Promise<void> {
@@ -479,15 +490,29 @@ export class ConsumerProcess<M, Tx> {
       this.#cancelProbe()
       for (const unwatch of this.#unwatch) unwatch()
       await this.#subscription?.close()
+      await this.#closeRun()
       if (this.#state === 'halted') return
-      if (this.#enrolment !== null) await this.#options.store.closeRun(this.#enrolment).catch(() => {})
       this.#state = 'stopped'
       this.#options.world.log.info('consumer stopped', { consumer: this.#options.consumer.name })
       this.#done.resolve()
     })()
     return this.#closing
   }
+
+  /** A database that does not answer keeps nobody who halted: the run is then silent instead of ended. */
+  async #closeRun(): Promise<void> {
+    if (this.#enrolment === null) return
+    const { store, world } = this.#options
+    const closed = store.closeRun(this.#enrolment, this.#haltCode ?? undefined).catch(() => {})
+    if (this.#haltCode === null) return closed
+    const late = Promise.withResolvers<void>()
+    const cancel = world.timers.after(closeRunMs, late.resolve)
+    await Promise.race([closed, late.promise]).finally(cancel)
+  }
 }
+
+/** How long a consumer that halts waits for its end to be recorded. */
+const closeRunMs = 5_000
 
 /** Bytes of bodies in one transaction at most; a single larger message still gets its own. */
 const batchBytesMax = 8 * 1024 * 1024

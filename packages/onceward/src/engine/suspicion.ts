@@ -1,12 +1,11 @@
 import type { Delivery, Ownership } from '../contracts/source.ts'
 import type { Enrolment } from '../contracts/store.ts'
-import type { SilentRun, SuspectLedger } from '../contracts/suspects.ts'
+import { type SilentRun, type SuspectLedger, silentAfterMs } from '../contracts/suspects.ts'
 import { errorText, OncewardError } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
 
-/** How often a run says that it lives, and how long it may say nothing before it is taken for dead. */
+/** How often a run says that it lives. */
 const beatMs = 2_000
-const silentMs = 10_000
 
 /** How long deliveries are looked at because of one silent run: brokers hand over again within their leases and session timeouts. */
 const suspectMs = 5 * 60_000
@@ -148,7 +147,7 @@ export class Suspicion {
 
   async #beat(): Promise<void> {
     const { ledger, enrolment, isLive } = this.#options
-    const silent = new Map((await ledger.beat(enrolment, silentMs)).map(run => [run.runId, run]))
+    const silent = new Map((await ledger.beat(enrolment, silentAfterMs)).map(run => [run.runId, run]))
     if (this.#stopped) return
     for (const runId of this.#silent.keys()) if (!silent.has(runId)) this.#forget(runId)
     for (const run of silent.values()) if (!this.#silent.has(run.runId)) this.#suspect(run)

@@ -1,6 +1,7 @@
 import { risks } from '../contract/known-names.ts'
 import { composeText } from './compose-text.ts'
 import { consumerText, messageText, tablesText } from './consumer-text.ts'
+import { embeddedMark, embeddedMarkText } from './embedded-mark.ts'
 import { policyText } from './policy-text.ts'
 import { sendText, setupText } from './script-text.ts'
 import { testText } from './test-text.ts'
@@ -32,9 +33,13 @@ export function projectFiles(answers: ProjectAnswers, version: string): Readonly
     'send.ts': sendText(answers),
     'compose.yaml': composeText(answers.source),
     'README.md': readmeText(answers),
-    '.gitignore': 'node_modules/\n.onceward/\n',
+    '.gitignore': ignored,
+    '.dockerignore': ignored,
+    [embeddedMark]: embeddedMarkText,
   }
 }
+
+const ignored = 'node_modules/\n.onceward/\n'
 
 /** `payment_capture` → `payment-capture`. */
 export function fileName({ name }: Pick<ProjectAnswers, 'name'>): string {
@@ -110,6 +115,9 @@ npm run setup
 npx onceward check --live ${file}.ts
 npm start                # Ctrl-C ends it, after the work in hand
 \`\`\`
+
+Without \`ONCEWARD_DATABASE_URL\`, \`npm start\` in this folder starts a PostgreSQL server of its own in \`.onceward/\`, because of the
+file \`.onceward/embedded\`. Neither git nor Docker takes that folder along, so a deployment without an address is refused.
 
 In a second terminal, with the same addresses:
 

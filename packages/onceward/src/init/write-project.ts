@@ -1,5 +1,5 @@
 import { lstat, mkdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { OncewardError } from '../errors.ts'
 
 /** Writes new files into a folder, all or none: a file that is there already is never touched. */
@@ -11,6 +11,7 @@ export async function writeProject(folder: string, files: Readonly<Record<string
   const written: string[] = []
   try {
     for (const [name, text] of Object.entries(files)) {
+      await mkdir(dirname(join(folder, name)), { recursive: true })
       await writeFile(join(folder, name), text, { flag: 'wx' })
       written.push(name)
     }

@@ -1,3 +1,4 @@
+import { silentAfterMs } from '../contracts/suspects.ts'
 import { type RetentionStatus, readRetention } from '../retention/read-retention.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
@@ -32,7 +33,10 @@ export interface ConsumerStatus {
   readonly generation: number
   readonly owner: string
   readonly risk: string
+  /** Runs that give signs of life. */
   readonly openRuns: number
+  /** Runs that ended without saying so, and whose messages nobody has taken up yet. */
+  readonly silentRuns: number
   /** Why the source is paused, and for how long; null when nobody has paused it. */
   readonly pausedBecause: string | null
   readonly pausedSeconds: number | null
@@ -54,6 +58,13 @@ export interface PartitionStatus {
   readonly secondsAgo: number
 }
 
+/** Runs without an end, and whether they give signs of life; those of a campaign are heard by its lease. */
+const heardRuns = `
+  select r.*, case when r.campaign_id is null then r.heard_at > clock_timestamp() - interval '${silentAfterMs} milliseconds'
+    else exists (select from onceward.campaign c where c.id = r.campaign_id and c.lease_until > clock_timestamp()
+      and c.holder = r.instance) end as heard
+  from onceward.run r where r.consumer_id = consumer.id and r.ended_at is null`
+
 export async function readStatus(pool: SqlPool): Promise<Status> {
   await assertUsable(pool)
   const { rows: about } = await pool.query(`
@@ -62,8 +73,8 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
         where relkind = 'r' and oid in (select relid from pg_partition_tree('onceward.inbox') where isleaf union select 'onceward.inbox'::regclass))::bigint::float8 as markers`)
   const consumers = await pool.query(`
     select name, generation, owner, risk,
-      (select count(*)::int from onceward.run where consumer_id = consumer.id and ended_at is null) as "openRuns",
-      paused.because as "pausedBecause", paused.seconds as "pausedSeconds",
+      runs.open as "openRuns", runs.silent as "silentRuns",
+      runs.because as "pausedBecause", runs.seconds as "pausedSeconds",
       count(held.id) filter (where state in ('stored', 'waiting'))::int as pending,
       extract(epoch from clock_timestamp() - min(first_at) filter (where state in ('stored', 'waiting')))::float8 as "oldestPendingSeconds",
       count(held.id) filter (where state = 'parked')::int as parked,
@@ -71,9 +82,12 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
       count(held.id) filter (where state = 'quarantined')::int as quarantined
     from onceward.consumer left join onceward.held on held.consumer_id = consumer.id
     left join lateral (
-      select min(paused_because) as because, extract(epoch from clock_timestamp() - min(paused_since))::float8 as seconds
-      from onceward.run where run.consumer_id = consumer.id and ended_at is null and paused_since is not null) paused on true
-    group by consumer.id, paused.because, paused.seconds order by name, generation`)
+      select count(*) filter (where heard)::int as open,
+        count(*) filter (where not heard and campaign_id is null and cleared_at is null)::int as silent,
+        min(paused_because) filter (where heard) as because,
+        extract(epoch from clock_timestamp() - min(paused_since) filter (where heard))::float8 as seconds
+      from (${heardRuns}) r) runs on true
+    group by consumer.id, runs.open, runs.silent, runs.because, runs.seconds order by name, generation`)
   const ledger = await pool.query(`
     select consumer_name as consumer, target, state::text, count(*)::int from onceward.ledger
     group by 1, 2, 3 order by 1, 2, 3`)

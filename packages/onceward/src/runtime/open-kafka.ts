@@ -8,7 +8,7 @@ import type { Broker, BrokerAccess } from './open-source.ts'
 /** Dead letters and retries go to topics of the same cluster, which must be there: their partitions and replicas are not ours to guess. */
 export async function openKafka(
   source: SourceDeclaration,
-  { kafkaBootstrap, world }: BrokerAccess,
+  { kafkaBootstrap, world, signal }: BrokerAccess,
 ): Promise<Broker> {
   const declaration = source as TopicDeclaration
   const bootstrap = declaration.bootstrap ?? kafkaBootstrap
@@ -26,11 +26,11 @@ export async function openKafka(
     ...(sasl !== undefined && { sasl }),
   }
   return {
-    source: createKafkaSource(declaration, { bootstrap, log: world.log }),
+    source: createKafkaSource(declaration, { bootstrap, log: world.log, ...(signal && { signal }) }),
     ensureQueue: name => ensureTopic(connection, name),
     openRetryLevels: async levelsMs => {
       for (const levelMs of levelsMs) await ensureTopic(connection, levelQueue(declaration.topic, levelMs))
-      const options = { bootstrap, log: world.log }
+      const options = { bootstrap, log: world.log, ...(signal && { signal }) }
       return levelsMs.map(levelMs => createRetryTopicSource(declaration, levelMs, options))
     },
     openPublisher: async () => createKafkaPublisher(connection),

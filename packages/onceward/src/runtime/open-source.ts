@@ -18,6 +18,8 @@ export interface BrokerAccess {
   /** The address of RabbitMQ's stream protocol, when the declaration carries none. */
   readonly rabbitmqStreamUrl?: string | undefined
   readonly world: Surroundings
+  /** Gives up an `open` that is still trying to reach the broker. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Broker {
@@ -63,7 +65,7 @@ async function openPostgres(declaration: SourceDeclaration, { pool, world }: Bro
 
 async function openRabbit(
   declaration: SourceDeclaration,
-  { rabbitmqUrl, world }: BrokerAccess,
+  { rabbitmqUrl, world, signal }: BrokerAccess,
 ): Promise<Broker> {
   const url = (declaration as { url?: string }).url ?? rabbitmqUrl
   if (url === undefined) {
@@ -74,7 +76,11 @@ async function openRabbit(
   }
   const rabbit = await importRabbit()
   return {
-    source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
+    source: rabbit.createRabbitSource(declaration as never, {
+      url,
+      log: world.log,
+      ...(signal && { signal }),
+    }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
     openRetryLevels: async levelsMs => {
       const { queue } = declaration as SourceDeclaration & { queue: string }
@@ -88,7 +94,7 @@ async function openRabbit(
 /** Streams are read over a protocol of their own; dead letters go to a queue, over AMQP. */
 async function openRabbitStream(
   declaration: SourceDeclaration,
-  { rabbitmqUrl, rabbitmqStreamUrl }: BrokerAccess,
+  { rabbitmqUrl, rabbitmqStreamUrl, signal }: BrokerAccess,
 ): Promise<Broker> {
   const url = (declaration as { url?: string }).url ?? rabbitmqStreamUrl
   if (url === undefined) {
@@ -106,7 +112,7 @@ async function openRabbitStream(
     )
   }
   return {
-    source: createStreamSource(declaration as never, { url }),
+    source: createStreamSource(declaration as never, { url, ...(signal && { signal }) }),
     ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
     openPublisher: async () => openRabbitPublisher(deadLetterUrl()),
   }

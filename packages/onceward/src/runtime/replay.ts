@@ -12,10 +12,12 @@ import { type RebuildOptions, rollBackTables, type Swap, swapTables } from '../r
 import { runCampaign } from '../replay/run-campaign.ts'
 import type { Selection } from '../replay/selection.ts'
 import type { RangeReader } from '../sources/log/range-reader.ts'
+import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { withEnvironment } from './addresses.ts'
 import { instanceName } from './instance-name.ts'
 import { openSelection } from './open-selection.ts'
 import { realSurroundings } from './real-surroundings.ts'
@@ -25,6 +27,7 @@ export interface ReplayOptions {
   readonly databaseUrl: string
   readonly kafkaBootstrap?: string | undefined
   readonly rabbitmqStreamUrl?: string | undefined
+  /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly store?: Store<SqlTransaction> | undefined
   readonly world?: Surroundings
@@ -70,12 +73,14 @@ export async function openReplay<M>(
     verify: client => life.check(client),
   })
   const world = options.world ?? realSurroundings()
-  const { environment, kafkaBootstrap, rabbitmqStreamUrl } = options
-  if (options.store !== undefined)
-    await assertSameDatabase(options.store, pool).catch(async error => {
-      await pool.end()
-      throw error
-    })
+  const { environment, kafkaBootstrap, rabbitmqStreamUrl } = withEnvironment(options)
+  try {
+    await assertUsable(pool, environment)
+    if (options.store !== undefined) await assertSameDatabase(options.store, pool)
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
   const store =
     options.store ?? createPostgresStore({ pool, life, log: world.log, ...(environment && { environment }) })
   const instance = options.instance ?? instanceName()

@@ -13,14 +13,19 @@ import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { withEnvironment } from './addresses.ts'
+import { databaseTrouble } from './database-trouble.ts'
 import { instanceName } from './instance-name.ts'
 import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
 import { openRetention } from './open-retention.ts'
 import { openBroker } from './open-source.ts'
+import { type StartOptions, startPatiently } from './patient-start.ts'
+import { reachServers } from './reach-servers.ts'
 import { realSurroundings } from './real-surroundings.ts'
 import { recordOutages } from './record-outage.ts'
 import { type Health, type HealthWatch, watchConsumer } from './run-health.ts'
 import { assertSameDatabase } from './same-database.ts'
+import { serversOf } from './servers-of.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
 export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay' | 'retention'
@@ -28,7 +33,8 @@ export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay' | 'retention'
 /** The modes of a plain run. The others are campaigns, see `openReplay`. */
 const runModes: readonly Mode[] = ['live', 'replay', 'rebuild']
 
-export interface RunOptions {
+/** Addresses and the environment that are not given come from the variables the command reads: `ONCEWARD_RABBITMQ_URL` and its like. */
+export interface RunOptions extends StartOptions {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
@@ -75,7 +81,10 @@ export interface Running {
   readonly finished: Promise<void>
 }
 
-/** Starts a consumer on PostgreSQL. Rejects with one clear error, having started nothing, when it cannot work. */
+/**
+ * Starts a consumer on PostgreSQL. Waits while the database or the broker cannot be reached; rejects with one clear error, having started
+ * nothing, when it cannot work.
+ */
 export function runConsumer<M>(consumer: Consumer<M, SqlTransaction>, options: RunOptions): Promise<Running>
 /** In the transactions of a store of yours, on the same database: handlers get its handle. */
 export function runConsumer<M, Tx>(
@@ -86,10 +95,24 @@ export async function runConsumer<M>(
   consumer: Consumer<M, SqlTransaction>,
   options: RunOptions & { readonly store?: Store<SqlTransaction> },
 ): Promise<Running> {
-  const mode = options.mode ?? 'live'
-  assertRunMode(consumer.name, mode)
+  assertRunMode(consumer.name, options.mode ?? 'live')
   assertIsolated(consumer, options.isolated === true)
   const world = options.world ?? realSurroundings()
+  const complete = withEnvironment(options)
+  return startPatiently(signal => startConsumer(consumer, { ...complete, world, signal }), options, world)
+}
+
+async function startConsumer<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  options: RunOptions & {
+    readonly store?: Store<SqlTransaction>
+    readonly world: Surroundings
+    readonly signal: AbortSignal
+  },
+): Promise<Running> {
+  const { world, mode = 'live' } = options
+  const failed = new AbortController()
+  const signal = AbortSignal.any([options.signal, failed.signal])
   const instance = options.instance ?? instanceName()
   const life = new ServerLife()
   const pool = createPool(options.databaseUrl, {
@@ -103,10 +126,12 @@ export async function runConsumer<M>(
     await assertUsable(pool, options.environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
     const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
-    const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
-    const broker = await openBroker(consumer.source, access)
+    const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world, signal }
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
-    const { retryLevelsMs } = consumer.failure
+    const { retryLevelsMs, deadLetter } = consumer.failure
+    if (wanted.has('consumer') || retryLevelsMs.length > 0 || (wanted.has('relay') && deadLetter !== null))
+      await reachServers(serversOf(consumer as never, options), signal)
+    const broker = await openBroker(consumer.source, access)
     const levels = retryLevelsMs.length > 0 ? await broker.openRetryLevels!(retryLevelsMs) : []
     if (wanted.has('relay'))
       carriers.push(...(await openConsumerRelays(consumer, broker, { ...options, pool, world, instance })))
@@ -140,7 +165,12 @@ export async function runConsumer<M>(
     if (wanted.has('consumer') && mode === 'live')
       parts.push(...levels.map(source => new ConsumerProcess({ ...around, source })))
     if (wanted.has('retention')) parts.push(...keepers)
-    for (const part of parts) await part.start()
+    for (const part of parts) {
+      signal.throwIfAborted()
+      // One that halts while its source is still being opened is not waited for.
+      await Promise.race([part.start(), part.finished])
+    }
+    signal.throwIfAborted()
     type Process = ConsumerProcess<unknown, SqlTransaction> | null
     const atWork = () => (worker?.process ?? null) as Process
     const watch = watchConsumer({
@@ -155,13 +185,21 @@ export async function runConsumer<M>(
     })
     return running(spine as Process, atWork, parts, pool, world, watch)
   } catch (error) {
+    failed.abort()
     // Also those that run already: a reader left behind would keep its partitions and never work on them.
     const opened = new Set<Lifecycle>([...carriers, ...parts])
     for (const part of opened) part.leave()
     await Promise.allSettled([...opened].map(part => part.finished))
-    await pool.end()
-    throw error
+    await endPool(pool, world)
+    throw databaseTrouble(error, options.databaseUrl)
   }
+}
+
+/** A connection that is still being made keeps nobody: its server does not answer. */
+export function endPool(pool: OwnPool, { timers }: Pick<Surroundings, 'timers'>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const cancel = timers.after(graceMs, resolve)
+  return Promise.race([pool.end(), promise]).finally(cancel)
 }
 
 /** Run here, `forensic` would commit what it promises to undo, and `repair` would know no keys. */

@@ -2,16 +2,21 @@ import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { withEnvironment } from './addresses.ts'
+import { databaseTrouble } from './database-trouble.ts'
 import { instanceName } from './instance-name.ts'
 import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './open-publisher.ts'
 import { openRelay, type RelayCarrier } from './open-relays.ts'
+import { type StartOptions, startPatiently } from './patient-start.ts'
+import { reachBrokers } from './reach-brokers.ts'
 import { realSurroundings } from './real-surroundings.ts'
-import { type Running, running } from './run-consumer.ts'
+import { endPool, type Running, running } from './run-consumer.ts'
 import { watchCarriers } from './run-health.ts'
 
 export type { RelayedBroker } from './open-publisher.ts'
 
-export interface RunRelayOptions extends PublisherAddresses {
+/** Addresses and the environment that are not given come from the variables the command reads. */
+export interface RunRelayOptions extends PublisherAddresses, StartOptions {
   readonly databaseUrl: string
   /** The rows written for these are carried; run as many relays as you like. */
   readonly brokers: readonly RelayedBroker[]
@@ -26,11 +31,22 @@ export interface RunRelayOptions extends PublisherAddresses {
 
 export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
 
-/** A relay without a consumer, for producers that write into the outbox. Rejects with one clear error, having started nothing. */
-export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> {
-  const { brokers, environment, world = realSurroundings() } = options
+/**
+ * A relay without a consumer, for producers that write into the outbox. Waits while the database cannot be reached; a broker that is away only
+ * keeps its rows waiting. Rejects with one clear error, having started nothing.
+ */
+export async function runRelay(given: RunRelayOptions): Promise<RunningRelay> {
+  const { world = realSurroundings(), ...rest } = given
+  const options = withEnvironment(rest)
+  assertAddresses(options.brokers, options, 'The relay publishes')
+  return startPatiently(signal => startRelay({ ...options, world, signal }), options, world)
+}
+
+async function startRelay(
+  options: RunRelayOptions & { readonly world: Surroundings; readonly signal: AbortSignal },
+): Promise<RunningRelay> {
+  const { brokers, environment, world, signal } = options
   const instance = options.instance ?? instanceName()
-  assertAddresses(brokers, options, 'The relay publishes')
   const life = new ServerLife()
   const pool = createPool(options.databaseUrl, {
     max: 2 + 3 * brokers.length,
@@ -41,12 +57,17 @@ export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> 
     await assertUsable(pool, environment)
     for (const broker of new Set(brokers))
       carriers.push(await openRelay(broker, { ...options, pool, world, instance }))
-    for (const carrier of carriers) await carrier.start()
+    carriers.push(...reachBrokers(brokers, options, world))
+    for (const carrier of carriers) {
+      signal.throwIfAborted()
+      await carrier.start()
+    }
+    signal.throwIfAborted()
     return running(null, () => null, carriers, pool, world, watchCarriers(carriers))
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))
-    await pool.end()
-    throw error
+    await endPool(pool, world)
+    throw databaseTrouble(error, options.databaseUrl)
   }
 }

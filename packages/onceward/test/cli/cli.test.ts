@@ -68,7 +68,10 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
         'postgres://me:hunter2@localhost:1/shop',
         /database at localhost:1\/shop does not answer \(ECONNREFUSED\)/,
       ],
-      [database.url.replace(/[^/]+$/, 'nowhere'), /refuses us: database "nowhere" does not exist/],
+      [
+        database.url.replace(/[^/]+$/, 'nowhere'),
+        /refused the connection: database "nowhere" does not exist/,
+      ],
       ['postgres://me:hun/ter2@localhost/shop', /cannot be read: is the port a number/],
     ] as const
     for (const [url, why] of wrong)
@@ -81,7 +84,7 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       }
   })
 
-  test('a file for the address or a payload that is not there is said, and by which name', async () => {
+  test('a file for the address that is not there is said, and by which name', async () => {
     const named = await onceward(['status'], {
       ONCEWARD_DATABASE_URL: undefined as never,
       ONCEWARD_DATABASE_URL_FILE: join(folder, 'none'),
@@ -90,13 +93,6 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       [named.code, /URL_FILE cannot be read: ENOENT\. Nothing was started/.test(named.stderr)],
       [1, true],
       named.stderr,
-    )
-    const contract = consumer('')
-    const fix = ['parked', 'fix', '1', '--consumer', 'cli_work', '--because', 'x', '--contract', contract]
-    const { code, stderr } = await onceward([...fix, '--payload', 'none.json'])
-    assert.deepEqual(
-      [code, /none\.json cannot be read: ENOENT\. Nothing was changed/.test(stderr)],
-      [2, true],
     )
   })
 
@@ -168,6 +164,16 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     const all = { to: migrations.at(-1)!.version, applied: migrations.map(one => one.name) }
     assert.deepEqual(JSON.parse(first.stdout), { ok: true, from: 0, ...all })
     assert.match((await onceward(['migrate'])).stdout, /nothing to do/)
+  })
+
+  test('a file for a payload that is not there is said, by its name', async () => {
+    const contract = consumer('')
+    const fix = ['parked', 'fix', '1', '--consumer', 'cli_work', '--because', 'x', '--contract', contract]
+    const { code, stderr } = await onceward([...fix, '--payload', 'none.json'])
+    assert.deepEqual(
+      [code, /none\.json cannot be read: ENOENT\. Nothing was changed/.test(stderr)],
+      [2, true],
+    )
   })
 
   test('a contract with problems names them all and starts nothing', async () => {

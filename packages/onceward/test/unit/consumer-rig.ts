@@ -27,6 +27,7 @@ export class SwitchableStore implements Store<MemoryTransaction> {
   transactions = 0
   pings = 0
   runsClosed = 0
+  readonly halts: string[] = []
 
   enroll(facts: Enrolment['facts']) {
     return this.memory.enroll(facts)
@@ -44,9 +45,10 @@ export class SwitchableStore implements Store<MemoryTransaction> {
     return this.memory.declareLoss(enrolment, loss)
   }
 
-  closeRun(enrolment: Enrolment) {
-    this.runsClosed++
-    return this.memory.closeRun(enrolment)
+  closeRun(enrolment: Enrolment, halted?: string) {
+    if (halted === undefined) this.runsClosed++
+    else this.halts.push(halted)
+    return this.memory.closeRun(enrolment, halted)
   }
 
   async ping() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { retryAfter } from 'onceward'
+import { OncewardError, retryAfter } from 'onceward'
 import { until } from 'onceward/testing'
 import { ConsumerRig, type NoteContext } from './consumer-rig.ts'
 
@@ -21,6 +21,7 @@ describe('a consumer that cannot work', () => {
     assert.equal(rig.queue.unsettled, 2)
     assert.deepEqual(rig.applied, {})
     assert.equal(rig.store.runsClosed, 0, 'a run that halted is not closed as if it had ended well')
+    assert.deepEqual(rig.store.halts, ['consumer_halted'])
     rig.expectLogged('error', /halted, nothing settled/)
   })
 
@@ -49,6 +50,42 @@ describe('a consumer that cannot work', () => {
     await assert.rejects(one.start(), /no such queue/)
     assert.equal(rig.store.runsClosed, 1)
   })
+
+  for (const how of ['halted', 'told to leave'] as const)
+    test(`does not begin when it was ${how} while its source was being opened`, async () => {
+      const rig = new ConsumerRig()
+      const opening = Promise.withResolvers<void>()
+      const { open } = rig.queue
+      let isOpening = false
+      Object.assign(rig.queue, {
+        open: async (...options: Parameters<typeof open>) => {
+          isOpening = true
+          await opening.promise
+          return open.apply(rig.queue, options)
+        },
+      })
+      rig.publish({ id: 'a' })
+      const changed = new OncewardError('server_changed', 'another copy')
+      let beats = 0
+      const suspects = {
+        ...rig.store.memory.suspects,
+        beat: async () => (++beats > 1 ? Promise.reject(changed) : []),
+      }
+      Object.assign(rig.store, { suspects })
+      const one = rig.process()
+      const started = one.start()
+      started.catch(() => {})
+      await until('it opens its source', () => isOpening)
+      if (how === 'halted') {
+        rig.world.advance(2_000)
+        await assert.rejects(one.finished, changed)
+      } else one.leave()
+      opening.resolve()
+      await assert.rejects(started, how === 'halted' ? changed : /told to leave/)
+      assert.equal(one.state, how === 'halted' ? 'halted' : 'stopped')
+      assert.deepEqual(rig.handled, [])
+      assert.deepEqual(new Set(rig.store.halts), new Set(how === 'halted' ? ['server_changed'] : []))
+    })
 
   test('halts when a handler names an external target the contract does not declare', async () => {
     const rig = new ConsumerRig()

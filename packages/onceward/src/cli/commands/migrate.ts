@@ -1,7 +1,8 @@
 import { Command } from 'commander'
-import { createPool, migrate } from '../../postgres.ts'
-import { openDatabase } from '../database.ts'
-import { consoleLog, print } from '../output.ts'
+import { migrate } from '../../postgres.ts'
+import { environmentName } from '../../runtime/addresses.ts'
+import { withPool } from '../database.ts'
+import { print } from '../output.ts'
 
 export function migrateCommand(): Command {
   return new Command('migrate')
@@ -11,20 +12,19 @@ export function migrateCommand(): Command {
       'also create the group roles and grant them what they need; repeat it after each upgrade',
     )
     .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean; roles?: boolean }) => {
-      const database = await openDatabase(consoleLog(options.json === true))
-      const pool = createPool(database.url, { max: 1 })
-      try {
-        const result = await migrate(pool, { environment: process.env.ONCEWARD_ENVIRONMENT })
-        if (options.roles === true) await pool.query('select onceward.create_roles()')
-        print(options.json === true, { ok: true, ...result }, () =>
-          result.applied.length === 0
-            ? `schema is at version ${result.to}, nothing to do`
-            : `schema upgraded from version ${result.from} to ${result.to}: ${result.applied.join(', ')}`,
-        )
-      } finally {
-        await pool.end()
-        await database.close()
-      }
-    })
+    .action((options: { json?: boolean; roles?: boolean }) =>
+      withPool(
+        options.json === true,
+        async pool => {
+          const result = await migrate(pool, { environment: environmentName() })
+          if (options.roles === true) await pool.query('select onceward.create_roles()')
+          print(options.json === true, { ok: true, ...result }, () =>
+            result.applied.length === 0
+              ? `schema is at version ${result.to}, nothing to do`
+              : `schema upgraded from version ${result.from} to ${result.to}: ${result.applied.join(', ')}`,
+          )
+        },
+        { migrates: true },
+      ),
+    )
 }

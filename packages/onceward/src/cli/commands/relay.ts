@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import { type RelayedBroker, runRelay } from '../../outbox.ts'
+import { endWithNpm } from '../../runtime/end-with-npm.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import type { LogLevel } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
@@ -7,7 +8,7 @@ import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { serverAddresses } from '../server-addresses.ts'
 import { onSignals } from '../signals.ts'
-import { secondsMs } from '../whole-number.ts'
+import { secondsMs, startTimeout } from '../whole-number.ts'
 
 interface RelayFlags extends MetricsFlags {
   json?: boolean
@@ -15,6 +16,8 @@ interface RelayFlags extends MetricsFlags {
   broker: RelayedBroker[]
   cdcKeep: string
   drain: string
+  startTimeout?: string
+  embedded?: boolean
 }
 
 export function relayCommand(): Command {
@@ -27,6 +30,14 @@ export function relayCommand(): Command {
     )
     .option('--cdc-keep <seconds>', 'how long rows for change data capture stay', '3600')
     .option('--drain <seconds>', 'how long SIGTERM may wait for confirms', '30')
+    .option(
+      '--start-timeout <seconds>',
+      'how long to wait at the start for a database or broker that cannot be reached (default: no limit)',
+    )
+    .option(
+      '--embedded',
+      'without ONCEWARD_DATABASE_URL: start a PostgreSQL in .onceward/ of this folder, for trying things out',
+    )
     .option('--json', 'log lines as JSON')
   command.addOption(
     new Option('--log-level <level>', 'the least that is logged')
@@ -39,18 +50,23 @@ export function relayCommand(): Command {
     const help = 'onceward relay --help'
     const drainMs = secondsMs(flags.drain, '--drain', help)
     const cdcKeepMs = secondsMs(flags.cdcKeep, '--cdc-keep', help)
+    const startTimeoutMs = startTimeout(flags, help)
+    endWithNpm()
+    const signals = onSignals()
     const server = await serveMetrics(flags, log)
-    const database = await openDatabase(log)
+    const database = await openDatabase(log, { embedded: flags.embedded === true })
     try {
       const relay = await runRelay({
         databaseUrl: database.url,
         brokers: flags.broker,
         ...serverAddresses(),
         cdcKeepMs,
+        startTimeoutMs,
+        signal: signals.starting,
         world: realSurroundings({ log, meter: server?.meter }),
       })
       server?.watch(relay.health)
-      onSignals(drainMs, relay)
+      signals.running(relay, drainMs)
       await relay.finished
       print(json, { ok: true }, () => 'stopped')
     } finally {

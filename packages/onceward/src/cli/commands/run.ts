@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Mode } from '../../contract/handler.ts'
-import { createPool, migrate } from '../../postgres.ts'
+import { endWithNpm } from '../../runtime/end-with-npm.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { type Part, type Running, runConsumer } from '../../runtime/run-consumer.ts'
 import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
@@ -12,7 +12,7 @@ import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { serverAddresses } from '../server-addresses.ts'
 import { onSignals } from '../signals.ts'
-import { secondsMs } from '../whole-number.ts'
+import { secondsMs, startTimeout } from '../whole-number.ts'
 
 interface RunFlags extends MetricsFlags {
   json?: boolean
@@ -20,8 +20,10 @@ interface RunFlags extends MetricsFlags {
   mode: Mode
   part?: Part[]
   drain: string
+  startTimeout?: string
   policy?: string
   metricsMaxAge: string
+  embedded?: boolean
 }
 
 export function runCommand(): Command {
@@ -44,7 +46,15 @@ export function runCommand(): Command {
     )
     .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
     .option('--metrics-max-age <seconds>', 'how old values read from the database may be in /metrics', '15')
+    .option(
+      '--start-timeout <seconds>',
+      'how long to wait at the start for a database or broker that cannot be reached (default: no limit)',
+    )
     .option('--policy <file>', policyHelp)
+    .option(
+      '--embedded',
+      'without ONCEWARD_DATABASE_URL: start a PostgreSQL in .onceward/ of this folder, for trying things out',
+    )
     .option('--json', 'log lines and the final counts as JSON')
   command.addOption(
     new Option('--log-level <level>', 'the least that is logged')
@@ -56,21 +66,23 @@ export function runCommand(): Command {
     const log = consoleLog(json, flags.logLevel)
     const drainMs = secondsMs(flags.drain, '--drain', 'onceward run --help')
     const gaugesMaxAgeMs = secondsMs(flags.metricsMaxAge, '--metrics-max-age', 'onceward run --help')
+    const startTimeoutMs = startTimeout(flags, 'onceward run --help')
     const consumer = await loadConsumer(file, { policy: flags.policy })
     const isChild = process.env[supervised] !== undefined
     let running: Running | null = null
     const answer = isChild
       ? answerSupervisor(consumer.isolation.deadlineMs, () => {
-          if (running === null) process.exit(1)
-          running.drain(drainMs).catch(() => {})
+          if (running !== null) running.drain(drainMs).catch(() => {})
+          else if (!process.emit('SIGTERM', 'SIGTERM')) process.exit(1)
         })
       : null
     const store = await loadStore(file)
+    if (!isChild) endWithNpm()
     const supervises = consumer.isolation.mode === 'child' && !isChild
+    const signals = supervises ? null : onSignals()
     const server = supervises ? null : await serveMetrics(flags, log)
-    const database = await openDatabase(log)
+    const database = await openDatabase(log, { embedded: flags.embedded === true && !isChild })
     try {
-      if (database.embedded) await migrateEmbedded(database.url)
       if (supervises) {
         process.exitCode = await superviseRun(consumer.isolation, database.url, log)
         return
@@ -82,12 +94,14 @@ export function runCommand(): Command {
         archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
         mode: flags.mode,
         isolated: isChild,
+        startTimeoutMs,
+        signal: signals!.starting,
         ...(flags.part && { parts: flags.part }),
         gaugesMaxAgeMs,
         world: realSurroundings({ log, meter: server?.meter }),
       })
       server?.watch(running.health)
-      onSignals(drainMs, running)
+      signals!.running(running, drainMs)
       await running.finished
       const tally = running.consumer?.tally
       const worked = running.worker?.tally.outcomes
@@ -120,9 +134,4 @@ function superviseRun(
     memoryMaxMb,
     log,
   })
-}
-
-async function migrateEmbedded(url: string): Promise<void> {
-  const pool = createPool(url, { max: 1 })
-  await migrate(pool).finally(() => pool.end())
 }

@@ -1,18 +1,15 @@
 import { Command } from 'commander'
 import { durationText } from '../../contract/duration.ts'
 import { readStatus, type Status } from '../../observe/read-status.ts'
-import { createPool } from '../../postgres.ts'
-import { openDatabase } from '../database.ts'
-import { consoleLog, print, table } from '../output.ts'
+import { withPool } from '../database.ts'
+import { print, table } from '../output.ts'
 
 export function statusCommand(): Command {
   return new Command('status')
     .description('consumers, held work, external effects, outbox and queues of the database')
     .option('--json', 'print one JSON object')
-    .action(async (options: { json?: boolean }) => {
-      const database = await openDatabase(consoleLog(options.json === true))
-      const pool = createPool(database.url, { max: 1 })
-      try {
+    .action((options: { json?: boolean }) =>
+      withPool(options.json === true, async pool => {
         const status = await readStatus(pool)
         print(options.json === true, { ok: true, ...status }, () =>
           [
@@ -26,6 +23,7 @@ export function statusCommand(): Command {
                   'owner',
                   'risk',
                   'open runs',
+                  'silent runs',
                   'paused',
                   'pending',
                   'oldest, s',
@@ -39,6 +37,7 @@ export function statusCommand(): Command {
                   c.owner,
                   c.risk,
                   c.openRuns,
+                  c.silentRuns,
                   c.pausedBecause === null ? '' : `${c.pausedBecause}, ${c.pausedSeconds?.toFixed(0)} s`,
                   c.pending,
                   c.oldestPendingSeconds,
@@ -124,11 +123,8 @@ export function statusCommand(): Command {
             .join('')
             .trimEnd(),
         )
-      } finally {
-        await pool.end()
-        await database.close()
-      }
-    })
+      }),
+    )
 }
 
 function goneBefore({ retention }: Status, consumer: string, generation: number): string {

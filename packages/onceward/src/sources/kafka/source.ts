@@ -83,6 +83,7 @@ async function reach(
       if (known.code !== 'broker_unreachable' || signal?.aborted) throw known
       log.warn('Kafka cannot be reached yet', { reason: known.message })
       await sleep(reconnectDelayMs, undefined, signal === undefined ? {} : { signal }).catch(() => {})
+      if (signal?.aborted) throw known
     }
   }
 }

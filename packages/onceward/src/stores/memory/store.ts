@@ -75,8 +75,8 @@ export class MemoryStore implements Store<MemoryTransaction> {
     return { consumerId: this.#consumers, runId: this.#consumers, facts }
   }
 
-  async closeRun({ runId }: Enrolment): Promise<void> {
-    this.#runs.end([runId])
+  async closeRun({ runId }: Enrolment, halted?: string): Promise<void> {
+    if (halted === undefined) this.#runs.end([runId])
   }
 
   ping(): Promise<void> {

@@ -121,12 +121,18 @@ export async function assertUsable(pool: Pick<SqlPool, 'query'>, environment?: s
   if (environment !== undefined) await assertEnvironment(pool, environment)
 }
 
-async function assertEnvironment(pool: Pick<SqlPool, 'query'>, environment: string): Promise<void> {
-  const { rows } = await pool.query('select name from onceward.environment')
+/** A database without the schema belongs to no environment yet. */
+export async function assertEnvironment(client: SqlClient, environment: string): Promise<void> {
+  const { rows } = await client
+    .query('select name from onceward.environment')
+    .catch((error: { code?: string }) => {
+      if (error.code === '42P01' || error.code === '3F000') return { rows: [] }
+      throw error
+    })
   const actual = rows[0]?.name as string | undefined
   if (actual === undefined || actual === environment) return
   throw new OncewardError(
     'wrong_environment',
-    `This process is set up for environment "${environment}", but the database belongs to "${actual}". Nothing was started. Check the connection string and ONCEWARD_ENVIRONMENT.`,
+    `This process is set up for environment "${environment}", but the database belongs to "${actual}". Nothing was started or changed. Check the connection string and ONCEWARD_ENVIRONMENT.`,
   )
 }

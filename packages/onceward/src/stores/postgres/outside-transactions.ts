@@ -34,9 +34,13 @@ export function outsideTransactions(
       return enroll(client, facts)
     },
     meetBroker: broker => meetBroker(client, broker, log),
-    async closeRun({ runId }) {
+    async closeRun({ runId, facts }, halted) {
       await repeats.flush()
-      await client.query('update onceward.run set ended_at = clock_timestamp() where id = $1', [runId])
+      // A copy of the database that was restored may have given the number to a run of another process.
+      await client.query(
+        'update onceward.run set ended_at = clock_timestamp(), halted_because = $3 where id = $1 and instance = $2',
+        [runId, facts.instance, halted ?? null],
+      )
     },
     takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
     beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),

@@ -25,6 +25,20 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
+    name: 'a run that halted is silent to those that come after it until it is cleared, and what it began is a death',
+    async run({ under: { store, second }, enrolment }) {
+      if (store.suspects === undefined) return
+      await store.suspects.beginAttempt(enrolment, 'a', 3)
+      await store.closeRun(enrolment, 'consumer_halted')
+      const me = await second.enroll(enrolment.facts)
+      const silent = async () => (await second.suspects!.beat(me, longMs)).map(({ runId }) => runId)
+      assert.deepEqual(await silent(), [enrolment.runId])
+      assert.deepEqual(await second.suspects!.beginAttempt(me, 'a', 3), { attempts: 1, deaths: 1 })
+      await second.suspects!.clear(me, [enrolment.runId])
+      assert.deepEqual(await silent(), [])
+    },
+  },
+  {
     name: 'a silent run tells how much it may have held, and one of another consumer is not ours to suspect',
     async run({ under: { store }, enrolment }) {
       if (store.suspects === undefined) return

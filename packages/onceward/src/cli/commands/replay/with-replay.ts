@@ -1,6 +1,7 @@
+import { endWithNpm } from '../../../runtime/end-with-npm.ts'
 import { realSurroundings } from '../../../runtime/real-surroundings.ts'
 import { openReplay, type Replay } from '../../../runtime/replay.ts'
-import { openDatabase } from '../../database.ts'
+import { attachDatabase } from '../../database.ts'
 import { loadConsumer, loadStore } from '../../load-consumer.ts'
 import { consoleLog } from '../../output.ts'
 import { serverAddresses } from '../../server-addresses.ts'
@@ -14,10 +15,11 @@ export async function withReplay(
   const log = consoleLog(json)
   const consumer = await loadConsumer(file)
   const store = await loadStore(file)
-  const database = await openDatabase(log)
+  const database = await attachDatabase(log)
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   process.on('SIGTERM', stop).on('SIGINT', stop)
+  endWithNpm()
   try {
     const replay = await openReplay(consumer, {
       databaseUrl: database.url,
@@ -29,6 +31,5 @@ export async function withReplay(
   } finally {
     process.off('SIGTERM', stop).off('SIGINT', stop)
     await store?.close?.()
-    await database.close()
   }
 }

@@ -5,13 +5,13 @@ import type { ServerLife } from '../server-life.ts'
 const beat = `
   with me as (update onceward.run set heard_at = clock_timestamp() where id = $2 returning started_at)
   select r.id, r.deliveries_max from onceward.run r, me
-  where r.consumer_id = $1 and r.id <> $2 and r.ended_at is null and r.cleared_at is null and r.campaign_id is null
-    and r.heard_at <= greatest(me.started_at, clock_timestamp() - $3::float8 * interval '1 millisecond')
+  where r.consumer_id = $1 and r.id <> $2 and r.cleared_at is null and r.campaign_id is null
+    and (r.ended_at is null or r.halted_because is not null) and r.heard_at <= greatest(me.started_at, clock_timestamp() - $3::float8 * interval '1 millisecond')
   order by r.id`
 
 const clear = `
   update onceward.run set cleared_at = clock_timestamp()
-  where consumer_id = $1 and id = any($2::integer[]) and ended_at is null and cleared_at is null`
+  where consumer_id = $1 and id = any($2::integer[]) and (ended_at is null or halted_because is not null) and cleared_at is null`
 
 /**
  * It has to outlive our process, not the server: no need to wait for the disk. What a run left that was closed in order is no death, and what our own
@@ -26,7 +26,8 @@ const begin = `
     select count(*)::integer as attempts, count(*) filter (where died)::integer as deaths,
       (select coalesce(max(number), 0) from known) as number
     from known k
-    where not (died and (run_id = $2 or exists (select from onceward.run where id = k.run_id and ended_at is not null)))),
+    where not (died and (run_id = $2 or exists (
+      select from onceward.run where id = k.run_id and ended_at is not null and halted_because is null)))),
   through as (
     delete from onceward.attempt where consumer_id = $1 and run_id = $2 and message_id = $5 and code = '${processDied}'),
   begun as (

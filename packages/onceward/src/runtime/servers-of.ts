@@ -1,0 +1,54 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Server } from './reach-servers.ts'
+
+export interface BrokerAddresses {
+  readonly rabbitmqUrl?: string | undefined
+  readonly rabbitmqStreamUrl?: string | undefined
+  readonly kafkaBootstrap?: string | undefined
+}
+
+/** Brokers a consumer cannot begin without: the one it reads, and the one its dead letters go to. An address that is no address is left to the driver. */
+export function serversOf(
+  { source, failure }: Pick<Consumer, 'source' | 'failure'>,
+  addresses: BrokerAddresses,
+): readonly Server[] {
+  const { url, bootstrap } = source as { url?: string; bootstrap?: string }
+  switch (source.kind) {
+    case 'rabbitmq':
+      return rabbitmq('RabbitMQ', url ?? addresses.rabbitmqUrl)
+    case 'rabbitmq-stream':
+      return [
+        ...rabbitmq("RabbitMQ's stream port", url ?? addresses.rabbitmqStreamUrl),
+        ...(failure.deadLetter === null ? [] : rabbitmq('RabbitMQ', addresses.rabbitmqUrl)),
+      ]
+    case 'kafka':
+      return kafka(bootstrap ?? addresses.kafkaBootstrap)
+    default:
+      return []
+  }
+}
+
+const ports: Readonly<Record<string, number>> = {
+  'amqp:': 5672,
+  'amqps:': 5671,
+  'rabbitmq-stream:': 5552,
+  'rabbitmq-stream+tls:': 5551,
+}
+
+export function rabbitmq(name: string, url: string | undefined): readonly Server[] {
+  const parsed = url === undefined ? null : URL.parse(url)
+  const usual = parsed === null ? undefined : ports[parsed.protocol]
+  if (parsed === null || usual === undefined || parsed.hostname === '') return []
+  const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1')
+  return [{ name, addresses: [{ host, port: parsed.port === '' ? usual : Number(parsed.port) }] }]
+}
+
+export function kafka(bootstrap: string | undefined): readonly Server[] {
+  const addresses = (bootstrap ?? '').split(',').flatMap(entry => {
+    const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/i.exec(entry.trim()) ?? []
+    return host === undefined || Number(port) > 65_535
+      ? []
+      : [{ host: host.replace(/^\[|\]$/g, ''), port: Number(port) }]
+  })
+  return addresses.length === 0 ? [] : [{ name: 'Kafka', addresses }]
+}

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { createPool, migrate } from 'onceward/postgres'
+import { createProgram } from '../../src/cli/program.ts'
+import { openReplay, runConsumer } from '../../src/index.ts'
+import { runRelay } from '../../src/outbox.ts'
+import { createEmptyDatabase, skipWithout } from '../services/services.ts'
+
+const source = new URL('../../src/', import.meta.url)
+
+/** They ask no database, or one of their own. */
+const withoutDatabase = new Set(['init', 'contract', 'alerts', 'dashboard', 'runbook', 'demo'])
+
+/** What a command needs beside its arguments and mandatory options before it asks its database. */
+const more: Readonly<Record<string, readonly string[]>> = {
+  run: ['--no-metrics'],
+  relay: ['--no-metrics', '--broker', 'postgres'],
+  explain: ['--message', 'm'],
+  'parked classify': ['--label', 'l'],
+}
+
+interface Leaf {
+  readonly name: string
+  readonly command: Command
+}
+
+function leaves(command: Command, path: readonly string[] = []): Leaf[] {
+  const own = (command as unknown as { _actionHandler: unknown })._actionHandler !== null
+  const below = command.commands.flatMap(one => leaves(one, [...path, one.name()]))
+  return own && path.length > 0 ? [{ name: path.join(' '), command }, ...below] : below
+}
+
+describe('a process of another environment', await skipWithout('postgres'), () => {
+  let folder: string
+  let file: string
+  let database: Awaited<ReturnType<typeof createEmptyDatabase>>
+  let pool: ReturnType<typeof createPool>
+  const environment = { ...process.env }
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'onceward-environment-'))
+    file = join(folder, 'guarded.ts')
+    writeFileSync(
+      file,
+      `import { defineConsumer } from '${source.href}index.ts'
+import { postgresQueue } from '${source.href}postgres.ts'
+export default defineConsumer<{ id: string }>({ name: 'guarded', owner: 'tests', risk: 'money',
+  source: postgresQueue('guarded'), identity: { id: m => m.id }, retention: { markers: '30d', sourceKeeps: '7d' },
+  async handle() {} })`,
+    )
+    database = await createEmptyDatabase()
+    pool = createPool(database.url, { max: 1 })
+    await migrate(pool, { environment: 'production' })
+    process.env.ONCEWARD_DATABASE_URL = database.url
+    process.env.ONCEWARD_ENVIRONMENT = 'staging'
+  })
+  after(async () => {
+    process.env = environment
+    await pool.end()
+    await database.drop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const words = ({ name, command }: Leaf) => [
+    ...name.split(' '),
+    ...command.registeredArguments
+      .filter(({ required }) => required)
+      .map(argument => argument.argChoices?.[0] ?? (/file/.test(argument.name()) ? file : '1')),
+    ...command.options
+      .filter(({ mandatory }) => mandatory)
+      .flatMap(({ long, argChoices }) => [
+        long!,
+        argChoices?.[0] ?? (long === '--consumer' ? 'guarded' : '1'),
+      ]),
+    ...(more[name] ?? []),
+  ]
+
+  /** Every row of every table of the schema, and every relation there is. */
+  const contents = async () => {
+    const { rows } = await pool.query(
+      `select c.oid::regclass::text as name from pg_class c where relnamespace = 'onceward'::regnamespace and relkind in ('r', 'p') order by 1`,
+    )
+    const found: Record<string, string> = {}
+    for (const { name } of rows) {
+      const { rows: all } = await pool.query(
+        `select coalesce(string_agg(t::text, e'\\n' order by t::text), '') as text from ${name} t`,
+      )
+      found[name] = all[0].text
+    }
+    return found
+  }
+
+  test('is refused by every command that asks a database, and nothing is changed', {
+    timeout: 120_000,
+  }, async () => {
+    const all = leaves(await createProgram()).filter(
+      ({ name }) => !withoutDatabase.has(name) && name !== 'check',
+    )
+    assert.ok(all.length > 50, `${all.length} commands`)
+    const was = await contents()
+    for (const leaf of all) {
+      const program = await createProgram()
+      await assert.rejects(
+        program.parseAsync(words(leaf), { from: 'user' }),
+        { code: 'wrong_environment' },
+        `onceward ${words(leaf).join(' ')}`,
+      )
+    }
+    assert.deepEqual(await contents(), was)
+  })
+
+  test('is told so by check, which reads only', async t => {
+    let printed = ''
+    t.mock.method(process.stdout, 'write', (text: string) => {
+      printed += text
+      return true
+    })
+    const exitCode = process.exitCode
+    const program = await createProgram()
+    await program.parseAsync(['check', '--live', '--json', file], { from: 'user' })
+    t.mock.restoreAll()
+    assert.equal(process.exitCode, 1)
+    process.exitCode = exitCode
+    assert.match(printed, /belongs to .{0,3}production/)
+  })
+
+  test('is refused by the functions that take an environment', async () => {
+    const { default: consumer } = await import(file)
+    const options = { databaseUrl: database.url, environment: 'staging' }
+    await assert.rejects(runConsumer(consumer, options), { code: 'wrong_environment' })
+    await assert.rejects(runRelay({ ...options, brokers: ['postgres'] }), { code: 'wrong_environment' })
+    await assert.rejects(openReplay(consumer, options), { code: 'wrong_environment' })
+    await assert.rejects(migrate(pool, options), { code: 'wrong_environment' })
+  })
+
+  test('a variable that is set but empty is refused, and the right name is let in', async t => {
+    t.after(() => {
+      process.env.ONCEWARD_ENVIRONMENT = 'staging'
+    })
+    const run = async () => (await createProgram()).parseAsync(['status', '--json'], { from: 'user' })
+    process.env.ONCEWARD_ENVIRONMENT = ''
+    await assert.rejects(run(), /ONCEWARD_ENVIRONMENT is set but empty/)
+    process.env.ONCEWARD_ENVIRONMENT = 'production'
+    await run()
+  })
+
+  test('no command makes a pool past the guard', () => {
+    const cli = fileURLToPath(new URL('cli/', source))
+    const makers = globSync('**/*.ts', { cwd: cli }).filter(path =>
+      /createPool\(/.test(readFileSync(join(cli, path), 'utf8')),
+    )
+    assert.deepEqual(makers, [])
+  })
+})
