@@ -22,6 +22,7 @@ import type {
 } from '../../contracts/store.ts'
 import { type EarlierAttempts, processDied, type SuspectLedger } from '../../contracts/suspects.ts'
 import { OncewardError } from '../../errors.ts'
+import { lateUse } from '../late-use.ts'
 import { MemoryRuns } from './runs.ts'
 
 /** What a handler gets as `tx`: a map whose changes vanish with the transaction. */
@@ -324,15 +325,12 @@ class MemoryLoan implements Loan<MemoryTransaction> {
   readonly pending = 0
   #used = false
   #revoked = false
+  #cut: Error | undefined
 
   constructor(data: MemoryTransaction) {
     this.tx = new Proxy(data, {
       get: (target, name) => {
-        if (this.#revoked)
-          throw new OncewardError(
-            'tx_closed',
-            'A handler used `tx` after it had returned. Nothing was changed.',
-          )
+        if (this.#revoked) throw lateUse(this.#cut, 'nothing was changed')
         this.#used = true
         const value = Reflect.get(target, name, target)
         return typeof value === 'function' ? value.bind(target) : value
@@ -348,7 +346,8 @@ class MemoryLoan implements Loan<MemoryTransaction> {
     return Promise.resolve()
   }
 
-  revoke(): void {
+  revoke(cut?: Error): void {
+    if (!this.#revoked) this.#cut = cut
     this.#revoked = true
   }
 }
