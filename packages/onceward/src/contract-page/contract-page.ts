@@ -120,13 +120,16 @@ function orderText({ order, effect, failure }: Consumer): string {
   return `${guard}applied in order of arrival per ${lane}; behind one that fails the ${lane} ${failure.mode === 'defer' || failure.exhausted === 'stop' || order === 'key' ? 'waits' : 'goes on'}`
 }
 
-function poisonText({ failure }: Consumer): string {
+function poisonText({ failure, message, source }: Consumer): string {
   const { attemptsMax, exhausted, deadLetter, deadLetterOwner, rejected, sameMax } = failure
   const end = exhausted === 'stop' ? 'its lane stops before it' : 'parked with everything needed to come back'
   return [
     `${attemptsMax} attempts, then ${end}`,
     ...(sameMax === null ? [] : [`parked after failing ${sameMax} times in the same way`]),
     `invalid ones are ${rejected}, unreadable ones ${failure.unreadable}`,
+    ...(source.kind === 'kafka'
+      ? [`tombstones are ${message.tombstones === 'handle' ? 'handled' : failure.unreadable}`]
+      : []),
     deadLetter === null ? 'kept in the store' : `with a copy to ${deadLetter}`,
     `${deadLetterOwner} answers for them`,
   ].join('; ')

@@ -60,7 +60,7 @@ describe('the one-page contract', () => {
     assert.match(section(one, 'Idempotency key'), /message id: eventId/)
     assert.match(
       section(one, 'Poison behavior'),
-      /^3 attempts, then its lane stops .*copy to case-dlq; ops answers/,
+      /^3 attempts, then its lane stops .*tombstones are quarantined; .*copy to case-dlq; ops answers/,
     )
     assert.match(section(one, 'Replay behavior'), /^allowed: rebuild; back to 30d; .* always suppressed$/)
     assert.match(section(one, 'Retention'), /^markers 30d/)

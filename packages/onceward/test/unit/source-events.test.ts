@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { ConsumerProcess, defineConsumer, type SourceEvent } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { createTestSurroundings } from 'onceward/testing'
+import type { OpenOptions } from '../../src/contracts/source.ts'
 import { watchConsumer } from '../../src/runtime/run-health.ts'
 
 /** A consumer on memory, and what its source has to tell it. */
@@ -21,7 +22,7 @@ async function start() {
   const source = {
     name: queue.name,
     capabilities: queue.capabilities,
-    open: (options: Parameters<MemoryQueue['open']>[0]) => {
+    open: (options: OpenOptions) => {
       tell = options.onEvent
       return queue.open(options)
     },
@@ -29,8 +30,8 @@ async function start() {
   const reader = new ConsumerProcess({ consumer, source, store: new MemoryStore(), world, instance: 'unit' })
   await reader.start()
   const watch = watchConsumer({
-    consumer,
-    reader,
+    consumer: consumer as never,
+    reader: reader as never,
     worker: () => null,
     queue: null,
     pool: { query: () => new Promise(() => {}) } as never,

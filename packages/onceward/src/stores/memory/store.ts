@@ -1,5 +1,6 @@
 import type { Dedup } from '../../contract/contract.ts'
 import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
+import { lateUse } from '../../contracts/late-use.ts'
 import type { Loss, Ownership, Position, Progress } from '../../contracts/source.ts'
 import type {
   AttemptCount,
@@ -22,7 +23,6 @@ import type {
 } from '../../contracts/store.ts'
 import { type EarlierAttempts, processDied, type SuspectLedger } from '../../contracts/suspects.ts'
 import { OncewardError } from '../../errors.ts'
-import { lateUse } from '../late-use.ts'
 import { MemoryRuns } from './runs.ts'
 
 /** What a handler gets as `tx`: a map whose changes vanish with the transaction. */

@@ -1,6 +1,6 @@
+import { lateUse } from '../../contracts/late-use.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
-import { lateUse } from '../late-use.ts'
 
 const lead = String.raw`^(?:\s|;|--.*\n|\/\*[\s\S]*?\*\/)*`
 /** Statements that would end or replace the transaction. */
