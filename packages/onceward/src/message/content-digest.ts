@@ -1,5 +1,9 @@
 import type { Delivery } from '../contracts/source.ts'
 import { digestOf, tombstoneDigest } from './digest.ts'
+import { storableText } from './identity.ts'
+
+/** As much of a key as a held row keeps: read back from there it must be the same. */
+const keyLengthMax = 1_000
 
 /** A record that has no value at all. Bytes that somebody put in its place make a message of it. */
 export function isTombstone({ body, properties }: Pick<Delivery, 'body' | 'properties'>): boolean {
@@ -9,7 +13,7 @@ export function isTombstone({ body, properties }: Pick<Delivery, 'body' | 'prope
 export function contentDigest(delivery: Delivery, listed: readonly string[]): Buffer {
   const { body, headers } = delivery
   return isTombstone(delivery)
-    ? tombstoneDigest(delivery.key, headers, listed)
+    ? tombstoneDigest(storableText(delivery.key, keyLengthMax), headers, listed)
     : digestOf(body, headers, listed)
 }
 
