@@ -102,7 +102,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
     remedy: 'Nothing, unless it repeats: then something ends or aborts the transaction from outside.',
   },
   tx_closed: {
-    happened: 'A handler used `tx` after it had returned. The statement was not sent.',
+    happened:
+      'A handler used `tx` after it had returned, or after its call was ended (too long, its lease lost, the process stood still); the message says which. The statement was not sent.',
     remedy: 'Await everything before returning.',
   },
   tx_error_swallowed: {
@@ -137,7 +138,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
     remedy: 'Add it to `effect.external` or `effect.publish`.',
   },
   effect_closed: {
-    happened: 'A handler asked for an effect after it had returned. It was not recorded.',
+    happened:
+      'A handler asked for an effect after it had returned, or after its call was ended; the message says which. It was not recorded.',
     remedy: 'Await everything before returning.',
   },
   effect_halted: {

@@ -1,3 +1,4 @@
+import { withoutPrototypes } from './bare-map.ts'
 import { errorText } from './errors.ts'
 
 /**
@@ -22,12 +23,13 @@ function stringify(value: unknown): string {
   })
 }
 
+/** Maps without prototypes, as sources hand them over. */
 export function fromStoredJson(text: string): Record<string, unknown> {
   try {
-    return JSON.parse(text, bytesOf)
+    return withoutPrototypes(JSON.parse(text, bytesOf))
   } catch (error) {
     // Nested too deeply to be looked through, which is over every limit; read plainly it needs no stack.
-    if (error instanceof RangeError) return JSON.parse(text)
+    if (error instanceof RangeError) return withoutPrototypes(JSON.parse(text))
     throw error
   }
 }
@@ -37,7 +39,7 @@ export function withBytes(read: object): Record<string, unknown> {
   try {
     return fromStoredJson(JSON.stringify(read))
   } catch (error) {
-    if (error instanceof RangeError) return read as Record<string, unknown>
+    if (error instanceof RangeError) return withoutPrototypes(read) as Record<string, unknown>
     throw error
   }
 }

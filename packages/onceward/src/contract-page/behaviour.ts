@@ -19,7 +19,7 @@ export interface Behaviour {
 
 export type Situation = keyof typeof situations
 
-type Relevant = Pick<Consumer, 'dedup' | 'identity' | 'failure' | 'message' | 'order'>
+type Relevant = Pick<Consumer, 'dedup' | 'identity' | 'failure' | 'message' | 'order' | 'source'>
 
 interface SituationSpec {
   readonly when: string
@@ -64,6 +64,11 @@ export const situations = {
     fact: consumer => repeatedKey(consumer, false),
   },
   undecodable: { when: 'bytes that cannot be decoded', fact: () => unreadable('undecodable') },
+  tombstone: {
+    when: 'a record without a body (a tombstone)',
+    fact: ({ message, source }) =>
+      source.kind === 'kafka' && message.tombstones !== 'handle' ? unreadable('tombstone') : null,
+  },
   invalid: {
     when: 'a message the schema refuses',
     fact: ({ message }) => (message.schema === undefined ? null : unreadable('invalid')),

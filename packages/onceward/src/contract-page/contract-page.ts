@@ -145,7 +145,7 @@ function wordsFor(outcomes: ReadonlySet<Outcome>): string {
 function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): string {
   const { deadLetter, deadLetterOwner, sameMax } = failure
   return [
-    saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable']),
+    saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
     ...(sameMax === null ? [] : [`after failing ${sameMax} times in the same way a message is poison`]),
     deadLetter === null
       ? 'kept in the store'

@@ -90,12 +90,14 @@ function messageProblems(contract: ConsumerContract, wrong: Report): void {
   if (!isRecord(message))
     return wrong(
       'message',
-      'must be a Standard Schema or { schema, codec, limits, digestHeaders, types, versions }',
+      'must be a Standard Schema or { schema, codec, limits, digestHeaders, types, versions, tombstones }',
     )
   if ('~standard' in message) return
   unknownKeys(message, 'message', 'message.', wrong)
   const { digestHeaders, limits } = message
   expectedProblems(contract, message, wrong)
+  if (message.tombstones !== undefined)
+    oneOf(message.tombstones, ['quarantine', 'handle'], 'message.tombstones', wrong)
   if (
     digestHeaders !== undefined &&
     !(Array.isArray(digestHeaders) && digestHeaders.every(h => typeof h === 'string'))

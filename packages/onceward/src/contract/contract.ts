@@ -94,17 +94,24 @@ export interface MessageSection<M> {
   digestHeaders?: readonly string[]
   /** The values of `identity.type` this consumer knows; others are parked unread. Default any. */
   types?: readonly string[]
+  /**
+   * Records without a body, as in a compacted topic: `quarantine`, the default, or `handle`. Handlers and identity functions then get `null` in place of
+   * the message, so its type must allow for it; codec, schema, types and versions are not asked.
+   */
+  tombstones?: 'quarantine' | (null extends M ? 'handle' : never)
   /** The values of `identity.schemaVersion` this consumer can read, listed or as a range of whole numbers; others are parked unread. */
   versions?: readonly (string | number)[] | { readonly min: number; readonly max: number }
 }
 
 /** A function of the decoded message, or the name of a header or broker property. */
-export type From<M, T = string> =
+export type From<M, T = string | number | bigint> =
   | ((message: M, delivery: DeliveryFacts) => T | null | undefined)
   | { readonly header: string }
   | { readonly property: keyof DeliveryProperties }
 
-/** The identities a message may carry; never interchangeable. Positions and tags are none of them. */
+/**
+ * The identities a message may carry; never interchangeable. Positions and tags are none of them. A whole number is the identity of its decimal text.
+ */
 export interface IdentitySection<M> {
   /**
    * The message id: same id, same message. Required. `position`, only for logs whose records carry no id of their own: the same event
@@ -123,12 +130,12 @@ export interface IdentitySection<M> {
   idempotencyKey?: From<M>
   /** The thing the message is about. Unordered handlers start in its order, so that processes lock its rows alike. */
   aggregateId?: From<M>
-  aggregateVersion?: From<M, string | number>
+  aggregateVersion?: From<M>
   correlationId?: From<M>
   causationId?: From<M>
   type?: From<M>
   producer?: From<M>
-  schemaVersion?: From<M, string | number>
+  schemaVersion?: From<M>
 }
 
 export interface EffectSection<M = unknown> {

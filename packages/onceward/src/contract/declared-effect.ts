@@ -19,6 +19,9 @@ export interface DeclaredEffect<M = unknown> {
   /** It may answer `Verdict.wait`, or stop a key that people release: workers then run beside the consumer and take that up. */
   readonly mayWait?: boolean
 
+  /** It knows what a record without a body means: `message.tombstones` need not say so. */
+  readonly tombstones?: boolean
+
   /** The tables it writes, as declared: what a rebuild makes anew. */
   readonly tables?: readonly string[]
 

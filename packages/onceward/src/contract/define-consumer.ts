@@ -48,6 +48,7 @@ export interface Consumer<M = unknown, Tx = unknown>
     readonly digestHeaders: readonly string[]
     readonly types: MessageSection<M>['types']
     readonly versions: MessageSection<M>['versions']
+    readonly tombstones: 'quarantine' | 'handle'
   }
   readonly identity: IdentitySection<M>
   readonly failure: FailureRules
@@ -97,6 +98,7 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       digestHeaders: message.digestHeaders ?? [],
       types: message.types,
       versions: message.versions,
+      tombstones: message.tombstones ?? (declared?.tombstones ? 'handle' : 'quarantine'),
     },
     failure: failureRules(contract),
     batch: {

@@ -110,6 +110,8 @@ export interface Envelope {
   readonly headers: Readonly<Record<string, unknown>>
   readonly properties: DeliveryProperties
   readonly origin: string
+  /** The broker's own key: routing key or record key. */
+  readonly key: string | null
   readonly position: string | null
   readonly redelivered: boolean
 }

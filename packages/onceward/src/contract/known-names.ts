@@ -70,7 +70,7 @@ export const sections = {
     'producer',
     'schemaVersion',
   ],
-  message: ['schema', 'codec', 'limits', 'digestHeaders', 'types', 'versions'],
+  message: ['schema', 'codec', 'limits', 'digestHeaders', 'types', 'versions', 'tombstones'],
   'message.versions': ['min', 'max'],
   effect: ['apply', 'external', 'publish'],
   failure: [

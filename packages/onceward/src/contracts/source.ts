@@ -213,8 +213,17 @@ export type SourceEvent =
   | { readonly kind: 'cancelled'; readonly reason: string }
   /** Partitions of a log came or went. */
   | { readonly kind: 'assigned'; readonly partitions: readonly string[]; readonly reason: string }
-  | { readonly kind: 'revoked'; readonly partitions: readonly string[]; readonly reason: string }
+  | {
+      readonly kind: 'revoked'
+      readonly partitions: readonly string[]
+      readonly reason: string
+      /** Given up when asked to, with everything settled or handed back; absent where they were taken or lost. */
+      readonly orderly?: true
+    }
   | { readonly kind: 'warning'; readonly reason: string }
+  /** A part of the source failed and is tried again by itself, while the rest goes on; then that it works again. A new connection restores all. */
+  | { readonly kind: 'degraded'; readonly part: string; readonly reason: string }
+  | { readonly kind: 'restored'; readonly part: string }
   /** The source was declared to end, and everything there was is settled: the consumer drains. */
   | { readonly kind: 'ended'; readonly reason: string }
 

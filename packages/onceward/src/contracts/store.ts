@@ -274,8 +274,8 @@ export interface Loan<Tx> {
   readonly pending: number
   /** Resolves when nothing is pending. */
   idle(): Promise<void>
-  /** Further use is refused with an error that says so. */
-  revoke(): void
+  /** Further use is refused with an error that says so. `cut`: why the call was ended before its handler returned. The first call counts. */
+  revoke(cut?: Error): void
 }
 
 export interface Intent {

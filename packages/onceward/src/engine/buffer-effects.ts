@@ -26,9 +26,9 @@ interface RequestedIntent<M> {
 /** One call to a target inside a handler. Throws what the failure policy is to judge. */
 export type InlineCall = (intent: Intent, signal: AbortSignal) => Promise<InlineAnswer>
 
-/** The `effects` a handler gets, closed when its call is over. */
+/** The `effects` a handler gets, closed when its call is over. `cut`: why it was ended before its handler returned. */
 export interface ClosableEffects extends Effects {
-  close(): void
+  close(cut?: Error): void
 }
 
 /** Remembers what a handler asks for until the whole batch is flushed at once. */
@@ -38,23 +38,25 @@ export function bufferEffects<M, Tx>(
   spine: Spine<M, Tx>,
 ): ClosableEffects {
   let open = true
+  let ended: Error | undefined
   let makeOutgoing: ReturnType<typeof outgoingMaker> | null = null
   return {
-    close() {
+    close(cut) {
+      if (open) ended = cut
       open = false
     },
     external(target, request) {
-      if (!open) throw lateEffect(target, spine)
+      if (!open) throw lateEffect(target, spine, ended)
       if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
       requested.intents.push({ received, intent: intentOf(received.id, target, request) })
     },
     publish(target, request) {
-      if (!open) throw lateEffect(target, spine)
+      if (!open) throw lateEffect(target, spine, ended)
       makeOutgoing ??= outgoingMaker(received, spine)
       requested.messages.push({ received, outgoing: makeOutgoing(target, request) })
     },
     async call(target, request) {
-      if (!open) throw lateEffect(target, spine)
+      if (!open) throw lateEffect(target, spine, ended)
       if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
       const intent = intentOf(received.id, target, request)
       if (spine.suppresses) {
@@ -68,14 +70,24 @@ export function bufferEffects<M, Tx>(
   }
 }
 
-function lateEffect<M, Tx>(target: string, { world, consumer }: Spine<M, Tx>): OncewardError {
-  world.log.error('effect asked for after the handler returned; not recorded', {
-    consumer: consumer.name,
-    target,
-  })
+function lateEffect<M, Tx>(
+  target: string,
+  { world, consumer }: Spine<M, Tx>,
+  cut: Error | undefined,
+): OncewardError {
+  const fields = { consumer: consumer.name, target }
+  if (cut === undefined) world.log.error('effect asked for after the handler returned; not recorded', fields)
+  else
+    world.log.warn('effect not recorded: its handler was ended before it returned', {
+      ...fields,
+      reason: cut.message,
+    })
   return new OncewardError(
     'effect_closed',
-    `A handler asked for target "${target}" after it had returned. It was not recorded. Await everything before returning.`,
+    cut === undefined
+      ? `A handler asked for target "${target}" after it had returned. It was not recorded. Await everything before returning.`
+      : `A handler asked for target "${target}" after its call was ended: ${cut.message} It was not recorded.`,
+    { cause: cut },
   )
 }
 

@@ -82,6 +82,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #breaker: Breaker
   #state: ConsumerState = 'new'
   #sourceAway = false
+  readonly #degraded = new Map<string, string>()
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #line: BatchLine<M, Tx> | null = null
@@ -128,6 +129,11 @@ export class ConsumerProcess<M, Tx> {
   /** True from when the source lost its broker until it is connected again. */
   get sourceAway(): boolean {
     return this.#sourceAway
+  }
+
+  /** Parts of the source that failed and are tried again, one sentence each. */
+  get degraded(): readonly string[] {
+    return [...this.#degraded].map(([part, reason]) => `${part} fails and is tried again: ${reason}`)
   }
 
   /** Counts since start, for status views. */
@@ -451,12 +457,16 @@ export class ConsumerProcess<M, Tx> {
 
   #onSourceEvent(event: SourceEvent): void {
     const { world, consumer, source } = this.#options
-    if (event.kind === 'connected') this.#sourceAway = false
+    if (event.kind === 'connected') {
+      this.#sourceAway = false
+      this.#degraded.clear()
+    }
+    if (event.kind === 'degraded') this.#degraded.set(event.part, event.reason)
+    if (event.kind === 'restored') this.#degraded.delete(event.part)
     if (event.kind === 'disconnected' || event.kind === 'cancelled') this.#sourceAway = true
     world.metrics.add('sourceEvents', 1, { consumer: consumer.name, kind: event.kind })
     const fields = { consumer: consumer.name, source: source.name, ...event }
-    if (event.kind === 'connected' || event.kind === 'ended') world.log.info(`source ${event.kind}`, fields)
-    else world.log.warn(`source ${event.kind}`, fields)
+    world.log[isNews(event) ? 'info' : 'warn'](`source ${event.kind}`, fields)
     // Not from within: the source may be in the middle of opening.
     if (event.kind === 'ended') world.timers.soon(() => void this.drain().catch(() => {}))
   }
@@ -513,6 +523,11 @@ export class ConsumerProcess<M, Tx> {
 
 /** How long a consumer that halts waits for its end to be recorded. */
 const closeRunMs = 5_000
+/** What happens whenever a consumer starts or its group changes; the rest is trouble. */
+function isNews(event: SourceEvent): boolean {
+  if (event.kind === 'revoked') return event.orderly === true
+  return ['connected', 'ended', 'assigned', 'restored'].includes(event.kind)
+}
 
 /** Bytes of bodies in one transaction at most; a single larger message still gets its own. */
 const batchBytesMax = 8 * 1024 * 1024

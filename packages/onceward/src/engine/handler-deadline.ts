@@ -8,7 +8,23 @@ export interface Deadline {
   readonly signal: AbortSignal
   /** Rejects when the handlers have run too long, a claim of theirs is lost, or the process must leave. */
   readonly passed: Promise<never>
+  /** Why the call was ended, where this error ended it. */
+  cutBy(error: unknown): Error | undefined
   cancel(): void
+}
+
+/** A timer that is later than this did not run: the process was paused, or something held its event loop. */
+const stillMs = 1_000
+
+function tooLong(handlerTimeoutMs: number, lateMs: number): OncewardError {
+  const still =
+    lateMs < stillMs
+      ? ''
+      : ` This process stood still meanwhile, for ${Math.round(lateMs / 1_000)} s or more (paused, or its event loop was held): others may have its lease or partition by now.`
+  return new OncewardError(
+    'handler_timeout',
+    `The handler did not return within ${handlerTimeoutMs} ms.${still} Its transaction was rolled back; nothing was settled.`,
+  )
 }
 
 export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine<M, Tx>): Deadline {
@@ -22,13 +38,10 @@ export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine
     controller.abort(error)
     reject(error)
   }
-  const cancelTimer = spine.world.timers.after(handlerTimeoutMs + lastStartMs, () =>
-    end(
-      new OncewardError(
-        'handler_timeout',
-        `The handler did not return within ${handlerTimeoutMs} ms. Its transaction was rolled back; nothing was settled.`,
-      ),
-    ),
+  const { clock, timers } = spine.world
+  const dueMs = clock.nowMs() + handlerTimeoutMs + lastStartMs
+  const cancelTimer = timers.after(handlerTimeoutMs + lastStartMs, () =>
+    end(tooLong(handlerTimeoutMs, clock.nowMs() - dueMs)),
   )
   const onStop = () => end(new OncewardError('consumer_halted', 'The consumer was told to leave at once.'))
   if (spine.signal.aborted) onStop()
@@ -37,6 +50,8 @@ export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine
   return {
     signal: controller.signal,
     passed: promise,
+    cutBy: error =>
+      controller.signal.aborted && error === controller.signal.reason ? (error as Error) : undefined,
     cancel() {
       cancelTimer()
       unwatch?.()

@@ -1,3 +1,4 @@
+import { bareCopy, bareMap } from '../bare-map.ts'
 import type { SourceDeclaration } from '../contract/contract.ts'
 import { byBroker, countHeaders, deathHeaders, levelQueue, retryHeader } from '../contracts/retry-levels.ts'
 import type { Delivery } from '../contracts/source.ts'
@@ -63,11 +64,11 @@ type OfBroker = Pick<Outgoing, 'broker' | 'key' | 'headers' | 'properties'>
 
 /** The headers stay visible, but for those the broker writes. */
 function forRabbit({ key, properties }: Delivery, queue: string, kept: Record<string, unknown>): OfBroker {
-  const was: Record<string, unknown> = {}
+  const was = bareMap()
   for (const name of deathHeaders) if (name in kept) was[name] = kept[name]
   for (const name of [...deathHeaders, ...countHeaders]) delete kept[name]
   const table = { queue, key, properties, was }
-  const headers = toStoredJson({ ...kept, [retryHeader]: table })
+  const headers = toStoredJson(bareCopy(kept, { [retryHeader]: table }))
   return { broker: 'rabbitmq', key: null, headers, properties: toStoredJson(properties) }
 }
 

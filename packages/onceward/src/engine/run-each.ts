@@ -94,6 +94,7 @@ async function runOne<M, Tx>(
   const loan = session.lend(true)
   const effects = bufferEffects(received, requested, spine)
   let fact: Fact
+  let cut: Error | undefined
   try {
     const { message, envelope } = received
     const call = consumer.handle!({
@@ -110,6 +111,7 @@ async function runOne<M, Tx>(
     const verdict = await Promise.race([call, deadline.passed])
     fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : await afterHandler(loan)
   } catch (error) {
+    cut = deadline.cutBy(error)
     if (spine.signal.aborted || lostClaims(error) !== null) throw error
     if (loan.failure !== undefined) {
       const trouble = store.diagnose(loan.failure)
@@ -118,8 +120,8 @@ async function runOne<M, Tx>(
     }
     fact = factOfError(error, spine)
   } finally {
-    loan.revoke()
-    effects.close()
+    loan.revoke(cut)
+    effects.close(cut)
   }
   if (fact.kind !== 'handled' && loan.used) culprits.set(received, fact)
   return fact

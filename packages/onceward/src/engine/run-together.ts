@@ -21,6 +21,7 @@ export async function runTogether<M, Tx>(
   const loan = session.lend(false)
   const shared: ItemCall<M, Tx> = { requested, spine, closed: false, effects: [] }
   const items = due.map(received => new Item(received, shared))
+  let cut: Error | undefined
   try {
     const call = consumer.handleBatch!({
       batch: items,
@@ -42,14 +43,16 @@ export async function runTogether<M, Tx>(
     const overtaken = overtakenLeaders(due, facts)
     if (overtaken.size > 0) throw new RoundFailed(overtaken)
   } catch (error) {
+    cut = deadline.cutBy(error)
     if (spine.signal.aborted || error instanceof RoundFailed || lostClaims(error) !== null) throw error
     throw loan.failure !== undefined && spine.store.diagnose(loan.failure) !== 'statement'
       ? loan.failure
       : unattributed(due, error, spine)
   } finally {
-    loan.revoke()
+    loan.revoke(cut)
     shared.closed = true
-    for (const effects of shared.effects) effects.close()
+    shared.cut = cut
+    for (const effects of shared.effects) effects.close(cut)
   }
 }
 
@@ -75,6 +78,7 @@ interface ItemCall<M, Tx> {
   readonly requested: Requested<M>
   readonly spine: Spine<M, Tx>
   closed: boolean
+  cut?: Error | undefined
   /** Of those that were asked for theirs. */
   readonly effects: ClosableEffects[]
 }
@@ -106,10 +110,10 @@ class Item<M, Tx> implements BatchItem<M> {
   /** Made when first asked for; asked for after the handler returned, it is closed from the start. */
   get effects(): ClosableEffects {
     if (this.#effects !== null) return this.#effects
-    const { requested, spine, closed, effects } = this.#call
+    const { requested, spine, closed, cut, effects } = this.#call
     this.#effects = bufferEffects(this.#received, requested, spine)
     effects.push(this.#effects)
-    if (closed) this.#effects.close()
+    if (closed) this.#effects.close(cut)
     return this.#effects
   }
 }

@@ -1,3 +1,4 @@
+import { emptyMap } from '../bare-map.ts'
 import type { WorkHolder, WorkRow } from '../contracts/held-work.ts'
 import type { Delivery, OpenOptions, Source, Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
@@ -226,13 +227,12 @@ export class HeldSource implements Source, Subscription, HandOver {
   }
 }
 
-const empty: Readonly<Record<string, never>> = Object.freeze({})
-
 function deliver(row: WorkRow): Delivery {
   return {
     body: row.body,
-    headers: row.headers === null ? empty : fromStoredJson(row.headers),
-    properties: row.properties === null ? empty : (fromStoredJson(row.properties) as Delivery['properties']),
+    headers: row.headers === null ? emptyMap : fromStoredJson(row.headers),
+    properties:
+      row.properties === null ? emptyMap : (fromStoredJson(row.properties) as Delivery['properties']),
     origin: row.origin,
     position: row.position,
     partition: '',

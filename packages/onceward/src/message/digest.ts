@@ -1,7 +1,10 @@
 import { createHash, hash } from 'node:crypto'
 
-/** First byte of every digest: how it was computed. Version 1 is SHA-256 over raw body, then listed headers. */
-const digestVersion = 1
+/**
+ * First byte of every digest: how it was computed. Version 1 is SHA-256 over raw body, then listed headers. Version 2 is that of a record without a
+ * body, over its key and listed headers: never that of an empty body, and never that of another key.
+ */
+const [ofBody, ofTombstone] = [1, 2]
 
 /**
  * Digest over the raw body and the headers the contract lists. Raw, because equal texts may come from
@@ -16,6 +19,14 @@ export function digestOf(
   return versioned(
     listed.length === 0 ? hash('sha256', body, 'binary') : digestWithHeaders(body, headers, listed),
   )
+}
+
+export function tombstoneDigest(
+  key: string | null,
+  headers: Readonly<Record<string, unknown>>,
+  listed: readonly string[],
+): Buffer {
+  return versioned(digestWithHeaders(Buffer.from(JSON.stringify(key)), headers, listed), ofTombstone)
 }
 
 function digestWithHeaders(
@@ -45,9 +56,9 @@ export function bytesDigest(bytes: Buffer): Buffer {
 }
 
 /** From a binary text, one character a byte: asked for a buffer, the hash makes one outside the pool, at three times the cost (2.0 against 0.7 us). */
-function versioned(digest: string): Buffer {
+function versioned(digest: string, version = ofBody): Buffer {
   const out = Buffer.allocUnsafe(33)
-  out[0] = digestVersion
+  out[0] = version
   out.write(digest, 1, 32, 'latin1')
   return out
 }

@@ -14,14 +14,17 @@ export type IdReading =
   | { readonly problem: 'missing' | 'malformed'; readonly text: string }
 
 /**
- * The policy for identities that key something. Case counts; surrounding space, control characters,
+ * The policy for identities that key something. An id is a text, or a whole number that JSON carries exactly, written in decimal: 7 and "7" are one
+ * identity, 7 and "07" are two. Any other value is malformed and named. Case counts; surrounding space, control characters,
  * broken Unicode and more than 4,096 bytes are malformed, because two systems would disagree on them.
  * Above 200 bytes the key is the SHA-256 of the id; the prefix is reserved so that none can be forged.
  */
 export function readId(value: unknown): IdReading {
-  if (value === undefined || value === null || value === '') return { problem: 'missing', text: 'no id' }
+  if (value === undefined || value === null) return { problem: 'missing', text: 'no id' }
+  if (value === '') return { problem: 'missing', text: 'id is an empty text' }
   const id = typeof value === 'string' ? value : numberId(value)
-  if (id === null) return { problem: 'malformed', text: `id is a ${typeof value}, expected a string` }
+  if (id === null)
+    return { problem: 'malformed', text: `id is ${nameOf(value)}, expected a text or a whole number` }
   if (isPlain(id)) return { id }
   if (id.trim() === '') return { problem: 'missing', text: 'id is blank' }
   if (id.trim() !== id) return { problem: 'malformed', text: 'id has surrounding space' }
@@ -40,6 +43,17 @@ function isPlain(id: string): boolean {
 function numberId(value: unknown): string | null {
   if (typeof value === 'bigint') return value.toString()
   return typeof value === 'number' && Number.isSafeInteger(value) ? value.toString() : null
+}
+
+/** What stands where an id belongs, in words. */
+function nameOf(value: unknown): string {
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return String(value)
+    if (!Number.isInteger(value)) return `the fraction ${value}`
+    return 'a whole number of 2^53 or more, whose digits JSON does not keep'
+  }
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 function hasControlCharacter(text: string): boolean {
@@ -71,6 +85,12 @@ export function positionId(delivery: Delivery): string | undefined {
 
 function textOfHeader(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value
+}
+
+/** An identity that keys nothing here, but may elsewhere: in the form of those that do, so that two are never one. What is none is only shown. */
+export function idText(value: unknown): string | null {
+  const reading = readId(value)
+  return 'id' in reading ? reading.id : storableText(value)
 }
 
 /** Text that any database takes: for facts worth showing that key nothing. */

@@ -11,7 +11,9 @@ export function ownTimeMs(
   idTime: IdentitySection<never>['idTime'],
 ): number | null {
   const byId = idTime === undefined ? null : idTimeMs(id, idTime)
-  return byId ?? delivery.properties.timestampMs ?? null
+  // A row of a queue may be written by hand: its properties are any JSON.
+  const { timestampMs } = delivery.properties
+  return byId ?? (Number.isFinite(timestampMs) ? timestampMs! : null)
 }
 
 /** The time inside an id; null when it is of another form. */

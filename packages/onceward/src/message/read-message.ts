@@ -1,16 +1,23 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { From, IdentitySection } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
-import type { Envelope } from '../contract/handler.ts'
 import type { Delivery } from '../contracts/source.ts'
-import type { EarlierAttempts } from '../contracts/suspects.ts'
 import { errorText } from '../errors.ts'
+import { contentDigest, isTombstone, plainDigest } from './content-digest.ts'
 import { decompress } from './decompress.ts'
-import { businessDigestOf, digestOf } from './digest.ts'
-import { positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
+import { readId } from './identity.ts'
 import { overLimit } from './limits.ts'
-import { type Keys, type Later, ReadOut } from './read-out.ts'
-import type { Problem, ProblemKind, ReadableMessage, Received, UnreadableMessage } from './received.ts'
+import {
+  attempt,
+  compileIdentities,
+  envelopeOf,
+  fact,
+  type Identities,
+  idWithoutBody,
+  readKeys,
+} from './read-identities.ts'
+import { type Later, ReadOut } from './read-out.ts'
+import type { Problem, ProblemKind, Received } from './received.ts'
+import { knownOf, orElse, unreadable, unreadableBy } from './unread.ts'
 
 /** Waits for `work`, which never rejects, as long as somebody allows; then takes what `late` makes of the reason. */
 export type Patience = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>
@@ -22,13 +29,38 @@ export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Rec
 /**
  * Compiles a contract's message and identity sections into one function: limits, decompression, decoding,
  * validation, identities, digest. It never throws: whatever is wrong becomes a `Problem`, because bytes
- * that cannot be read still need a row and an outcome. Synchronous unless the schema is not.
+ * that cannot be read still need a row and an outcome; so does what nobody thought of. Synchronous unless the schema is not.
  */
 export function createMessageReader<M, Tx>(
   consumer: Consumer<M, Tx>,
   patience: Patience = endless,
 ): MessageReader<M> {
-  const { codec, limits, schema, digestHeaders } = consumer.message
+  const broken = (delivery: Delivery, error: unknown) => unreadableBy(consumer, delivery, error)
+  const read = compileReader(consumer, (delivery, work, late) =>
+    patience(
+      work.catch(error => broken(delivery, error)),
+      reason =>
+        orElse(
+          () => late(reason),
+          error => broken(delivery, error),
+        ),
+    ),
+  )
+  return delivery =>
+    orElse(
+      () => read(delivery),
+      error => broken(delivery, error),
+    )
+}
+
+type PatienceFor<M> = (
+  delivery: Delivery,
+  work: Promise<Received<M>>,
+  late: (reason: string) => Received<M>,
+) => Promise<Received<M>>
+
+function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M>): MessageReader<M> {
+  const { codec, limits, schema, digestHeaders, tombstones } = consumer.message
   const identities = compileIdentities(consumer.identity)
   const unexpected = compileExpectation(consumer, identities)
   const laneOf = (delivery: Delivery) => (consumer.order === 'partition' ? delivery.partition : null)
@@ -36,8 +68,13 @@ export function createMessageReader<M, Tx>(
   // Without markers nobody keeps the digest of what is applied, and it is two fifths of the reading.
   const digestsLate = consumer.dedup !== 'marker'
 
-  const digestNow = ({ body, headers }: Delivery) => digestOf(body, headers, digestHeaders)
-  const later: Later<M> = { envelope: read => envelopeOf(identities, read), digest: digestNow }
+  const digestNow = (delivery: Delivery) => contentDigest(delivery, digestHeaders)
+  const digestLater = (delivery: Delivery) =>
+    orElse(
+      () => digestNow(delivery),
+      () => plainDigest(delivery),
+    )
+  const later: Later<M> = { envelope: read => envelopeOf(identities, read), digest: digestLater }
 
   const idOf = (message: M, delivery: Delivery) => {
     const known = knownOf(delivery)
@@ -49,12 +86,14 @@ export function createMessageReader<M, Tx>(
     const id = idOf(message, delivery)
     if ('problem' in id) {
       const digest = early ?? digestNow(delivery)
-      return unreadable(delivery, digest, null, laneOf(delivery), `id ${id.problem}`, id.text)
+      const text = id.text + bodyless(delivery)
+      return unreadable(delivery, digest, null, laneOf(delivery), `id ${id.problem}`, text)
     }
     const keyed = readKeys(consumer, identities, message, delivery)
     if ('kind' in keyed) {
       const digest = early ?? digestNow(delivery)
-      return { readable: false, delivery, digest, id: id.id, lane: laneOf(delivery), problem: keyed }
+      const text = keyed.text + bodyless(delivery)
+      return unreadable(delivery, digest, id.id, laneOf(delivery), keyed.kind, text)
     }
     return new ReadOut(delivery, message, id.id, keyed, keyed.orderKey ?? laneOf(delivery), early, later)
   }
@@ -74,18 +113,19 @@ export function createMessageReader<M, Tx>(
     const over = overLimit(delivery, limits)
     // Headers over their limits are not worth a digest: whoever sends them decides how much work that is.
     const listed = over === null ? digestHeaders : []
-    const digest =
-      knownOf(delivery)?.digest ?? (digestsLate ? null : digestOf(delivery.body, delivery.headers, listed))
+    const digest = knownOf(delivery)?.digest ?? (digestsLate ? null : contentDigest(delivery, listed))
     const withoutMessage = (kind: ProblemKind, text: string) =>
       unreadable(
         delivery,
-        digest ?? digestOf(delivery.body, delivery.headers, listed),
+        digest ?? contentDigest(delivery, listed),
         knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
         laneOf(delivery),
         kind,
         text,
       )
     if (over !== null) return withoutMessage('over limit', over)
+    if (isTombstone(delivery))
+      return tombstones === 'handle' ? read(delivery, digest, null) : withoutMessage('tombstone', unhandled)
     let value: unknown
     try {
       const bytes = decompress(delivery.body, delivery.properties.contentEncoding, limits)
@@ -110,42 +150,21 @@ export function createMessageReader<M, Tx>(
       const result = schema['~standard'].validate(value)
       if (!(result instanceof Promise)) return conclude(result)
       const read = result.then(conclude).catch(error => invalid(errorText(error, 500)))
-      return patience(read, reason => withoutSchema('unvalidated', reason))
+      return patience(delivery, read, reason => withoutSchema('unvalidated', reason))
     } catch (error) {
       return invalid(errorText(error, 500))
     }
   }
 }
 
-/** Names what is read before anything of it is known. No id begins with a space. */
-export function bytesKey<M, Tx>(consumer: Consumer<M, Tx>, delivery: Delivery): string {
-  return ` bytes ${rawDigest(consumer, delivery).toString('hex')}`
-}
+const unhandled =
+  "a record without a body (a tombstone), and the contract does not say what that means: set message.tombstones to 'handle', or delete.when of a projection to 'tombstone'"
 
-/** What was held goes on under the identity its marker has, whatever the contract says by now and whoever mended its bytes. */
-function knownOf({ held, archived }: Delivery): Delivery['archived'] {
-  return held ?? archived
-}
-
-/** A message that nobody reads any more. */
-export function unreadKiller<M, Tx>(
-  consumer: Consumer<M, Tx>,
-  delivery: Delivery,
-  earlier: EarlierAttempts,
-): UnreadableMessage {
-  return {
-    readable: false,
-    delivery,
-    digest: rawDigest(consumer, delivery),
-    id: knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
-    lane: consumer.order === 'partition' ? delivery.partition : null,
-    problem: { kind: 'process died', text: 'whoever read it died', earlier },
-  }
-}
-
-function rawDigest<M, Tx>({ message }: Consumer<M, Tx>, delivery: Delivery): Buffer {
-  const listed = overLimit(delivery, message.limits) === null ? message.digestHeaders : []
-  return knownOf(delivery)?.digest ?? digestOf(delivery.body, delivery.headers, listed)
+/** For who reads why an identity is missing. */
+function bodyless(delivery: Delivery): string {
+  return isTombstone(delivery)
+    ? '; a tombstone has no body: read it from the record key, a header or the position'
+    : ''
 }
 
 /** What the contract says it can read; null where it says nothing. */
@@ -173,127 +192,6 @@ function versionTest(versions: NonNullable<Consumer['message']['versions']>): (v
       /^\d{1,10}$/.test(version) && Number(version) >= versions.min && Number(version) <= versions.max
   const listed = new Set(versions.map(String))
   return version => listed.has(version)
-}
-
-type Reader<M> = (message: M, delivery: Delivery) => unknown
-type Identities<M> = {
-  [K in Exclude<keyof IdentitySection<M>, 'businessDigest' | 'idTime'>]-?: Reader<M>
-} & {
-  businessDigest: ((message: M) => unknown) | null
-}
-
-const absent = () => undefined
-
-function compileIdentities<M>(identity: IdentitySection<M>): Identities<M> {
-  const reader = (from: From<M, unknown> | undefined): Reader<M> =>
-    from === undefined ? absent : readerFor(from)
-  return {
-    id: idReader(identity.id),
-    businessKey: reader(identity.businessKey),
-    orderKey: reader(identity.orderKey),
-    eventId: reader(identity.eventId),
-    idempotencyKey: reader(identity.idempotencyKey),
-    aggregateId: reader(identity.aggregateId),
-    aggregateVersion: reader(identity.aggregateVersion),
-    correlationId: reader(identity.correlationId ?? { property: 'correlationId' }),
-    causationId: reader(identity.causationId),
-    type: reader(identity.type ?? { property: 'type' }),
-    producer: reader(identity.producer ?? { property: 'appId' }),
-    schemaVersion: reader(identity.schemaVersion),
-    businessDigest: identity.businessDigest ?? null,
-  }
-}
-
-function idReader<M>(from: IdentitySection<M>['id']): Reader<M> {
-  return from === 'position' ? (_message, delivery) => positionId(delivery) : readerFor(from)
-}
-
-function readKeys<M, Tx>(
-  consumer: Consumer<M, Tx>,
-  identities: Identities<M>,
-  message: M,
-  delivery: Delivery,
-): Keys | Problem {
-  let businessKey: string | null = null
-  let orderKey: string | null = null
-  if (consumer.identity.businessKey !== undefined) {
-    const key = readId(attempt(identities.businessKey, message, delivery))
-    if ('problem' in key)
-      return { kind: `business key ${key.problem}`, text: key.text.replace('id', 'business key') }
-    businessKey = key.id
-  }
-  if (consumer.order === 'key') {
-    const key = readId(attempt(identities.orderKey, message, delivery))
-    if ('problem' in key)
-      return { kind: `order key ${key.problem}`, text: key.text.replace('id', 'order key') }
-    orderKey = key.id
-  }
-  if (identities.businessDigest === null) return { businessKey, orderKey, businessDigest: null }
-  try {
-    return { businessKey, orderKey, businessDigest: businessDigestOf(identities.businessDigest(message)) }
-  } catch (error) {
-    return { kind: 'business key malformed', text: `businessDigest: ${errorText(error, 300)}` }
-  }
-}
-
-function envelopeOf<M>(identities: Identities<M>, read: ReadableMessage<M>): Envelope {
-  const { id, businessKey, orderKey, message, delivery } = read
-  return {
-    id,
-    businessKey,
-    orderKey,
-    eventId: fact(identities.eventId, message, delivery),
-    idempotencyKey: fact(identities.idempotencyKey, message, delivery),
-    aggregateId: fact(identities.aggregateId, message, delivery),
-    aggregateVersion: fact(identities.aggregateVersion, message, delivery),
-    correlationId: fact(identities.correlationId, message, delivery),
-    causationId: fact(identities.causationId, message, delivery),
-    type: fact(identities.type, message, delivery),
-    producer: fact(identities.producer, message, delivery),
-    schemaVersion: fact(identities.schemaVersion, message, delivery),
-    headers: delivery.headers,
-    properties: delivery.properties,
-    origin: delivery.origin,
-    position: delivery.position,
-    redelivered: delivery.redelivered,
-  }
-}
-
-function fact<M>(reader: Reader<M>, message: M, delivery: Delivery): string | null {
-  return reader === absent ? null : storableText(attempt(reader, message, delivery))
-}
-
-/** A contract's function may throw on hostile data: that is the same as finding nothing. */
-function attempt<M>(reader: Reader<M>, message: M, delivery: Delivery): unknown {
-  try {
-    return reader(message, delivery)
-  } catch {
-    return undefined
-  }
-}
-
-function idWithoutBody<M>(from: IdentitySection<M>['id'], delivery: Delivery): string | null {
-  if (!readsWithoutBody(from)) return null
-  const id = readId(attempt(idReader(from), undefined as M, delivery))
-  return 'id' in id ? id.id : null
-}
-
-function unreadable(
-  delivery: Delivery,
-  digest: Buffer,
-  id: string | null,
-  lane: string | null,
-  kind: ProblemKind,
-  text: string,
-): Received<never> {
-  return {
-    readable: false,
-    delivery,
-    digest,
-    id,
-    lane,
-    problem: { kind, text: storableText(text, 500) ?? '' },
-  }
 }
 
 function issuesText(issues: readonly StandardSchemaV1.Issue[]): string {

@@ -40,6 +40,8 @@ export interface Problem {
 export type ProblemKind =
   | 'over limit'
   | 'undecodable'
+  /** A record without a body, which the contract does not handle. */
+  | 'tombstone'
   | 'invalid'
   /** The schema's answer did not come in time: nothing is known against the message. */
   | 'unvalidated'

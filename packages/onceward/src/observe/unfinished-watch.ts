@@ -36,7 +36,7 @@ export class UnfinishedWatch {
     let oldest: number | null = null
     for (const [delivery, sinceMs] of this.#seen) {
       const told = delivery.properties.timestampMs
-      const toldMs = told === undefined ? 0 : Math.min(agesMaxMs, wallMs - told)
+      const toldMs = Number.isFinite(told) ? Math.min(agesMaxMs, wallMs - told!) : 0
       oldest = Math.max(oldest ?? 0, nowMs - sinceMs, toldMs)
     }
     return oldest

@@ -1,3 +1,4 @@
+import { bareCopy } from '../bare-map.ts'
 import type { DeliveryProperties, Position } from '../contracts/source.ts'
 import type { HeldState } from '../contracts/store.ts'
 import type { LogRecord } from '../sources/log/log-record.ts'
@@ -60,7 +61,7 @@ function recordOf(row: any): LogRecord {
   return {
     body: row.body,
     headers: fromStoredJson(row.headers),
-    properties: { timestampMs: Number(row.at_ms), ...properties },
+    properties: bareCopy({ timestampMs: Number(row.at_ms) }, properties),
     key: row.broker_key,
     at: row.id,
     next: String(BigInt(row.id) + 1n),

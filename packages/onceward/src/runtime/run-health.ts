@@ -21,7 +21,10 @@ export interface HealthWatch {
   close(): Promise<void>
 }
 
-type AnyProcess = Pick<ConsumerProcess<unknown, never>, 'state' | 'sourceAway' | 'tally' | 'unfinished'>
+type AnyProcess = Pick<
+  ConsumerProcess<unknown, never>,
+  'state' | 'sourceAway' | 'degraded' | 'tally' | 'unfinished'
+>
 
 export interface ConsumerWatchOptions {
   readonly consumer: Consumer<never, never>
@@ -90,8 +93,8 @@ export function watchCarriers(carriers: readonly { readonly away: readonly strin
   }
 }
 
-function troubles({ state, sourceAway, tally }: AnyProcess): string[] {
-  const found: string[] = []
+function troubles({ state, sourceAway, degraded, tally }: AnyProcess): string[] {
+  const found: string[] = [...degraded]
   if (state === 'new') found.push('starting')
   else if (state !== 'running') found.push(state)
   if (sourceAway) found.push('the broker of its source does not answer')

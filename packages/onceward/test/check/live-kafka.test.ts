@@ -86,6 +86,7 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
       ['OW303', { 'retention.ms': String(day) }, { 'retention.ms': String(6 * day) }],
       ['OW307', { 'unclean.leader.election.enable': 'true' }, { 'unclean.leader.election.enable': 'false' }],
       ['OW312', { 'message.timestamp.type': 'CreateTime' }, { 'message.timestamp.type': 'LogAppendTime' }],
+      ['OW315', { 'cleanup.policy': 'compact' }, { 'cleanup.policy': 'delete' }],
       ['OW313', { 'retention.bytes': '1048576' }, { 'retention.bytes': '-1' }],
       ['OW308', { 'retention.ms': '-1' }, { 'retention.ms': String(day), 'segment.ms': String(day) }],
     ]

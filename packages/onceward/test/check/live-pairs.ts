@@ -242,6 +242,10 @@ export const kafkaPairs: Record<string, Pair<KafkaSubject>> = {
     bad: kafka(configured('retention.bytes', '1048576')),
     good: kafka(configured('retention.bytes', '-1')),
   },
+  OW315: {
+    bad: kafka(configured('cleanup.policy', 'compact')),
+    good: kafka(configured('cleanup.policy', 'compact'), { message: { tombstones: 'handle' } }),
+  },
 }
 
 const written = (name: string): KafkaOutletSubject => ({

@@ -9,6 +9,8 @@ export const fileSource: SourceFactory = {
   without: {
     'any bytes': 'a line cannot carry a line feed, and an empty one is no record',
     headers: 'a line has no headers',
+    'header names': 'a line has no headers',
+    'nested headers': 'a line has no headers',
     'message key': 'a line has no key beside its body',
     'shared partitions': 'one process reads, the others stand by',
     'lost connection': 'a file has no connection',

@@ -14,7 +14,10 @@ export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'):
   if (skip !== undefined) return { unavailable: skip, create: () => Promise.reject(new Error(skip)) }
   const bootstrap = await kafkaBootstrap()
   return {
-    without: { headers: 'Kafka carries header values as bytes, not as numbers and texts' },
+    without: {
+      headers: 'Kafka carries header values as bytes, not as numbers and texts',
+      'nested headers': 'Kafka carries header values as bytes',
+    },
     async create() {
       const hooks: (() => unknown)[] = []
       const scope = { after: (hook: () => unknown) => void hooks.push(hook) } as unknown as TestContext

@@ -36,6 +36,7 @@ const staged: Record<Situation, { readonly before?: Note; readonly about: Partia
   keyAgain: { before: note, about: { ...note, id: 'm2' } },
   keyAltered: { before: note, about: { ...note, id: 'm2', text: 'b' } },
   undecodable: { about: 'no JSON' },
+  tombstone: { about: '' },
   invalid: { about: { ...note, text: 'refused' } },
   unknownType: { about: { ...note, type: 'stranger' } },
   unsupportedVersion: { about: { ...note, version: 99 } },
@@ -150,7 +151,10 @@ async function stage(contract: Contract, situation: Situation) {
     assert.deepEqual(one.tally.outcomes, { applied: 1 })
     calls = 0
   }
-  queue.publish({ body: typeof about === 'string' ? about : JSON.stringify(about) })
+  queue.publish({
+    body: typeof about === 'string' ? about : JSON.stringify(about),
+    properties: about === '' ? { tombstone: true } : {},
+  })
   await world.advance(20_000)
   const later = await laterMessage(one, world, queue)
   const outcomes = { ...later.outcomes }
@@ -179,7 +183,10 @@ async function laterMessage(
 describe('what the page says becomes of a message is what becomes of it', () => {
   for (const [name, contract] of Object.entries(contracts))
     test(name, async () => {
-      const page = behaviourOf((await stage(contract, 'ignored')).consumer as never)
+      const page = behaviourOf({
+        ...(await stage(contract, 'ignored')).consumer,
+        source: { kind: 'kafka' },
+      } as never)
       assert.ok(page.length >= 14)
       for (const said of page) {
         const { outcome, calls, later } = await stage(contract, said.situation)
@@ -213,6 +220,7 @@ describe('what the page says becomes of a message is what becomes of it', () => 
           failure: failureRules({} as never),
           message: {},
           order: 'partition',
+          source: { kind: 'kafka' },
         }
         const [again] = behaviourOf(consumer as never)
         assert.deepEqual([applied, duplicate], again!.outcome === 'applied' ? [2, 0] : [1, 1])

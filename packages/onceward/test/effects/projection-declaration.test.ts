@@ -52,6 +52,21 @@ describe('a wrong projection is refused before anything starts', () => {
     ['fail fast without key order', { gap: 'fail fast' }, /^gap: .*needs order 'key'/, { order: 'none' }],
     ['a wait without markers', { gap: wait }, /^gap: 'wait' needs dedup 'marker'/, { dedup: 'version' }],
     ['a delete without its column', { delete: { when: () => true } }, /^delete\.column: must name a boolean/],
+    [
+      'a tombstone whose key is in the body it has not got',
+      { version: { version: { record: 'offset' } }, delete: { column: 'deleted', when: 'tombstone' } },
+      /^key\.case_id: must be \{ record: 'key' \}/,
+    ],
+    [
+      'a repair of what is read from the record',
+      { version: { version: { record: 'offset' } }, gap: { policy: 'repair', fetch: async () => null } },
+      /^gap: 'repair' brings a message and no record/,
+    ],
+    [
+      'a record field nobody knows',
+      { key: { case_id: { record: 'value' } } },
+      /^key\.case_id: must be a function/,
+    ],
     ['a digest beside a handler', { digest: 'd', columns: undefined, handle: async () => {} }, /^digest: /],
     ['an unknown key', { colums: {} }, /^colums: is not a known key; did you mean 'columns'\?/],
   ]
@@ -140,6 +155,17 @@ describe(
       refused({ delete: { column: 'gone', when: () => false } }, /delete\.column: fits has no column gone/))
     it('a column that must be written and is not declared', () =>
       refused({ table: 'strict' }, /columns: column region may not be null and has no default/))
+    it('a column that may not be null, where a tombstone has nothing for it', () =>
+      refused(
+        {
+          table: 'strict',
+          key: { case_id: { record: 'key' } },
+          version: { version: { record: 'offset' } },
+          columns: { state: 'state', region: 'region' },
+          delete: { column: 'deleted', when: 'tombstone' },
+        },
+        /columns\.region: column region may not be null, and a tombstone carries no value/,
+      ))
     it('a rebuild table that is not there', () =>
       refused({ rebuildTable: 'nowhere' }, /effect\.apply\.rebuildTable: there is no table nowhere/))
 

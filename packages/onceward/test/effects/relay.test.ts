@@ -62,9 +62,11 @@ describe('relay', await skipWithout('postgres'), () => {
     )
     const relay = await scene.start({ broker, publisher })
     await until('it is sent', async () => (await scene.left(broker)) === 0)
-    assert.deepEqual(publisher.sent[0]!.headers, {
-      trace: Buffer.from([0, 1, 255]),
-      deep: [Buffer.from([0])],
+    const { headers } = publisher.sent[0]!
+    assert.ok(Buffer.isBuffer(headers.trace))
+    assert.deepEqual(structuredClone(headers), {
+      trace: Uint8Array.of(0, 1, 255),
+      deep: [Uint8Array.of(0)],
       not: { $bytes: 'AA==', x: 1 },
     })
     await relay.drain()

@@ -14,7 +14,12 @@ import {
 import { createPool, migrate } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
 import { until } from 'onceward/testing'
-import { manage, randomName } from '../rabbitmq/broker.ts'
+import {
+  assertHeaders,
+  namedLikeInherited,
+  nestedPrototypes,
+} from '../../src/testing/conformance/hostile-headers.ts'
+import { manage, openQueue, randomName } from '../rabbitmq/broker.ts'
 import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { killRetryChild as kill, startRetryChild } from './start-retry-child.ts'
 
@@ -157,6 +162,28 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     )
     assert.equal(headers['x-first-death-queue'], scene.queue)
     assert.equal(headers['onceward-reason'], 'no such account')
+  })
+
+  test('headers named like what objects inherit go round, and to the dead-letter queue, as they came', async t => {
+    const scene = await openScene(t, [100, 200])
+    const dead = `${scene.queue}.dead`
+    const published = { ...namedLikeInherited, ...nestedPrototypes, 'x-match': 'all' }
+    const seen: Readonly<Record<string, unknown>>[] = []
+    await run(scene, {
+      message: { digestHeaders: ['deep', '__proto__'] },
+      failure: { mode: 'retry queue', delayMs: 100, delayMaxMs: 200, deadLetter: dead },
+      handle: ({ envelope }) => {
+        seen.push(envelope.headers)
+        return seen.length === 1 ? retryAfter(50) : reject('no such account')
+      },
+    })
+    scene.channel.sendToQueue(scene.queue, Buffer.from('{"id":"d"}'), { headers: published })
+    await until('the copy is there', async () => (await scene.depth(dead)) === 1)
+    assert.equal(seen.length, 2)
+    for (const headers of seen) assertHeaders(headers, published)
+    const { take } = await openQueue(t, dead, { url: scene.url, declare: 'verify' })
+    const [copy] = await take(1)
+    assertHeaders(copy!.headers, published)
   })
 
   test('a level of other arguments is refused, before anything is consumed', async t => {

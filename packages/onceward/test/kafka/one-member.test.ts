@@ -31,7 +31,7 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     assert.equal(first!.partition, `${name}/0`)
     assert.equal(first!.origin, name)
     assert.equal(first!.redelivered, false)
-    assert.deepEqual(first!.properties, { messageId: 'm-1', contentType: 'text/plain', timestampMs })
+    assert.deepEqual({ ...first!.properties }, { messageId: 'm-1', contentType: 'text/plain', timestampMs })
     assert.deepEqual(first!.headers.tenant, Buffer.from([0xff, 0]))
     const { id } = await kafka.connections.describeTopic(name)
     assert.deepEqual(first!.place, { incarnation: id, epoch: 1, at: '0', next: '1' })

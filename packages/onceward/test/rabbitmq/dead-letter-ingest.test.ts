@@ -132,6 +132,33 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     assert.equal(await dead.ready(), 4)
   })
 
+  it('takes messages whatever their publisher wrote where a queue counts, and those behind them', async t => {
+    const foreign = await createForeignQueue(t)
+    const { queue, dead, options } = foreign
+    const odd: unknown[] = [{ toString: 'x', valueOf: 1 }, {}, 'seven', '7', -3, 2.5, [[]], true, null]
+    const death = { count: 1, exchange: '', reason: 'delivery_limit', queue: queue.name }
+    odd.forEach((count, n) => {
+      const headers = {
+        'x-delivery-count': count,
+        'x-death': [{ ...death, 'routing-keys': n % 2 === 0 ? [7] : 'none' }],
+      }
+      dead.channel.sendToQueue(dead.name, Buffer.from(`odd ${n}`), { headers })
+    })
+    dead.channel.sendToQueue(dead.name, Buffer.from('behind'), { headers: { 'x-death': [death] } })
+    await until(dead.ready, count => count === odd.length + 1)
+    const opened = await openQueue(t, queue.name, options)
+    for (const expected of [...odd.map((_, n) => `odd ${n}`), 'behind']) {
+      const taken = await opened.take(1)
+      assert.deepEqual(text(taken), [expected])
+      assert.equal(typeof taken[0]!.key, 'string')
+      await opened.subscription.settle(taken)
+    }
+    assert.deepEqual(
+      opened.events.map(({ kind }) => kind).filter(kind => kind !== 'connected' && kind !== 'warning'),
+      [],
+    )
+  })
+
   it('gives strangers back while a message of ours takes long', async t => {
     const foreign = await createForeignQueue(t)
     const { queue, dead, options } = foreign

@@ -50,6 +50,42 @@ describe('what a handler does wrong on PostgreSQL is noticed and said', await sk
     assert.ok(rig.lines.some(line => line.level === 'error' && /statement not sent/.test(line.message)))
   })
 
+  test('a handler that was ended before it returned is not blamed for the statements it still sends', async () => {
+    const late = Promise.withResolvers<unknown>()
+    await rig.consume(
+      ['a'],
+      async ({ tx, effects, signal }) => {
+        await new Promise(resolve => signal.addEventListener('abort', resolve))
+        setImmediate(() => {
+          const effect = new Promise(() => effects.external('gateway', { key: 'k', body: 1 })).catch(
+            error => error,
+          )
+          const write = tx.query('select 1').catch(error => error)
+          void Promise.all([write, effect]).then(late.resolve)
+        })
+        await late.promise
+      },
+      {
+        batch: { handlerTimeoutMs: 50 },
+        failure: { attemptsMax: 1 },
+        effect: { external: { gateway: { url: 'https://gateway.invalid/' } } },
+      },
+    )
+    for (const error of (await late.promise) as { code: string; message: string }[]) {
+      assert.match(error.code, /^(tx|effect)_closed$/)
+      assert.match(error.message, /its call was ended.*did not return within 50 ms/)
+      assert.doesNotMatch(error.message, /had returned|Await everything/)
+    }
+    const said = rig.lines.filter(line => /statement not sent|effect not recorded/.test(line.message))
+    assert.deepEqual(
+      said.map(({ level, message }) => [level, /was ended before it returned/.test(message)]),
+      [
+        ['warn', true],
+        ['warn', true],
+      ],
+    )
+  })
+
   test('a late write that nobody catches does not end the process', async () => {
     const sent = Promise.withResolvers<void>()
     await rig.consume(['a'], async ({ message, tx }) => {

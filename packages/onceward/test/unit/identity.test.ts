@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { readId, storableText } from '../../src/message/identity.ts'
+import { idText, readId, storableText } from '../../src/message/identity.ts'
 
 const kept = [
   'a',
@@ -51,6 +51,40 @@ describe('an id', () => {
   test('may be a whole number, which is its text', () => {
     assert.deepEqual(readId(17), { id: '17' })
     assert.deepEqual(readId(2n ** 64n), { id: '18446744073709551616' })
+  })
+
+  test('that is a number is the identity of its decimal text, in one form', () => {
+    for (const [number, text] of [
+      [7, '7'],
+      [-0, '0'],
+      [1e3, '1000'],
+      [Number.MAX_SAFE_INTEGER, '9007199254740991'],
+    ] as const)
+      assert.deepEqual(readId(number), readId(text))
+    assert.notDeepEqual(readId('07'), readId(7))
+  })
+
+  test('that is none is refused by name', () => {
+    const names: [unknown, RegExp][] = [
+      [1.5, /is the fraction 1\.5,/],
+      [2 ** 53, /is a whole number of 2\^53 or more/],
+      [Number.NaN, /is NaN,/],
+      [Number.NEGATIVE_INFINITY, /is -Infinity,/],
+      [false, /is a boolean,/],
+      [{}, /is an object,/],
+      [Object.create(null), /is an object,/],
+      [[1], /is a list,/],
+      ['', /is an empty text/],
+    ]
+    for (const [value, text] of names) assert.match((readId(value) as { text: string }).text, text)
+  })
+
+  test('that keys nothing here is shown in the same form, and is never cut', () => {
+    assert.equal(idText(7), '7')
+    const long = 'x'.repeat(300)
+    assert.notEqual(idText(`${long}1`), idText(`${long}2`))
+    assert.equal(idText({}), '[object Object]')
+    assert.equal(idText(undefined), null)
   })
 
   test('counts its case', () => assert.notDeepEqual(readId('abc'), readId('ABC')))

@@ -24,7 +24,7 @@ describe('a Kafka record, handed over', () => {
     assert.equal(record.next, '42')
     assert.equal(record.position, 'payments/3@41')
     assert.equal(record.redelivered, true)
-    assert.deepEqual(record.properties, { timestampMs: 7, type: 'paid' })
+    assert.deepEqual({ ...record.properties }, { timestampMs: 7, type: 'paid' })
   })
 
   test('reaches as far as the log goes on without others', () => {

@@ -11,7 +11,20 @@ describe('the key of a declared effect', () => {
   })
 
   it('is not what would be one key for many', () => {
-    for (const value of [undefined, null, '', Number.NaN, {}, [], ['red'], () => 1, new Map()])
+    for (const value of [
+      undefined,
+      null,
+      '',
+      Number.NaN,
+      1.5,
+      2 ** 53,
+      {},
+      Object.create(null),
+      [],
+      ['red'],
+      () => 1,
+      new Map(),
+    ])
       assert.throws(() => keyField(value, 'key'), isVerdict)
   })
 })

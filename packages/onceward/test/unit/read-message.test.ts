@@ -9,6 +9,7 @@ import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import type { Delivery } from '../../src/contracts/source.ts'
 import { createMessageReader } from '../../src/message/read-message.ts'
 import type { Received } from '../../src/message/received.ts'
+import { bytesKey, unreadKiller } from '../../src/message/unread.ts'
 import { deliveryOf } from './received.ts'
 
 interface Message {
@@ -158,6 +159,93 @@ describe('reading a message', () => {
   })) {
     test(`${kind} is a problem, not an exception`, () => assert.equal(problemOf(received), kind))
   }
+
+  describe('a tombstone', () => {
+    const tombstone = { key: 'k', properties: { tombstone: true } } as const
+    const none = Buffer.alloc(0)
+    const handling = (changes: Partial<ConsumerContract<Message | null, unknown>> = {}) =>
+      readerOf({
+        message: { tombstones: 'handle', types: ['known'], schema: z.object({ id: z.string() }) },
+        identity: { id: (message: Message | null, { key }) => (message?.id as string) ?? `gone ${key}` },
+        ...changes,
+      } as Partial<ConsumerContract<Message, unknown>>)
+
+    test('is a message without a body where the contract handles it', () => {
+      const received = handling()(none, tombstone)
+      assert.ok(received.readable)
+      assert.deepEqual([received.message, received.id, received.envelope.key], [null, 'gone k', 'k'])
+    })
+
+    test('is set aside by name where it does not, with the id that needs no body', () => {
+      const received = readerOf({ identity: { id: { header: 'id' } } })(none, {
+        ...tombstone,
+        headers: { id: 'h' },
+      })
+      assert.deepEqual([problemOf(received), received.id], ['tombstone', 'h'])
+    })
+
+    test('without an id says where one can come from', () => {
+      const received = handling({ identity: { id: m => m!.id as string } })(none, tombstone)
+      assert.ok(!received.readable)
+      assert.match(received.problem.text, /no body: read it from the record key/)
+    })
+
+    test('has neither the digest of an empty body nor that of another key', () => {
+      const digests = [
+        handling()(none, tombstone),
+        handling()(none, { ...tombstone, key: 'other' }),
+        handling()(none, { key: 'k' }),
+      ].map(({ digest }) => digest.toString('hex'))
+      assert.equal(new Set(digests).size, 3)
+      assert.ok(digests[0]!.startsWith('02') && digests[2]!.startsWith('01'))
+    })
+
+    test('is a message again when somebody gave it a body', () => {
+      const received = handling({ message: { tombstones: 'handle' } })({ id: 'a' }, tombstone)
+      assert.ok(received.readable)
+      assert.equal(received.id, 'a')
+    })
+  })
+
+  describe('headers that throw when they are taken apart', () => {
+    const hostile = new Proxy(
+      {},
+      {
+        ownKeys() {
+          throw new TypeError('no keys')
+        },
+        get(_target, name) {
+          if (name === 'id') return 'h'
+          throw new TypeError('no values')
+        },
+      },
+    )
+    const identity = { id: { header: 'id' } } as const
+
+    test('cost the message its reading, and nothing else', () => {
+      const received = readerOf({ identity, message: { digestHeaders: ['x'] } })({}, { headers: hostile })
+      assert.ok(!received.readable)
+      assert.deepEqual([received.problem.kind, received.id], ['undecodable', 'h'])
+      assert.match(received.problem.text, /reading it failed: TypeError: no keys/)
+    })
+
+    test('do not keep an attempt from being put on record', () => {
+      const consumer = defineConsumer<Message, unknown>({
+        name: 'reader',
+        owner: 'unit',
+        risk: 'low value',
+        source: { kind: 'unit' },
+        identity,
+        message: { digestHeaders: ['x'] },
+        handle() {},
+      })
+      const delivery = deliveryOf('{}', { headers: hostile })
+      assert.match(bytesKey(consumer, delivery), /^ bytes [0-9a-f]{66}$/)
+      assert.equal(bytesKey(consumer, delivery), bytesKey(consumer, { ...delivery, redelivered: true }))
+      assert.notEqual(bytesKey(consumer, delivery), bytesKey(consumer, { ...delivery, position: 'log@7' }))
+      assert.equal(unreadKiller(consumer, delivery, { attempts: 5, deaths: 5 }).id, 'h')
+    })
+  })
 
   test('a schema that throws makes the message invalid', () => {
     const throwing: StandardSchemaV1<unknown, Message> = {

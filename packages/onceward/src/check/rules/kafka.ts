@@ -22,6 +22,8 @@ const ofTopic =
     subject.topic === null || subject.topic.unasked !== null ? null : judge(subject.topic, subject)
 
 const number = ({ configs }: TopicState, name: string) => Number(configs.get(name) || Number.NaN)
+const isCompacted = (configs: TopicState['configs']) =>
+  (configs.get('cleanup.policy') ?? '').includes('compact')
 const lifeText = (ms: number) => (Number.isFinite(ms) ? durationText(ms) : 'for ever')
 const percent = (share: number) => `${Math.round(share * 100)} %`
 
@@ -44,10 +46,11 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     severity: 'warning',
     title: 'A topic of events is not compacted',
     reason: 'Compaction keeps the newest record of a key: a consumer that is behind never sees the others.',
-    fix: 'Set cleanup.policy to delete, or read it as states: effect.apply: projection({ … }).',
+    fix: "Set cleanup.policy to delete, or read it as states: effect.apply: projection({ … }), or a handler with message.tombstones 'handle'.",
     judge: ofTopic(({ configs }, { consumer, declaration }) =>
-      (configs.get('cleanup.policy') ?? '').includes('compact') &&
-      consumer.effect?.apply?.kind !== 'projection'
+      isCompacted(configs) &&
+      consumer.effect?.apply?.kind !== 'projection' &&
+      consumer.message.tombstones !== 'handle'
         ? `topic ${declaration.topic} has cleanup.policy ${configs.get('cleanup.policy')}`
         : null,
     ),
@@ -207,5 +210,18 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
         ? `partitions of topic ${declaration.topic} are cut at ${bytes} bytes`
         : null
     }),
+  },
+  {
+    id: 'OW315',
+    severity: 'warning',
+    title: 'Deletions of a compacted topic are understood',
+    reason:
+      'A record without a value deletes its key. A consumer that does not say what that means quarantines each of them, and keeps what was deleted.',
+    fix: "In a projection set delete: { column, when: 'tombstone' }; in a handler set message.tombstones to 'handle'.",
+    judge: ofTopic(({ configs }, { consumer, declaration }) =>
+      isCompacted(configs) && consumer.message.tombstones !== 'handle'
+        ? `topic ${declaration.topic} is compacted, and message.tombstones is ${consumer.message.tombstones}`
+        : null,
+    ),
   },
 ]

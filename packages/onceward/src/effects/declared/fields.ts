@@ -41,8 +41,13 @@ const keyBytesMax = 1_000
 
 /** A key of one of the user's tables: taken as it is, or not at all. What is no name would be one key for many. */
 export function keyField(value: unknown, field: string): string {
-  if (Number.isNaN(value) || (value instanceof Object && !(value instanceof Date)))
+  if (
+    typeof value === 'function' ||
+    (value !== null && typeof value === 'object' && !(value instanceof Date))
+  )
     throw unreadable(field, 'it is no text and no number')
+  if (typeof value === 'number' && !Number.isSafeInteger(value))
+    throw unreadable(field, `${value} is no whole number that JSON carries exactly`)
   const text = textOf(value, field)
   if (text === null || text === '') throw unreadable(field, 'it is missing')
   if (text.length * 3 > keyBytesMax && Buffer.byteLength(text) > keyBytesMax)

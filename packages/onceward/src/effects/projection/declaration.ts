@@ -1,8 +1,11 @@
 import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Log } from '../../surroundings.ts'
 
-/** A function of the message, or the name of one of its fields. */
-export type ReadFrom<M> = string | ((message: M) => unknown)
+/** A function of the message, the name of one of its fields, a header, or what the log says of the record: all a tombstone has. */
+export type ReadFrom<M> = string | ((message: M) => unknown) | RecordField
+
+/** `offset` is that of Kafka or a stream: it grows with each record of a key for as long as the topic keeps its partitions and its life. */
+export type RecordField = { readonly header: string } | { readonly record: 'key' | 'offset' }
 
 /**
  * A table that follows the newest fact of each key. Every fact carries the whole state of the declared columns, so that the row depends on
@@ -21,8 +24,11 @@ export interface ProjectionOptions<M = unknown> {
   columns?: Record<string, ReadFrom<M>>
   /** In place of `columns`: called once per key whose version moved, in the same transaction. */
   handle?: ProjectionHandler<M>
-  /** Facts that delete. The row stays as a tombstone with `column` true, so that no older fact can bring it back. */
-  delete?: { column: string; when: (message: M) => boolean }
+  /**
+   * Facts that delete. The row stays as a tombstone with `column` true, so that no older fact can bring it back. `tombstone`: records without a body
+   * do. Their key and version are read from the record, and the declared columns become null.
+   */
+  delete?: { column: string; when: ((message: M) => boolean) | 'tombstone' }
   /** What the message corrects, as an older version; null or undefined when it corrects nothing. The correction is a new fact with its own version. */
   corrects?: (message: M) => string | number | bigint | null | undefined
   /** A `bytea` column for the digest of the declared columns: the same version with other content is then a conflict, else a duplicate. */
@@ -99,6 +105,7 @@ export interface ProjectedKey<M = unknown> {
 
 export interface ProjectedFact<M = unknown> {
   readonly version: bigint
+  /** Null where `delete.when` is `tombstone` and this is one. */
   readonly message: M
   /** Null for a fact that a repair brought. */
   readonly item: BatchItem<M> | null

@@ -26,6 +26,7 @@ interface CatalogueRow {
   readonly type: string
   readonly category: string
   readonly required: boolean
+  readonly notNull: boolean
   readonly generated: boolean
   readonly deterministic: boolean
 }
@@ -37,6 +38,7 @@ const findTable = `
 const findColumns = `
   select a.attname as name, pg_catalog.format_type(a.atttypid, null) as type, t.typcategory::text as category,
     a.attnotnull and not a.atthasdef and a.attidentity = '' as required,
+    a.attnotnull as "notNull",
     a.attgenerated <> '' or a.attidentity = 'a' as generated,
     coalesce(l.collisdeterministic, true) as deterministic
   from pg_catalog.pg_attribute a
@@ -97,6 +99,13 @@ export async function describeTable<M>(
   const values = Object.keys(options.columns ?? {}).map(of => described(of, column(`columns.${of}`, of)))
   if (options.delete !== undefined)
     needsType(options.delete.column, 'delete.column', 'boolean', column, wrong)
+  if (options.delete?.when === 'tombstone')
+    for (const name of Object.keys(options.columns ?? {}))
+      if (columns.get(name)?.notNull)
+        wrong(
+          `columns.${name}`,
+          `column ${name} may not be null, and a tombstone carries no value for it; drop its not-null constraint`,
+        )
   if (options.digest !== undefined) needsType(options.digest, 'digest', 'bytea', column, wrong)
   const caused = options.cause ? causeColumns.map(([of, type]) => causeColumn(of, type, column, wrong)) : []
   const unique = (await query<{ columns: string[] }>(findUnique, [found.oid])).rows

@@ -26,6 +26,7 @@ export function projectionProblems<M>(
   if (options.gap === undefined)
     wrong('gap', `is missing: say what happens when versions are skipped (${gapWords.join(', ')}, …)`)
   else gapProblems(options.gap, contract, wrong)
+  answersProblems(options, wrong)
   columnsTwice(options, wrong)
   return problems
 }
@@ -53,8 +54,12 @@ function readersProblems(readers: unknown, place: string, wrong: Report): void {
   if (!isRecord(readers) || Object.keys(readers).length === 0)
     return wrong(place, `must name its columns: { column: 'field' } or { column: message => … }`)
   for (const [column, from] of Object.entries(readers)) {
-    if (typeof from === 'function' || (typeof from === 'string' && from !== '')) continue
-    wrong(`${place}.${column}`, 'must be a function of the message or the name of a field')
+    if (typeof from === 'function' || (typeof from === 'string' && from !== '') || isRecordField(from))
+      continue
+    wrong(
+      `${place}.${column}`,
+      "must be a function of the message, the name of a field, { header: 'name' } or { record: 'key' | 'offset' }",
+    )
   }
 }
 
@@ -77,7 +82,30 @@ function contentProblems(options: Record<string, unknown>, wrong: Report): void 
       'delete.column',
       'must name a boolean column: a deleted row stays, so that nothing older brings it back',
     )
-  if (typeof options.delete.when !== 'function') wrong('delete.when', 'must be a function of the message')
+  if (options.delete.when === 'tombstone') return tombstoneProblems(options, wrong)
+  if (typeof options.delete.when !== 'function')
+    wrong('delete.when', "must be a function of the message, or 'tombstone'")
+}
+
+/** A tombstone has a key, headers and a place, and nothing else. */
+function tombstoneProblems(options: Record<string, unknown>, wrong: Report): void {
+  for (const place of ['key', 'version']) {
+    for (const [column, from] of Object.entries(isRecord(options[place]) ? options[place] : {}))
+      if (!isRecordField(from))
+        wrong(
+          `${place}.${column}`,
+          "must be { record: 'key' }, { record: 'offset' } or { header: 'name' }: a tombstone has no body to read it from",
+        )
+  }
+}
+
+function isRecordField(from: unknown): boolean {
+  if (!isRecord(from) || Object.keys(from).length !== 1) return false
+  return (
+    from.record === 'key' ||
+    from.record === 'offset' ||
+    (typeof from.header === 'string' && from.header !== '')
+  )
 }
 
 function gapProblems<M>(gap: unknown, contract: ConsumerContract<M>, wrong: Report): void {
@@ -94,6 +122,14 @@ function gapProblems<M>(gap: unknown, contract: ConsumerContract<M>, wrong: Repo
     'gap',
     `must be one of ${words}, { policy: 'wait', … } or { policy: 'repair', … }${near === null ? '' : `; did you mean '${near}'?`}`,
   )
+}
+
+/** A source of truth answers with a message, which is no record of the log. */
+function answersProblems({ key, version, columns, gap }: Record<string, unknown>, wrong: Report): void {
+  const asks = isRecord(gap) && (gap.policy === 'repair' || gap.repair !== undefined)
+  const fields = [key, version, columns].flatMap(one => (isRecord(one) ? Object.values(one) : []))
+  if (asks && fields.some(isRecordField))
+    wrong('gap', "'repair' brings a message and no record: it has neither headers nor a place to read from")
 }
 
 function waitProblems<M>(gap: Record<string, unknown>, contract: ConsumerContract<M>, wrong: Report): void {

@@ -14,6 +14,7 @@ export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> 
     remembers: true,
     ...(options?.rebuildTable === undefined && { tables: [options?.table] }),
     mayWait: leavesWork(options?.gap),
+    ...(options?.delete?.when === 'tombstone' && { tombstones: true }),
     problems: contract => projectionProblems(options, contract),
     traces: () => [traceOf(options)],
     async verify(query, start) {

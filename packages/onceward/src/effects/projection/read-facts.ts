@@ -2,8 +2,9 @@ import type { BatchItem } from '../../contract/handler.ts'
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
 import { anyText, errorText } from '../../errors.ts'
 import { businessDigestOf } from '../../message/digest.ts'
-import type { ProjectionOptions, ReadFrom } from './declaration.ts'
+import type { ProjectionOptions } from './declaration.ts'
 import type { Column, Table } from './describe-table.ts'
+import { deletionOf, isTombstone, readerOf } from './read-field.ts'
 
 /** One message as the projection sees it. */
 export interface Fact<M = unknown> {
@@ -41,14 +42,18 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
   const keyReaders = Object.values(options.key).map(readerOf)
   const readVersion = readerOf(Object.values(options.version)[0]!)
   const valueReaders = Object.values(options.columns ?? {}).map(readerOf)
-  const { delete: deletion, corrects } = options
+  const { corrects } = options
+  const deletesBy = deletionOf(options.delete)
 
   const readFact = (item: BatchItem<M> | null, message: M): Fact<M> => {
-    const version = versionOf(readVersion(message))
-    const declared = valueReaders.map((read, index) => storable(table.values[index]!, read(message)))
+    const version = versionOf(readVersion(message, item))
+    const deletes = deletesBy(message, item)
+    const bodyless = deletes && isTombstone(item)
+    const declared = valueReaders.map((read, index) =>
+      bodyless ? null : storable(table.values[index]!, read(message, item)),
+    )
     const values = options.cause ? [...declared, item?.envelope.id ?? null, item?.run ?? null] : declared
-    const deletes = deletion?.when(message) === true
-    const corrected = corrects?.(message)
+    const corrected = bodyless ? null : corrects?.(message)
     return {
       item,
       message,
@@ -59,14 +64,15 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
       digest: table.digest === null ? null : businessDigestOf([deletes, ...declared]),
     }
   }
-  const readKey = (message: M) => keyReaders.map((read, index) => keyPart(table.keys[index]!, read(message)))
+  const readKey = (message: M, item: BatchItem<M> | null) =>
+    keyReaders.map((read, index) => keyPart(table.keys[index]!, read(message, item)))
 
   return {
     readAll(batch, verdicts) {
       const byName = new Map<string, KeyFacts<M>>()
       for (const item of batch) {
         try {
-          const parts = readKey(item.message)
+          const parts = readKey(item.message, item)
           const fact = readFact(item, item.message)
           const name = nameOf(parts)
           const key = byName.get(name)
@@ -79,7 +85,7 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
       return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
     },
     readAnswer(message, key) {
-      const name = nameOf(readKey(message))
+      const name = nameOf(readKey(message, null))
       if (name !== key.name) throw new TypeError(`the source of truth answered about ${name}`)
       return readFact(null, message)
     },
@@ -97,11 +103,6 @@ class Malformed extends Error {
 function unreadable(error: unknown): AnyVerdict {
   if (error instanceof Malformed) return Verdict.quarantine(error.message, error.code)
   return Verdict.quarantine(`a declared function failed: ${errorText(error, 500)}`, 'column_unreadable')
-}
-
-function readerOf<M>(from: ReadFrom<M>): (message: M) => unknown {
-  if (typeof from === 'function') return from
-  return message => (message as Record<string, unknown>)[from]
 }
 
 /**
@@ -122,8 +123,10 @@ function storable(column: Column, value: unknown): unknown {
 
 /** The parts of a key as PostgreSQL would spell them, so that one row never has two names here. */
 function keyPart({ name, type }: Column, value: unknown): string {
-  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
   const malformed = (what: string) => new Malformed('key_malformed', `key column ${name}: ${what}`)
+  if (typeof value === 'number' && !Number.isSafeInteger(value))
+    throw malformed(`${value} is no whole number that JSON carries exactly`)
+  const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
   if (typeof text !== 'string' || text === '') throw malformed('the message carries no value for it')
   if (type === 'uuid') {
     if (!/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text)) throw malformed('is no uuid')

@@ -1,3 +1,4 @@
+import { emptyMap } from '../../bare-map.ts'
 import { fromStoredJson } from '../../stored-json.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { OutgoingMessage } from './publisher.ts'
@@ -92,8 +93,8 @@ function fitting(rows: readonly TakenRow[]): readonly TakenRow[] {
 
 function toRow(row: TakenRow, body: Buffer): OutboxRow {
   const { id, bucket, exchange, queue, key } = row
-  const headers = row.headers === null ? {} : fromStoredJson(row.headers)
-  const properties = row.properties === null ? {} : fromStoredJson(row.properties)
+  const headers = row.headers === null ? emptyMap : fromStoredJson(row.headers)
+  const properties = row.properties === null ? emptyMap : fromStoredJson(row.properties)
   return {
     id,
     bucket,

@@ -109,7 +109,8 @@ export const source = {
     kind: 'counter',
     unit: '{event}',
     labels: ['consumer', 'kind'],
-    description: 'Changes of the connection: connected, disconnected, cancelled, assigned, revoked, warning',
+    description:
+      'Changes of the connection: connected, disconnected, cancelled, assigned, revoked, degraded, restored, warning',
     seeds: [],
   },
   losses: {

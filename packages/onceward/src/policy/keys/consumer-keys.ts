@@ -100,6 +100,12 @@ export const consumerKeys: readonly PolicyKey[] = [
     kind: 'versions',
     description: 'schema versions it can read, as a list or as `{ min, max }`; others are parked',
   },
+  {
+    ...same('message.tombstones'),
+    kind: 'word',
+    words: ['quarantine', 'handle'],
+    description: 'records without a body: set aside, or given to the handler as `null`. Default `quarantine`',
+  },
   ...limitKeys(),
   {
     ...same('batch.sizeMax'),

@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { bareCopy, emptyMap } from '../../bare-map.ts'
 import type { Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Clock } from '../../surroundings.ts'
@@ -205,9 +206,9 @@ export function recordOf(path: string, { body, bytes, at, next }: Line): LogReco
   const whole = bytes === body.length
   return {
     body,
-    headers: whole ? {} : { 'onceward-line-bytes': bytes },
+    headers: whole ? emptyMap : bareCopy({ 'onceward-line-bytes': bytes }),
     // No codec can read it: a part of a line must never pass for a message.
-    properties: whole ? {} : { contentEncoding: 'cut off: the line is too long' },
+    properties: whole ? emptyMap : bareCopy({ contentEncoding: 'cut off: the line is too long' }),
     key: null,
     at: String(at),
     next: String(next),

@@ -146,7 +146,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     await within(rebalanceTimeoutMs / 2, this.#options.open.log.onRevoke(names))
     const leases = going().flatMap(partition => this.#leases.get(partition) ?? [])
     await within(Math.min(lastCommitMs, rebalanceTimeoutMs / 4), this.#committer.tell(leases))
-    this.#drop(going(), 'they go to another member of the group')
+    this.#drop(going(), 'they go to another member of the group', { orderly: true })
   }
 
   onLost(partitions: readonly number[], reason: string): void {
@@ -296,7 +296,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.#fetcher.add(partition, progress, Number(position.next), leaderEpoch)
   }
 
-  #drop(partitions: readonly number[], reason: string): void {
+  #drop(partitions: readonly number[], reason: string, how: { readonly orderly?: true } = {}): void {
     const names: string[] = []
     for (const partition of partitions) {
       this.#claims.delete(partition)
@@ -306,7 +306,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
       this.subscription.drop(name)
       names.push(name)
     }
-    if (names.length > 0) this.#options.open.onEvent({ kind: 'revoked', partitions: names, reason })
+    if (names.length > 0) this.#options.open.onEvent({ kind: 'revoked', partitions: names, reason, ...how })
   }
 
   #leaseOf(progress: PartitionProgress): Lease | null {

@@ -1,3 +1,4 @@
+import { bareCopy } from '../../bare-map.ts'
 import type { DeliveryProperties } from '../../contracts/source.ts'
 import { anyText, type OncewardError } from '../../errors.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
@@ -75,7 +76,7 @@ function toRecord({
   properties = {},
   body,
 }: KafkaOutgoingMessage): TopicRecord {
-  const named: Record<string, unknown> = { ...headers, 'message-id': messageId }
+  const named = bareCopy(headers, { 'message-id': messageId })
   for (const [property, name] of Object.entries(propertyHeaders)) {
     const value = properties[property as keyof typeof propertyHeaders]
     if (value !== undefined) named[name] ??= value

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
+import { bareMap, emptyMap } from '../../bare-map.ts'
 import type { DeliveryProperties } from '../../contracts/source.ts'
 import type { LogRecord } from '../log/log-record.ts'
 import type { RawHeader, RawRecord } from './raw-record.ts'
 
 const noBody = Buffer.alloc(0)
-const noHeaders: Readonly<Record<string, unknown>> = Object.freeze({})
 
 /** A record in the words of the contract. `partition` is its full name, as `case-events/3`. */
 export function toLogRecord(record: RawRecord, partition: string, redelivered: boolean): LogRecord {
@@ -16,6 +16,7 @@ class KafkaRecord implements LogRecord {
   readonly #raw: RawRecord
   readonly #partition: string
   #next: string | null = null
+  #properties: DeliveryProperties | null = null
 
   constructor(raw: RawRecord, partition: string, redelivered: boolean) {
     this.redelivered = redelivered
@@ -36,11 +37,12 @@ class KafkaRecord implements LogRecord {
   }
 
   get properties(): DeliveryProperties {
-    return propertiesOf(this.#raw)
+    this.#properties ??= propertiesOf(this.#raw)
+    return this.#properties
   }
 
   get headers(): Readonly<Record<string, unknown>> {
-    return this.#raw.headers.length === 0 ? noHeaders : headersOf(this.#raw.headers)
+    return this.#raw.headers.length === 0 ? emptyMap : headersOf(this.#raw.headers)
   }
 
   get key(): string | null {
@@ -58,7 +60,7 @@ class KafkaRecord implements LogRecord {
 
 /** Values stay bytes, as Kafka has them. Of a repeated name the last one counts, as Kafka's own `lastHeader` has it. */
 function headersOf(list: readonly RawHeader[]): Record<string, unknown> {
-  const headers: Record<string, unknown> = Object.create(null)
+  const headers = bareMap()
   for (const [name, value] of list) headers[name] = value
   return headers
 }
@@ -94,7 +96,7 @@ const meanings: Readonly<Record<string, Told>> = {
 }
 
 function propertiesOf({ headers, timestampMs, value }: RawRecord): DeliveryProperties {
-  const properties: { -readonly [Name in keyof DeliveryProperties]: DeliveryProperties[Name] } = {}
+  const properties = bareMap<DeliveryProperties>()
   if (timestampMs >= 0) properties.timestampMs = timestampMs
   if (value === null) properties.tombstone = true
   for (const [name, bytes] of headers) {

@@ -1,3 +1,4 @@
+import { bareCopy } from '../../bare-map.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { LogRecord } from '../log/log-record.ts'
 import type { TopicRecord } from './client/producer.ts'
@@ -84,7 +85,7 @@ export function toDeadLetter(
     topic: to.topic,
     key,
     value,
-    headers: Object.entries({ ...headers, ...ours }).map(
+    headers: Object.entries(bareCopy(headers, ours) as typeof headers).map(
       ([name, header]) => [name, toBytes(header)] as const,
     ),
     timestampMs: Date.now(),

@@ -1,3 +1,4 @@
+import { bareMap } from '../../bare-map.ts'
 import type { Delivery, DeliveryProperties, Place } from '../../contracts/source.ts'
 import { type LogRecord, recordWith } from './log-record.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
@@ -85,7 +86,7 @@ export class LogDelivery implements Delivery, Entry {
 }
 
 function copyOf(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const copy: Record<string, unknown> = Object.create(null)
+  const copy = bareMap()
   for (const [name, value] of Object.entries(headers))
     copy[name] = value instanceof Uint8Array ? Buffer.from(value) : value
   return copy

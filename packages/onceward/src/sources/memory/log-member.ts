@@ -1,3 +1,4 @@
+import { bareCopy, emptyMap } from '../../bare-map.ts'
 import type { OpenOptions, Ownership, Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
 import type { LogRecord } from '../log/log-record.ts'
@@ -190,11 +191,11 @@ export class MemoryMember implements LogDriver {
   }
 
   #record(partition: string, { offset, message, timestampMs }: StoredRecord): LogRecord {
-    const { body, headers = {}, properties = {}, key = null } = message
+    const { body, headers, properties = {}, key = null } = message
     return {
       body: typeof body === 'string' ? Buffer.from(body) : body,
-      headers,
-      properties: timestampMs === null ? properties : { ...properties, timestampMs },
+      headers: headers === undefined ? emptyMap : bareCopy(headers),
+      properties: bareCopy(properties, timestampMs === null ? {} : { timestampMs }),
       key,
       at: String(offset),
       next: String(offset + 1),

@@ -1,3 +1,4 @@
+import { bareCopy, emptyMap } from '../../bare-map.ts'
 import type { Delivery, DeliveryProperties, Source, Subscription } from '../../contracts/source.ts'
 
 export interface MemoryMessage {
@@ -129,11 +130,11 @@ class MemorySubscription implements Subscription {
   }
 
   #deliver(entry: Entry): Delivery {
-    const { body, headers = {}, properties = {}, key = null } = entry.message
+    const { body, headers, properties, key = null } = entry.message
     const delivery: Delivery = {
       body: typeof body === 'string' ? Buffer.from(body) : body,
-      headers,
-      properties,
+      headers: headers === undefined ? emptyMap : bareCopy(headers),
+      properties: properties === undefined ? emptyMap : bareCopy(properties),
       origin: 'memory',
       position: null,
       partition: '',

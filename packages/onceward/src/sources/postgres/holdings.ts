@@ -1,3 +1,4 @@
+import { bareCopy, emptyMap } from '../../bare-map.ts'
 import type { Delivery, DeliveryProperties } from '../../contracts/source.ts'
 import { fromStoredJson } from '../../stored-json.ts'
 import type { ClaimedRow } from './claim-messages.ts'
@@ -14,8 +15,6 @@ export interface Token {
   readonly lease: Lease
   readonly id: string
 }
-
-const empty: Readonly<Record<string, never>> = Object.freeze({})
 
 /** Everything leased and not settled: first buffered, then with the consumer, counted in messages and bytes until forgotten. */
 export class Holdings {
@@ -82,7 +81,7 @@ export class Holdings {
     const token: Token = { lease, id: row.id }
     return {
       body: row.body,
-      headers: row.headers === null ? empty : tableOf(fromStoredJson(row.headers)),
+      headers: row.headers === null ? emptyMap : tableOf(fromStoredJson(row.headers)),
       properties: propertiesOf(row),
       origin: this.#origin,
       position: null,
@@ -97,12 +96,13 @@ export class Holdings {
 }
 
 function propertiesOf({ properties, message_id: messageId }: ClaimedRow): DeliveryProperties {
-  if (properties === null) return messageId === null ? empty : { messageId }
-  const told = tableOf(JSON.parse(properties))
-  return messageId === null ? told : { ...told, messageId }
+  if (properties === null) return messageId === null ? emptyMap : bareCopy({ messageId })
+  const told = tableOf(fromStoredJson(properties))
+  return messageId === null ? told : bareCopy(told, { messageId })
 }
 
 /** Rows may be inserted by hand, and any JSON fits. */
 function tableOf(value: unknown): Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : empty
+  const isTable = value !== null && typeof value === 'object' && !Array.isArray(value)
+  return isTable && !(value instanceof Uint8Array) ? (value as Record<string, unknown>) : emptyMap
 }

@@ -1,6 +1,6 @@
 import { type Channel, type ChannelModel, connect } from 'amqplib'
 import { errorText, OncewardError } from '../../errors.ts'
-import { type FrameReader, readWithoutHeaders } from './unreadable-headers.ts'
+import { type FrameReader, readHeadersOurselves } from './read-headers.ts'
 
 /** One connection, with the two things the client does not give: why it ended, and an end that cannot hang. */
 export interface Connection {
@@ -29,7 +29,7 @@ export async function openConnection(url: string, purpose: string): Promise<Conn
     timeout: handshakeTimeoutMs,
     clientProperties: { connection_name: `onceward ${purpose}` },
   })
-  readWithoutHeaders(model.connection as unknown as FrameReader)
+  readHeadersOurselves(model.connection as unknown as FrameReader)
   const ended = Promise.withResolvers<string>()
   let reason: string | null = null
   model.on('error', error => {

@@ -1,7 +1,10 @@
 import type { Channel, GetMessage, Message } from 'amqplib'
-import { within } from './connection.ts'
+import { emptyMap } from '../../bare-map.ts'
+import { errorText } from '../../errors.ts'
+import { reconnectDelayMs, within } from './connection.ts'
 import type { QueueDeclaration } from './declaration.ts'
 import type { InFlight } from './in-flight.ts'
+import { readCount } from './read-count.ts'
 
 export interface DeadLetterIngestOptions {
   /** A channel of its own: its tags are not the consumer's. */
@@ -12,6 +15,8 @@ export interface DeadLetterIngestOptions {
   readonly inFlight: InFlight
   readonly onDeadLetter: (message: GetMessage, routingKey: string) => void
   readonly onWarning: (reason: string) => void
+  /** Called at each failure of a look, with the reason; and with null after the next one that did not fail. */
+  readonly onTrouble: (reason: string | null) => void
 }
 
 /** Strangers set aside in one look at most: what lies behind more of them is not reached. */
@@ -31,6 +36,7 @@ const idleMaxMs = 10_000
  * `handOversMax` is reached it is left where it is. A dead-letter queue is often shared, so it is looked through with single
  * gets rather than consumed: strangers are set aside, given back when the look ends, and then left in peace for
  * a minute. A consumer would be handed the same strangers again at once, for ever, or hold them out of their owners' sight.
+ * A look that fails is told and tried again after a pause that grows: nobody else would notice that it ended.
  */
 export class DeadLetterIngest {
   readonly #options: DeadLetterIngestOptions
@@ -47,14 +53,22 @@ export class DeadLetterIngest {
   /** Resolves when stopped, or when the channel is gone. */
   async run(): Promise<void> {
     let idleMs = idleMinMs
-    try {
-      while (!this.#stopped) {
+    for (let failures = 0; !this.#stopped; ) {
+      let pauseMs: number
+      try {
         const { found, mixed } = await this.#look()
+        if (failures > 0) this.#options.onTrouble(null)
+        failures = 0
         idleMs = found ? idleMinMs : Math.min(idleMaxMs, 2 * idleMs)
-        if (!this.#stopped) await within(mixed ? mixedPauseMs : idleMs, this.#wait())
+        pauseMs = mixed ? mixedPauseMs : idleMs
+      } catch (error) {
+        // Stopped with its session, whose channel closed: everything unsettled is the broker's again.
+        if (this.#stopped) return
+        failures++
+        this.#options.onTrouble(errorText(error, 500))
+        pauseMs = Math.max(idleMinMs, reconnectDelayMs(failures))
       }
-    } catch {
-      // The channel closed; the session ends with it and everything unsettled is the broker's again.
+      if (!this.#stopped) await within(pauseMs, this.#wait())
     }
   }
 
@@ -83,13 +97,13 @@ export class DeadLetterIngest {
     while (!this.#stopped && !inFlight.isOver && this.#strangers.length < strangersMax) {
       const message = await channel.get(declaration.deadLetterIngest!)
       if (message === false || this.#stopped) break
-      const routingKey = this.#wanted(message)
-      if (routingKey === null) {
+      const settled = this.#begin(message)
+      if (settled === null) {
         mixed = true
         this.#strangers.push(message.fields.deliveryTag)
       } else {
         found = true
-        await this.#handOver(message, routingKey)
+        await this.#waitWithout(settled)
         // They were given back meanwhile: going on now would take the same ones again.
         if (mixed && this.#strangers.length === 0) break
       }
@@ -98,11 +112,26 @@ export class DeadLetterIngest {
     return { found, mixed }
   }
 
-  async #handOver(message: GetMessage, routingKey: string): Promise<void> {
-    const settled = this.#wait()
+  /** Hands a message of ours over; resolves when it is settled. Null for one that stays where it is. */
+  #begin(message: GetMessage): Promise<void> | null {
+    const { declaration, inFlight, onDeadLetter, onWarning } = this.#options
+    try {
+      const routingKey = this.#wanted(message)
+      if (routingKey === null) return null
+      onDeadLetter(message, routingKey)
+    } catch (error) {
+      onWarning(
+        `Dead-letter queue ${declaration.deadLetterIngest} holds a message that could not be taken: ${errorText(error, 300)}. It is left there for people to look at, and those behind it are taken.`,
+      )
+      return null
+    }
     this.#heldTag = message.fields.deliveryTag
-    this.#options.inFlight.addBeside(message.content.length)
-    this.#options.onDeadLetter(message, routingKey)
+    inFlight.addBeside(message.content.length)
+    return this.#wait()
+  }
+
+  /** Strangers are not kept for as long as one of ours takes. */
+  async #waitWithout(settled: Promise<void>): Promise<void> {
     if (this.#strangers.length > 0 && !(await within(strangersHeldMs, settled))) this.#giveBack()
     await settled
   }
@@ -117,7 +146,7 @@ export class DeadLetterIngest {
   #wanted(message: GetMessage): string | null {
     const { declaration, handOversMax, onWarning } = this.#options
     const { queue, deadLetterIngest: from } = declaration
-    const headers = message.properties.headers ?? {}
+    const headers = message.properties.headers ?? emptyMap
     const death = limitDeath(headers, queue)
     if (death === null) {
       onWarning(
@@ -125,13 +154,13 @@ export class DeadLetterIngest {
       )
       return null
     }
-    if (Number(headers['x-delivery-count'] ?? 0) >= handOversMax) {
+    if (readCount(headers['x-delivery-count']) >= handOversMax) {
       onWarning(
         `Dead-letter queue ${from} holds messages that were handed over ${handOversMax} times without an outcome: each may be killing its consumer. They are left there for people to look at.`,
       )
       return null
     }
-    return death['routing-keys']?.[0] ?? message.fields.routingKey
+    return firstText(death['routing-keys']) ?? message.fields.routingKey
   }
 
   #giveBack(): void {
@@ -143,7 +172,7 @@ export class DeadLetterIngest {
 interface Death {
   readonly queue?: string
   readonly reason?: string
-  readonly 'routing-keys'?: readonly string[]
+  readonly 'routing-keys'?: unknown
 }
 
 /** The entry that says so when the last thing that happened to a message was the delivery limit of this queue. */
@@ -157,6 +186,12 @@ export function limitDeath(headers: Readonly<Record<string, unknown>>, queue: st
     reason: (headers['x-last-death-reason'] ?? latest?.reason) as string,
   }
   return isOurs(last) ? ((deaths as Death[]).find(isOurs) ?? null) : null
+}
+
+/** Publishers may write this table too, and anything into it. */
+function firstText(list: unknown): string | null {
+  const first: unknown = Array.isArray(list) ? list[0] : null
+  return typeof first === 'string' ? first : null
 }
 
 function messageOf(tag: number): Message {

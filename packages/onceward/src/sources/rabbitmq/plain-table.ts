@@ -1,3 +1,5 @@
+import { bareMap } from '../../bare-map.ts'
+
 type Table = Record<string, unknown>
 
 /**
@@ -5,7 +7,9 @@ type Table = Record<string, unknown>
  * came from somebody who wrote that key, and is written as a table.
  */
 export function plainTable(headers: Table): Table {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, plainValue(value)]))
+  const table = bareMap()
+  for (const [name, value] of Object.entries(headers)) table[name] = plainValue(value)
+  return table
 }
 
 function plainValue(value: unknown): unknown {

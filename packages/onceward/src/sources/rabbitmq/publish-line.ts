@@ -1,4 +1,5 @@
 import type { ConfirmChannel, Message, Options } from 'amqplib'
+import { bareCopy } from '../../bare-map.ts'
 import type { DeliveryProperties } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Connection, openConnection, within } from './connection.ts'
@@ -203,7 +204,7 @@ function toOptions(
   const { timestampMs, ...named } = properties
   const options: Options.Publish = { ...named, messageId, persistent: true, mandatory: true }
   if (headers !== undefined || Object.keys(unfit).length > 0)
-    options.headers = plainTable({ ...headers, ...unfit })
+    options.headers = plainTable(bareCopy(headers ?? {}, unfit))
   if (timestampMs !== undefined) options.timestamp = Math.floor(timestampMs / 1_000)
   return options
 }

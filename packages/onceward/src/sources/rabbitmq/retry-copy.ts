@@ -1,3 +1,4 @@
+import { bareCopy, bareMap } from '../../bare-map.ts'
 import { deathHeaders, retryHeader } from '../../contracts/retry-levels.ts'
 import type { DeliveryProperties } from '../../contracts/source.ts'
 
@@ -15,7 +16,7 @@ export function asFirstDelivered(headers: Readonly<Record<string, unknown>>, que
   const table = headers[retryHeader]
   if (!isTable(table) || table.queue !== queue || typeof table.key !== 'string') return null
   if (!isTable(table.properties) || !isTable(table.was)) return null
-  const first: Record<string, unknown> = { ...headers }
+  const first = bareCopy(headers)
   for (const name of [retryHeader, ...deathHeaders]) delete first[name]
   for (const name of deathHeaders) if (table.was[name] !== undefined) first[name] = table.was[name]
   return { headers: first, properties: propertiesOf(table.properties), key: table.key }
@@ -25,7 +26,7 @@ const texts = ['messageId', 'correlationId', 'type', 'contentType', 'contentEnco
 
 /** Anybody may write such a table: only what a property can be is taken from it. */
 function propertiesOf(from: Readonly<Record<string, unknown>>): DeliveryProperties {
-  const to: { -readonly [Name in keyof DeliveryProperties]: DeliveryProperties[Name] } = {}
+  const to = bareMap<DeliveryProperties>()
   for (const name of texts) if (typeof from[name] === 'string') to[name] = from[name]
   if (typeof from.timestampMs === 'number') to.timestampMs = from.timestampMs
   return to

@@ -17,6 +17,8 @@ export interface SessionOptions {
   readonly onMessage: (message: ConsumeMessage) => void
   readonly onDeadLetter: (message: GetMessage, routingKey: string) => void
   readonly onWarning: (reason: string) => void
+  /** Of reading the dead-letter queue: why it failed, null when it works again. */
+  readonly onIngestTrouble: (reason: string | null) => void
   readonly onCluster: (cluster: string) => Promise<void>
 }
 
@@ -187,7 +189,12 @@ export class Session {
     const { warnings, handOversMax } = await checkIngest(connection, declaration, this.#options.url)
     for (const warning of warnings) onWarning(warning)
     const channel = await this.#openChannel(connection)
-    return new DeadLetterIngest({ ...this.#options, channel, handOversMax })
+    return new DeadLetterIngest({
+      ...this.#options,
+      channel,
+      handOversMax,
+      onTrouble: this.#options.onIngestTrouble,
+    })
   }
 
   async #consume(): Promise<void> {

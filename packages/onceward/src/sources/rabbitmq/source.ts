@@ -204,6 +204,12 @@ class RabbitSubscription implements Subscription {
       onDeadLetter: (message, routingKey) =>
         arrived(toDelivery(message, deadLetterIngest!, { epoch, deadLetter: true }, queue, routingKey)),
       onCluster: async cluster => this.#options.onBroker?.({ kind: 'rabbitmq', cluster }),
+      onIngestTrouble: reason => {
+        const part = `reading dead-letter queue ${deadLetterIngest}`
+        this.#options.onEvent(
+          reason === null ? { kind: 'restored', part } : { kind: 'degraded', part, reason },
+        )
+      },
       onWarning: reason => {
         if (this.#warned.has(reason)) return
         this.#warned.add(reason)

@@ -1,6 +1,8 @@
 import type { ConsumeMessage, GetMessage, MessageProperties } from 'amqplib'
+import { bareMap, emptyMap } from '../../bare-map.ts'
 import { retryHeader } from '../../contracts/retry-levels.ts'
 import type { Delivery, DeliveryProperties } from '../../contracts/source.ts'
+import { readCount } from './read-count.ts'
 import { asFirstDelivered } from './retry-copy.ts'
 
 /** A tag means something only on the channel that gave it: the epoch says which one that was. */
@@ -19,7 +21,7 @@ export function toDelivery(
   queue: string = origin,
   key: string = message.fields.routingKey,
 ): Delivery {
-  const headers = message.properties.headers ?? {}
+  const headers = message.properties.headers ?? emptyMap
   const first = retryHeader in headers ? asFirstDelivered(headers, queue) : null
   return {
     body: message.content,
@@ -31,13 +33,13 @@ export function toDelivery(
     place: null,
     key: first?.key ?? key,
     redelivered: message.fields.redelivered,
-    deliveryCount: Math.max(countOf(headers['x-delivery-count']), countOf(headers['x-acquired-count'])),
+    deliveryCount: Math.max(readCount(headers['x-delivery-count']), readCount(headers['x-acquired-count'])),
     token: { ...token, tag: message.fields.deliveryTag } satisfies RabbitToken,
   }
 }
 
 function toProperties(from: MessageProperties): DeliveryProperties {
-  const to: { -readonly [Name in keyof DeliveryProperties]: DeliveryProperties[Name] } = {}
+  const to = bareMap<DeliveryProperties>()
   if (from.messageId !== undefined) to.messageId = from.messageId
   if (from.correlationId !== undefined) to.correlationId = from.correlationId
   if (from.type !== undefined) to.type = from.type
@@ -51,9 +53,4 @@ function toProperties(from: MessageProperties): DeliveryProperties {
 /** AMQP says seconds; publishers that set milliseconds are common, and no second count reaches 10^11 before 5138. */
 function toMs(timestamp: number): number {
   return timestamp < 1e11 ? timestamp * 1_000 : timestamp
-}
-
-/** Until a queue has counted, a publisher may have written anything there, and a store keeps whole numbers up to this one. */
-function countOf(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? Math.min(Math.floor(value), 2 ** 31 - 1) : 0
 }

@@ -1,5 +1,6 @@
 import type { Dedup } from '../../contract/contract.ts'
 import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
+import { lateUse } from '../../contracts/late-use.ts'
 import type { Loss, Ownership, Position, Progress } from '../../contracts/source.ts'
 import type {
   AttemptCount,
@@ -324,15 +325,12 @@ class MemoryLoan implements Loan<MemoryTransaction> {
   readonly pending = 0
   #used = false
   #revoked = false
+  #cut: Error | undefined
 
   constructor(data: MemoryTransaction) {
     this.tx = new Proxy(data, {
       get: (target, name) => {
-        if (this.#revoked)
-          throw new OncewardError(
-            'tx_closed',
-            'A handler used `tx` after it had returned. Nothing was changed.',
-          )
+        if (this.#revoked) throw lateUse(this.#cut, 'nothing was changed')
         this.#used = true
         const value = Reflect.get(target, name, target)
         return typeof value === 'function' ? value.bind(target) : value
@@ -348,7 +346,8 @@ class MemoryLoan implements Loan<MemoryTransaction> {
     return Promise.resolve()
   }
 
-  revoke(): void {
+  revoke(cut?: Error): void {
+    if (!this.#revoked) this.#cut = cut
     this.#revoked = true
   }
 }

@@ -1,3 +1,4 @@
+import { lateUse } from '../../contracts/late-use.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
 
@@ -20,6 +21,7 @@ export class StatementWatch {
   readonly #log: Log
   readonly #shared: boolean
   #revoked = false
+  #cut: Error | undefined
   #idle: (() => void) | null = null
   used = false
   failure: unknown = undefined
@@ -60,7 +62,8 @@ export class StatementWatch {
     })
   }
 
-  revoke(): void {
+  revoke(cut?: Error): void {
+    if (!this.#revoked) this.#cut = cut
     this.#revoked = true
   }
 
@@ -80,15 +83,16 @@ export class StatementWatch {
   }
 
   #refuseLate(text: string): Promise<never> {
-    this.#log.error('tx used after the handler returned; statement not sent', {
-      statement: text.slice(0, 80),
-    })
-    return refused(
-      new OncewardError(
-        'tx_closed',
-        `A handler used \`tx\` after it had returned (${text.slice(0, 80)}). The statement was not sent. Await everything before returning.`,
-      ),
-    )
+    const statement = text.slice(0, 80)
+    const cut = this.#cut
+    if (cut === undefined)
+      this.#log.error('tx used after the handler returned; statement not sent', { statement })
+    else
+      this.#log.warn('statement not sent: its handler was ended before it returned', {
+        statement,
+        reason: cut.message,
+      })
+    return refused(lateUse(cut, `the statement was not sent (${statement})`))
   }
 }
 

@@ -3,6 +3,7 @@ import { DeliveryBench } from './delivery-bench.ts'
 import { deliveryDeferCases } from './delivery-defer-cases.ts'
 import { deliveryDuplicateCases } from './delivery-duplicate-cases.ts'
 import { deliveryFailureCases } from './delivery-failure-cases.ts'
+import { deliveryHostileCases } from './delivery-hostile-cases.ts'
 import { deliveryLifecycleCases } from './delivery-lifecycle-cases.ts'
 import { deliveryLogCases } from './delivery-log-cases.ts'
 import { deliveryOrderCases } from './delivery-order-cases.ts'
@@ -29,6 +30,7 @@ export function deliveryConformance<Tx>(name: string, { source, store }: Deliver
       ...deliveryDeferCases,
       ...deliveryOrderCases,
       ...deliveryUnreadableCases,
+      ...deliveryHostileCases,
       ...deliveryLifecycleCases,
       ...deliveryLogCases,
       ...deliverySuspectCases,

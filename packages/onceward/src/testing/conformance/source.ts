@@ -3,6 +3,7 @@ import { runConformance } from './conformance-case.ts'
 import { SourceBench } from './source-bench.ts'
 import { sourceConnectionCases } from './source-connection-cases.ts'
 import { sourceDeliveryCases } from './source-delivery-cases.ts'
+import { sourceHostileCases } from './source-hostile-cases.ts'
 import { sourceLossCases } from './source-loss-cases.ts'
 import { sourceOwnershipCases } from './source-ownership-cases.ts'
 import { sourcePositionCases } from './source-position-cases.ts'
@@ -57,6 +58,9 @@ export type SourceFeature =
   /** Bodies of any bytes, and headers and properties beside them. */
   | 'any bytes'
   | 'headers'
+  /** Headers of any name with texts as values, and tables as values. */
+  | 'header names'
+  | 'nested headers'
   /** A queue forgets single messages; a log only runs of them. */
   | 'single settling'
   /** Logs, and what they may be able to do. */
@@ -83,6 +87,7 @@ export function sourceConformance(name: string, factory: SourceFactory): void {
     unavailable: factory.unavailable,
     cases: [
       ...sourceDeliveryCases,
+      ...sourceHostileCases,
       ...sourceSettleCases,
       ...sourceConnectionCases,
       ...sourcePositionCases,

@@ -1,5 +1,5 @@
+import { lateUse } from '../../contracts/late-use.ts'
 import type { Loan } from '../../contracts/store.ts'
-import { OncewardError } from '../../errors.ts'
 import { SimulatedStoreError } from './store-error.ts'
 import type { EffectRow } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
@@ -22,6 +22,7 @@ export interface SimulatedTx {
 export class SimulatedLoan implements Loan<SimulatedTx>, SimulatedTx {
   readonly #transaction: SimulatedDatabaseTransaction
   #revoked = false
+  #cut: Error | undefined
   #idle: (() => void) | null = null
   used = false
   failure: unknown = undefined
@@ -66,15 +67,14 @@ export class SimulatedLoan implements Loan<SimulatedTx>, SimulatedTx {
     })
   }
 
-  revoke(): void {
+  revoke(cut?: Error): void {
+    if (!this.#revoked) this.#cut = cut
     this.#revoked = true
   }
 
   #send(label: string, execute: () => undefined | void | typeof blocked): Promise<void> {
     if (this.#revoked) {
-      return Promise.reject(
-        new OncewardError('tx_closed', 'A handler used `tx` after it had returned. Nothing was changed.'),
-      )
+      return Promise.reject(lateUse(this.#cut, 'nothing was changed'))
     }
     this.used = true
     this.pending++

@@ -1,3 +1,4 @@
+import { bareCopy, bareMap, emptyMap } from '../../../bare-map.ts'
 import type { DeliveryProperties } from '../../../contracts/source.ts'
 import { anyText } from '../../../errors.ts'
 import { AmqpReader } from './amqp-value.ts'
@@ -22,7 +23,7 @@ const section = {
   footer: 0x78,
 } as const
 
-const none: Readonly<Record<string, unknown>> = Object.freeze({})
+const none: Readonly<Record<string, unknown>> = emptyMap
 
 /**
  * Takes the sections of an AMQP 1.0 message apart; the body is never read. The broker does not look into records, so some are no AMQP
@@ -33,7 +34,7 @@ export function readAmqpMessage(bytes: Buffer, timestampMs: number): StreamMessa
     return readSections(bytes, timestampMs)
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    return { body: bytes, headers: none, properties: { timestampMs }, key: null }
+    return { body: bytes, headers: none, properties: toProperties([], none, timestampMs), key: null }
   }
 }
 
@@ -71,7 +72,7 @@ function readSections(bytes: Buffer, timestampMs: number): StreamMessage {
     }
   }
   if (body === null) throw new RangeError('an AMQP 1.0 message without a body')
-  const all = annotations === none ? headers : { ...annotations, ...headers }
+  const all = annotations === none ? headers : bareCopy(annotations, headers)
   return {
     body,
     headers: all,
@@ -97,7 +98,8 @@ function toProperties(
   annotations: Readonly<Record<string, unknown>>,
   timestampMs: number,
 ): DeliveryProperties {
-  const to: { -readonly [Name in keyof DeliveryProperties]: DeliveryProperties[Name] } = { timestampMs }
+  const to = bareMap<DeliveryProperties>()
+  to.timestampMs = timestampMs
   if (annotations !== none) {
     const type = annotations['x-basic-type']
     if (typeof type === 'string') to.type = type

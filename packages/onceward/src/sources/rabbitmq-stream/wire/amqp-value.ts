@@ -1,3 +1,4 @@
+import { bareMap } from '../../../bare-map.ts'
 import { anyText } from '../../../errors.ts'
 
 /** Reads the values of AMQP 1.0's type system one after the other. Throws a RangeError on bytes that are none. */
@@ -23,7 +24,7 @@ export class AmqpReader {
     return typeof value === 'number' ? value : null
   }
 
-  /** Strings, numbers, booleans, bytes, lists and plain objects. 64-bit integers beyond what a number holds become text. */
+  /** Strings, numbers, booleans, bytes, lists and maps without prototypes. 64-bit integers beyond what a number holds become text. */
   value(code = this.bytes.readUInt8(this.#move(1))): unknown {
     switch (code) {
       case 0x00: {
@@ -140,9 +141,12 @@ export class AmqpReader {
   }
 
   #map(count: number): Record<string, unknown> {
-    const entries: [string, unknown][] = []
-    for (let index = 0; index < count; index += 2) entries.push([anyText(this.value()), this.value()])
-    return Object.fromEntries(entries)
+    const map = bareMap()
+    for (let index = 0; index < count; index += 2) {
+      const name = anyText(this.value())
+      map[name] = this.value()
+    }
+    return map
   }
 
   /** One constructor, then the bare values. */

@@ -1,3 +1,4 @@
+import { bareCopy, withoutPrototypes } from '../../../bare-map.ts'
 import type { Enrolment, HeldRecord, Outgoing } from '../../../contracts/store.ts'
 import { rabbitDeath, springDeadLetter } from './dead-letter-headers.ts'
 
@@ -44,8 +45,8 @@ function copyHeaders(original: string, known: (original: Headers) => Headers, ou
     const left = { 'onceward-headers': 'too large to copy, kept in the held row' }
     return JSON.stringify({ ...known({}), ...ours, ...left })
   }
-  const kept = JSON.parse(original) as Headers
-  return JSON.stringify({ ...kept, ...known(kept), ...ours })
+  const kept = withoutPrototypes(JSON.parse(original)) as Headers
+  return JSON.stringify(bareCopy(kept, known(kept), ours))
 }
 
 /** What the tools of the broker show for a dead letter. */

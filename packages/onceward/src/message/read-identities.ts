@@ -1,0 +1,119 @@
+import type { From, IdentitySection } from '../contract/contract.ts'
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Envelope } from '../contract/handler.ts'
+import type { Delivery } from '../contracts/source.ts'
+import { errorText } from '../errors.ts'
+import { businessDigestOf } from './digest.ts'
+import { idText, positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
+import type { Keys } from './read-out.ts'
+import type { Problem, ReadableMessage } from './received.ts'
+
+export type Reader<M> = (message: M, delivery: Delivery) => unknown
+/** How a contract reads the identities of a message. */
+export type Identities<M> = {
+  [K in Exclude<keyof IdentitySection<M>, 'businessDigest' | 'idTime'>]-?: Reader<M>
+} & {
+  businessDigest: ((message: M) => unknown) | null
+}
+
+const absent = () => undefined
+
+export function compileIdentities<M>(identity: IdentitySection<M>): Identities<M> {
+  const reader = (from: From<M, unknown> | undefined): Reader<M> =>
+    from === undefined ? absent : readerFor(from)
+  return {
+    id: idReader(identity.id),
+    businessKey: reader(identity.businessKey),
+    orderKey: reader(identity.orderKey),
+    eventId: reader(identity.eventId),
+    idempotencyKey: reader(identity.idempotencyKey),
+    aggregateId: reader(identity.aggregateId),
+    aggregateVersion: reader(identity.aggregateVersion),
+    correlationId: reader(identity.correlationId ?? { property: 'correlationId' }),
+    causationId: reader(identity.causationId),
+    type: reader(identity.type ?? { property: 'type' }),
+    producer: reader(identity.producer ?? { property: 'appId' }),
+    schemaVersion: reader(identity.schemaVersion),
+    businessDigest: identity.businessDigest ?? null,
+  }
+}
+
+function idReader<M>(from: IdentitySection<M>['id']): Reader<M> {
+  return from === 'position' ? (_message, delivery) => positionId(delivery) : readerFor(from)
+}
+
+export function readKeys<M, Tx>(
+  consumer: Consumer<M, Tx>,
+  identities: Identities<M>,
+  message: M,
+  delivery: Delivery,
+): Keys | Problem {
+  let businessKey: string | null = null
+  let orderKey: string | null = null
+  if (consumer.identity.businessKey !== undefined) {
+    const key = readId(attempt(identities.businessKey, message, delivery))
+    if ('problem' in key)
+      return { kind: `business key ${key.problem}`, text: key.text.replace('id', 'business key') }
+    businessKey = key.id
+  }
+  if (consumer.order === 'key') {
+    const key = readId(attempt(identities.orderKey, message, delivery))
+    if ('problem' in key)
+      return { kind: `order key ${key.problem}`, text: key.text.replace('id', 'order key') }
+    orderKey = key.id
+  }
+  if (identities.businessDigest === null) return { businessKey, orderKey, businessDigest: null }
+  try {
+    return { businessKey, orderKey, businessDigest: businessDigestOf(identities.businessDigest(message)) }
+  } catch (error) {
+    return { kind: 'business key malformed', text: `businessDigest: ${errorText(error, 300)}` }
+  }
+}
+
+export function envelopeOf<M>(identities: Identities<M>, read: ReadableMessage<M>): Envelope {
+  const { id, businessKey, orderKey, message, delivery } = read
+  return {
+    id,
+    businessKey,
+    orderKey,
+    eventId: fact(identities.eventId, message, delivery, idText),
+    idempotencyKey: fact(identities.idempotencyKey, message, delivery, idText),
+    aggregateId: fact(identities.aggregateId, message, delivery, idText),
+    aggregateVersion: fact(identities.aggregateVersion, message, delivery),
+    correlationId: fact(identities.correlationId, message, delivery),
+    causationId: fact(identities.causationId, message, delivery, idText),
+    type: fact(identities.type, message, delivery),
+    producer: fact(identities.producer, message, delivery),
+    schemaVersion: fact(identities.schemaVersion, message, delivery),
+    headers: delivery.headers,
+    properties: delivery.properties,
+    origin: delivery.origin,
+    key: delivery.key,
+    position: delivery.position,
+    redelivered: delivery.redelivered,
+  }
+}
+
+export function fact<M>(
+  reader: Reader<M>,
+  message: M,
+  delivery: Delivery,
+  textOf: (value: unknown) => string | null = storableText,
+): string | null {
+  return reader === absent ? null : textOf(attempt(reader, message, delivery))
+}
+
+/** A contract's function may throw on hostile data: that is the same as finding nothing. */
+export function attempt<M>(reader: Reader<M>, message: M, delivery: Delivery): unknown {
+  try {
+    return reader(message, delivery)
+  } catch {
+    return undefined
+  }
+}
+
+export function idWithoutBody<M>(from: IdentitySection<M>['id'], delivery: Delivery): string | null {
+  if (!readsWithoutBody(from)) return null
+  const id = readId(attempt(idReader(from), undefined as M, delivery))
+  return 'id' in id ? id.id : null
+}

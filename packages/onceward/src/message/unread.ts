@@ -1,0 +1,97 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { Delivery } from '../contracts/source.ts'
+import type { EarlierAttempts } from '../contracts/suspects.ts'
+import { errorText } from '../errors.ts'
+import { contentDigest, plainDigest } from './content-digest.ts'
+import { bytesDigest } from './digest.ts'
+import { storableText } from './identity.ts'
+import { overLimit } from './limits.ts'
+import { idWithoutBody } from './read-identities.ts'
+import type { ProblemKind, Received, UnreadableMessage } from './received.ts'
+
+/**
+ * Names what is read before anything of it is known. No id begins with a space. Made of the bytes and of what the broker alone tells them apart
+ * by, never of the headers' content: whoever takes that apart may throw or die, and the attempt has to be on record before.
+ */
+export function bytesKey<M, Tx>({ identity }: Consumer<M, Tx>, delivery: Delivery): string {
+  const known = knownOf(delivery)
+  if (known !== undefined) return ` bytes ${known.digest.toString('hex')}`
+  const { body, position, key, properties } = delivery
+  const apart =
+    position ?? JSON.stringify([key, idWithoutBody(identity.id, delivery), text(properties.messageId)])
+  return ` bytes ${bytesDigest(Buffer.concat([Buffer.from(`${apart}\0`), body])).toString('hex')}`
+}
+
+const text = (value: unknown) => (typeof value === 'string' ? value : null)
+
+/** What was held goes on under the identity its marker has, whatever the contract says by now and whoever mended its bytes. */
+export function knownOf({ held, archived }: Delivery): Delivery['archived'] {
+  return held ?? archived
+}
+
+/** A message that nobody reads any more. */
+export function unreadKiller<M, Tx>(
+  consumer: Consumer<M, Tx>,
+  delivery: Delivery,
+  earlier: EarlierAttempts,
+): UnreadableMessage {
+  return {
+    readable: false,
+    delivery,
+    digest: orElse(
+      () => rawDigest(consumer, delivery),
+      () => plainDigest(delivery),
+    ),
+    id: knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
+    lane: consumer.order === 'partition' ? delivery.partition : null,
+    problem: { kind: 'process died', text: 'whoever read it died', earlier },
+  }
+}
+
+/** Reading failed where nothing may: it goes where bytes go that cannot be read, with the reason. */
+export function unreadableBy<M, Tx>(
+  { identity, order }: Consumer<M, Tx>,
+  delivery: Delivery,
+  error: unknown,
+): Received<never> {
+  const known = knownOf(delivery)
+  return unreadable(
+    delivery,
+    known?.digest ?? plainDigest(delivery),
+    known?.messageId ?? idWithoutBody(identity.id, delivery),
+    order === 'partition' ? delivery.partition : null,
+    'undecodable',
+    `reading it failed: ${errorText(error, 400)}`,
+  )
+}
+
+function rawDigest<M, Tx>({ message }: Consumer<M, Tx>, delivery: Delivery): Buffer {
+  const listed = overLimit(delivery, message.limits) === null ? message.digestHeaders : []
+  return knownOf(delivery)?.digest ?? contentDigest(delivery, listed)
+}
+
+export function unreadable(
+  delivery: Delivery,
+  digest: Buffer,
+  id: string | null,
+  lane: string | null,
+  kind: ProblemKind,
+  text: string,
+): Received<never> {
+  return {
+    readable: false,
+    delivery,
+    digest,
+    id,
+    lane,
+    problem: { kind, text: storableText(text, 500) ?? '' },
+  }
+}
+
+export function orElse<T>(work: () => T, instead: (error: unknown) => T): T {
+  try {
+    return work()
+  } catch (error) {
+    return instead(error)
+  }
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+
+type Headers = Readonly<Record<string, unknown>>
+
+/** Names that every object inherits, and numbers, which objects put first. */
+const inherited = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'toJSON', '7']
+
+const map = (entries: readonly (readonly [string, unknown])[]): Headers => {
+  const made: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of entries) made[name] = value
+  return made
+}
+
+/** Texts under names that mean something to an object. */
+export const namedLikeInherited: Headers = map(inherited.map(name => [name, `value of ${name}`]))
+
+/** Tables whose prototype would be another table, or bytes: whatever takes those for bytes throws. */
+export const nestedPrototypes: Headers = map([
+  ['__proto__', map([['tenant', 'forged']])],
+  [
+    'deep',
+    map([
+      ['__proto__', Buffer.from('bytes')],
+      ['list', [map([['__proto__', 'text']])]],
+    ]),
+  ],
+])
+
+/** What was published is there, under its own name, and nothing is that was not published. Values may have become bytes. */
+export function assertHeaders(found: Headers, published: Headers): void {
+  assertBare(found, 'headers')
+  for (const [name, value] of Object.entries(published)) {
+    assert.ok(Object.hasOwn(found, name), `header ${name} is missing`)
+    assert.deepEqual(comparable(found[name]), comparable(value), `header ${name}`)
+  }
+}
+
+export function assertBare(value: unknown, where: string): void {
+  if (value === null || typeof value !== 'object' || value instanceof Uint8Array) return
+  if (!Array.isArray(value)) assert.equal(Object.getPrototypeOf(value), null, `${where} has a prototype`)
+  for (const [name, part] of Object.entries(value)) assertBare(part, `${where}.${name}`)
+}
+
+/** As JSON, which tells own names alone. */
+function comparable(value: unknown): string {
+  if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString())
+  return JSON.stringify(value, (_name, part) =>
+    part?.type === 'Buffer' ? Buffer.from(part.data).toString() : part,
+  )
+}

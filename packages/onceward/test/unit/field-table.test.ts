@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { readFieldTable } from '../../src/sources/rabbitmq/field-table.ts'
+import { type FrameReader, readHeadersOurselves } from '../../src/sources/rabbitmq/read-headers.ts'
+
+/** The client's own, to be compared with: by file, because it exports none of it. */
+const require = createRequire(import.meta.url)
+const part = (name: string) => require(join(dirname(require.resolve('amqplib')), 'lib', name)) as unknown
+const { encodeTable, decodeFields } = part('codec.js') as {
+  encodeTable(buffer: Buffer, table: object, offset: number): number
+  decodeFields(bytes: Buffer): Record<string, unknown>
+}
+const defs = part('defs.js') as {
+  BasicProperties: number
+  encodeProperties(id: number, channel: number, size: number, fields: object): Buffer
+}
+const frames = part('frame.js') as {
+  parseFrame(bytes: Buffer, max: number): { rest: Buffer } | false
+  decodeFrame(frame: object): unknown
+}
+
+function encoded(table: object): Buffer {
+  const buffer = Buffer.alloc(200_000)
+  return Buffer.from(buffer.subarray(4, encodeTable(buffer, table, 0)))
+}
+
+const bare = (entries: readonly (readonly [string, unknown])[]) => {
+  const map: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of entries) map[name] = value
+  return map
+}
+
+const names = fc.oneof(
+  fc.string({ maxLength: 20 }),
+  fc.constantFrom('constructor', 'toString', 'hasOwnProperty', '7', ''),
+)
+const { table } = fc.letrec<{ value: unknown; table: object }>(tie => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    fc.string(),
+    fc.double({ noNaN: true }).filter(n => !Number.isInteger(n) || Number.isSafeInteger(n)),
+    fc.integer(),
+    fc.maxSafeInteger(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.uint8Array().map(bytes => Buffer.from(bytes)),
+    fc.nat().map(value => ({ '!': 'timestamp', value })),
+    fc.nat(255).map(places => ({ '!': 'decimal', value: { places, digits: 7 } })),
+    fc.array(tie('value'), { maxLength: 4 }),
+    tie('table'),
+  ),
+  table: fc
+    .dictionary(
+      names.filter(name => name !== '!'),
+      tie('value'),
+      { maxKeys: 5 },
+    )
+    .map(one => bare(Object.entries(one).filter(([name]) => name !== '__proto__'))),
+}))
+
+describe('a field table', () => {
+  test('is read as the client reads it, but for prototypes', () => {
+    fc.assert(
+      fc.property(table, given => {
+        const bytes = encoded(given)
+        assert.deepEqual(structuredClone(readFieldTable(bytes)), structuredClone(decodeFields(bytes)))
+      }),
+    )
+  })
+
+  test('may have a name __proto__ at every level, whatever stands under it', () => {
+    for (const value of [
+      1,
+      'text',
+      Buffer.from('bytes'),
+      null,
+      [1],
+      bare([['__proto__', bare([['a', 1]])]]),
+    ]) {
+      const read = readFieldTable(
+        encoded(
+          bare([
+            ['__proto__', value],
+            ['other', 2],
+          ]),
+        ),
+      )
+      assert.deepEqual(Object.keys(read), ['__proto__', 'other'])
+      assert.deepEqual(structuredClone([Object.values(read)[0]]), structuredClone([value]))
+      assert.equal(Object.getPrototypeOf(read), null)
+    }
+  })
+
+  test('keeps integers that no number holds exactly, as text', () => {
+    const bytes = Buffer.from('\x01nl\x00\x20\x00\x00\x00\x00\x00\x01', 'latin1')
+    assert.equal(readFieldTable(bytes).n, '9007199254740993')
+  })
+
+  test('of any bytes is read or refused', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), bytes => {
+        try {
+          readFieldTable(Buffer.from(bytes))
+        } catch (error) {
+          assert.ok(error instanceof RangeError, String(error))
+        }
+      }),
+    )
+  })
+})
+
+describe('frames whose headers are read by us', () => {
+  const frame = (fields: object) => defs.encodeProperties(defs.BasicProperties, 1, 5, fields)
+
+  /** The client's connection, as far as it reads frames: bytes come in pieces. */
+  function reading(pieces: Buffer[]): FrameReader {
+    const reader: FrameReader = {
+      rest: Buffer.alloc(0),
+      recvFrame() {
+        const found = frames.parseFrame(this.rest, 0)
+        if (found !== false) {
+          this.rest = found.rest
+          return frames.decodeFrame(found)
+        }
+        const more = pieces.shift()
+        if (more === undefined) return false
+        this.rest = Buffer.concat([this.rest, more])
+        return this.recvFrame()
+      },
+    }
+    readHeadersOurselves(reader)
+    return reader
+  }
+
+  test('are whole, with everything around them, however the bytes arrive', () => {
+    const headers = bare([
+      ['__proto__', 'h'],
+      ['n', 1],
+    ])
+    const given = { contentType: 'a/b', contentEncoding: 'gzip', headers, messageId: 'm', appId: 'x' }
+    const bytes = Buffer.concat([
+      frame(given),
+      frame({ messageId: 'plain' }),
+      frame({ headers: {} }),
+      frame(given),
+    ])
+    for (const size of [1, 7, 20, 33, bytes.length]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, n) =>
+        bytes.subarray(n * size, (n + 1) * size),
+      )
+      const reader = reading(pieces)
+      const read: { fields: Record<string, unknown> }[] = []
+      for (let next = reader.recvFrame(); next !== false; next = reader.recvFrame()) read.push(next as never)
+      assert.equal(read.length, 4)
+      for (const { fields } of [read[0]!, read[3]!]) {
+        assert.deepEqual(fields.headers, headers)
+        assert.deepEqual(
+          [fields.contentType, fields.contentEncoding, fields.messageId, fields.appId],
+          ['a/b', 'gzip', 'm', 'x'],
+        )
+      }
+      assert.deepEqual([read[1]!.fields.headers, read[1]!.fields.messageId], [undefined, 'plain'])
+      assert.deepEqual(read[2]!.fields.headers, bare([]))
+    }
+  })
+
+  test('that nobody can read keep their bytes, and count as nested too deep', () => {
+    const bytes = frame({ headers: { abc: true } })
+    bytes[bytes.indexOf('abc') + 3] = 0x7e
+    const { fields } = reading([bytes]).recvFrame() as { fields: { headers: Record<string, unknown> } }
+    assert.deepEqual(Object.keys(fields.headers), ['onceward-unreadable', 'onceward-unreadable-bytes'])
+    assert.ok((fields.headers['onceward-unreadable-bytes'] as Buffer).includes('abc'))
+  })
+})

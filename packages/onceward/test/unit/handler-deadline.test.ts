@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { handlerDeadline } from '../../src/engine/handler-deadline.ts'
+
+/** A deadline of 100 ms whose timer is served `lateMs` after it was due. */
+async function passedAfter(lateMs: number): Promise<Error> {
+  let nowMs = 0
+  let due: () => void = () => {}
+  const timers = {
+    after(delayMs: number, callback: () => void) {
+      due = () => {
+        nowMs += delayMs + lateMs
+        callback()
+      }
+      return () => {}
+    },
+  }
+  const spine = {
+    consumer: { batch: { handlerTimeoutMs: 100 }, order: 'none' },
+    store: { capabilities: { concurrent: true } },
+    care: { needed: false },
+    world: { clock: { nowMs: () => nowMs }, timers },
+    signal: new AbortController().signal,
+  }
+  const deadline = handlerDeadline([], spine as never)
+  due()
+  const error: Error = await deadline.passed.catch(reason => reason)
+  assert.equal(deadline.cutBy(error), error)
+  assert.equal(deadline.cutBy(new Error('of the handler')), undefined)
+  return error
+}
+
+describe('the time of a handler', () => {
+  test('is said to be over', async () => {
+    assert.match(
+      (await passedAfter(3)).message,
+      /^The handler did not return within 100 ms\. Its transaction/,
+    )
+  })
+
+  test('is not held against it alone where the process stood still', async () => {
+    assert.match(
+      (await passedAfter(42_000)).message,
+      /This process stood still meanwhile, for 42 s or more .* others may have its lease or partition by now/,
+    )
+  })
+})

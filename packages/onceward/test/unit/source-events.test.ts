@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { ConsumerProcess, defineConsumer, type SourceEvent } from 'onceward'
+import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
+import { createTestSurroundings } from 'onceward/testing'
+import type { OpenOptions } from '../../src/contracts/source.ts'
+import { watchConsumer } from '../../src/runtime/run-health.ts'
+
+/** A consumer on memory, and what its source has to tell it. */
+async function start() {
+  const world = createTestSurroundings()
+  const queue = new MemoryQueue()
+  let tell: (event: SourceEvent) => void = () => {}
+  const consumer = defineConsumer<{ id: string }, MemoryTransaction>({
+    name: 'notes',
+    owner: 'unit',
+    risk: 'low value',
+    source: { kind: 'memory' },
+    identity: { id: m => m.id },
+    handle() {},
+  })
+  const source = {
+    name: queue.name,
+    capabilities: queue.capabilities,
+    open: (options: OpenOptions) => {
+      tell = options.onEvent
+      return queue.open(options)
+    },
+  }
+  const reader = new ConsumerProcess({ consumer, source, store: new MemoryStore(), world, instance: 'unit' })
+  await reader.start()
+  const watch = watchConsumer({
+    consumer: consumer as never,
+    reader: reader as never,
+    worker: () => null,
+    queue: null,
+    pool: { query: () => new Promise(() => {}) } as never,
+    world,
+    now: () => 0,
+  })
+  return { world, reader, watch, tell: (event: SourceEvent) => tell(event) }
+}
+
+describe('what a source tells', () => {
+  test('is logged at the level it deserves', async () => {
+    const { world, reader, tell } = await start()
+    const partitions = ['t/0']
+    const levels: [SourceEvent, string][] = [
+      [{ kind: 'assigned', partitions, reason: 'by the group' }, 'info'],
+      [{ kind: 'revoked', partitions, reason: 'they go to another member', orderly: true }, 'info'],
+      [{ kind: 'revoked', partitions, reason: 'lost: fenced' }, 'warn'],
+      [{ kind: 'degraded', part: 'reading d', reason: 'odd' }, 'warn'],
+      [{ kind: 'restored', part: 'reading d' }, 'info'],
+      [{ kind: 'disconnected', reason: 'gone' }, 'warn'],
+      [{ kind: 'connected' }, 'info'],
+    ]
+    for (const [event, level] of levels) {
+      tell(event)
+      const last = world.lines.at(-1)!
+      assert.deepEqual([last.level, last.message], [level, `source ${event.kind}`])
+    }
+    await reader.drain()
+  })
+
+  test('makes a consumer unready while a part of its source fails, with the reason', async () => {
+    const { reader, watch, tell } = await start()
+    assert.deepEqual(watch.read().reasons, [])
+    tell({ kind: 'degraded', part: 'reading dead-letter queue d', reason: 'odd' })
+    assert.deepEqual(watch.read().reasons, ['reading dead-letter queue d fails and is tried again: odd'])
+    tell({ kind: 'restored', part: 'reading dead-letter queue d' })
+    assert.equal(watch.read().ready, true)
+    tell({ kind: 'degraded', part: 'reading dead-letter queue d', reason: 'odd' })
+    tell({ kind: 'connected' })
+    assert.equal(watch.read().ready, true)
+    await reader.drain()
+    void watch.close()
+  })
+})
