@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { park, reject, runConsumer } from 'onceward'
+import { park, reject, runConsumer, Verdict } from 'onceward'
 import { until } from 'onceward/testing'
 import { releaseHeld, showHeld } from '../../src/observe/inbox.ts'
 import { listParked } from '../../src/parking/list-parked.ts'
 import { showReplay } from '../../src/parking/replay-parked.ts'
 import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
 import { replayAll } from '../parking/parked-scene.ts'
+import { People, refusal } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { type Fact, type FactContract, factContract, Scene } from './scene.ts'
 
@@ -261,6 +262,69 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
       ...once('backfill', 'k2'),
       ...once('live', 'k3', 'k4'),
     ])
+  })
+
+  test('or waits for its turn is taken up by a live worker in the mode of the campaign', async t => {
+    const scene = await Scene.open(t)
+    await history(scene, {}, { id: 'a' })
+    const waits = () => Verdict.wait('too early', { key: 'k', version: 2n, withinMs: 1 })
+    const replay = await scene.replay(scene.contract({ handle: waits as never }))
+    await replay.run(await scene.planned(replay))
+    assert.deepEqual(await scene.rows('select state::text, mode from onceward.held'), [
+      { state: 'waiting', mode: 'replay' },
+    ])
+    await using _worker = await startWorker(scene)
+    await until('it is applied', async () => (await applied(scene)).length === 1)
+    assert.deepEqual(await applied(scene), once('replay', 'a'))
+    assert.deepEqual(await requested(scene), nothing)
+  })
+
+  test('by a campaign on parked rows is read anew when it had no id, and its duplicate is recognised', async t => {
+    const scene = await Scene.open(t)
+    const failure = { policies: { poison: { terminal: 'parked' as const } } }
+    await scene.write({ id: 'a' })
+    await scene.live(scene.contract({ failure, identity: { id: () => undefined as never } }))
+    assert.deepEqual(
+      (await listParked(scene.pool, { countMax: 10 })).map(row => [row.messageId, row.state]),
+      [[null, 'parked']],
+    )
+    const replay = await scene.replay(scene.contract({ failure }))
+    const id = await scene.planned(replay, { selection: { of: 'parked' } })
+    await replay.run(id)
+    assert.deepEqual(await scene.outcomes(id), { applied: 1 })
+    await scene.write({ id: 'a' })
+    await scene.live(scene.contract({ failure }))
+    assert.deepEqual(await applied(scene), once('replay', 'a'))
+    assert.deepEqual(await scene.rows('select message_id, status::text from onceward.inbox'), [
+      { message_id: 'a', status: 'applied' },
+    ])
+    assert.deepEqual(await scene.rows('select from onceward.held'), [])
+  })
+
+  test('is let go by audited functions alone: an operator can call nothing beneath them', async t => {
+    const scene = await Scene.open(t)
+    await scene.pool.query('select onceward.create_roles()')
+    await scene.write({ id: 'a' })
+    await scene.live(scene.contract({ handle: refusing('a') }))
+    const people = new People(scene.pool, scene.url)
+    try {
+      const operator = await people.login(['onceward_operator'], { person: true })
+      for (const call of ["let_go(1, '{1}', false)", "let_keys_go(1, '{k}', true)", "free_keys(1, '{k}')"])
+        assert.match(await refusal(operator.pool, `select onceward.${call}`), /^42501/)
+      assert.match(await refusal(operator.pool, `update onceward.held set state = 'stored'`), /^42501/)
+      const { rows } = await operator.pool.query(`select onceward.release_held('facts', 1, ' ') as answer`)
+      assert.deepEqual(rows[0].answer, { ok: false, why: 'Say why it is released.' })
+      await releaseHeld(operator.pool, { id: '1', consumer: 'facts', because: 'mended' })
+      assert.deepEqual(
+        await scene.rows(`select outcome, actor from onceward.audit where action like 'inbox release%' order by seq`),
+        [
+          { outcome: 'refused', actor: operator.name },
+          { outcome: 'done', actor: operator.name },
+        ],
+      )
+    } finally {
+      await people.close()
+    }
   })
 
   test('by a rebuild stays: its tables are not the live ones', async t => {
