@@ -316,7 +316,9 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
       assert.deepEqual(rows[0].answer, { ok: false, why: 'Say why it is released.' })
       await releaseHeld(operator.pool, { id: '1', consumer: 'facts', because: 'mended' })
       assert.deepEqual(
-        await scene.rows(`select outcome, actor from onceward.audit where action like 'inbox release%' order by seq`),
+        await scene.rows(
+          `select outcome, actor from onceward.audit where action like 'inbox release%' order by seq`,
+        ),
         [
           { outcome: 'refused', actor: operator.name },
           { outcome: 'done', actor: operator.name },
