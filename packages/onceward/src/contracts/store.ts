@@ -226,6 +226,8 @@ export interface Enrolment {
   readonly facts: ConsumerFacts
   /** SQL stores: markers lay in several tables when the run began. Decides how they are looked for, never what is found. */
   readonly markersSpread?: boolean
+  /** The campaign this run is of; absent elsewhere. What it holds says so. */
+  readonly campaignId?: string
 }
 
 export interface Claim {
@@ -347,7 +349,7 @@ export interface HeldRecord {
    * The row it had until now: its place in the order of its key. And the claim that ends with this, whose epoch it keeps, so that no later
    * claim is taken for an earlier one. Null for what was not held.
    */
-  readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt'> | null
+  readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt' | 'cameFrom'> | null
   readonly reason: string
   readonly failureClass: string
   readonly code: string

@@ -20,6 +20,7 @@ import {
   storedDecision,
 } from './decide-outcome.ts'
 import { finishWork, storeKept } from './held-stages.ts'
+import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
 import { type Decided, firstTries, type Spine } from './process-batch.ts'
@@ -201,7 +202,8 @@ function conclusionOf<M, Tx>(
   const businessKey = frees ? received.businessKey : null
   if (decision.outcome === 'stored') return null
   if (decision.outcome === 'retry' || decision.outcome === 'rerouted') {
-    if (spine.stage === 'work') return null
+    // Its marker is there since it was held, unless it was claimed with this batch.
+    if (spine.stage === 'work' && !isIdentifiedNow(received)) return null
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }
   if (decision.status === null) return null
@@ -241,7 +243,7 @@ function heldRecord<M, Tx>(
     orderKey: waits?.key ?? (takesTurn(decision, spine) ? (envelope?.orderKey ?? null) : null),
     version: waits?.version ?? null,
     dueInMs: waits?.withinMs ?? (decision.outcome === 'deferred' ? decision.retryDelayMs : null),
-    attempts: decision.attempts,
+    attempts: Math.max(decision.attempts, delivery.held?.attempts ?? 0),
     body: delivery.body,
     headers: toStoredJson(delivery.headers),
     properties: toStoredJson(delivery.properties),

@@ -104,7 +104,7 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
       return new ReadOut(
         delivery,
         held.read.message as M,
-        held.messageId,
+        held.messageId!,
         held.read,
         held.read.lane,
         held.digest,

@@ -1,5 +1,5 @@
 import type { Consumer } from '../contract/define-consumer.ts'
-import type { Delivery } from '../contracts/source.ts'
+import type { Delivery, KnownIdentity } from '../contracts/source.ts'
 import type { EarlierAttempts } from '../contracts/suspects.ts'
 import { errorText } from '../errors.ts'
 import { contentDigest, plainDigest } from './content-digest.ts'
@@ -24,9 +24,13 @@ export function bytesKey<M, Tx>({ identity }: Consumer<M, Tx>, delivery: Deliver
 
 const text = (value: unknown) => (typeof value === 'string' ? value : null)
 
-/** What was held goes on under the identity its marker has, whatever the contract says by now and whoever mended its bytes. */
-export function knownOf({ held, archived }: Delivery): Delivery['archived'] {
-  return held ?? archived
+/**
+ * What was held goes on under the identity its marker has, whatever the contract says by now and whoever mended its bytes. Without one it is read
+ * anew.
+ */
+export function knownOf({ held, archived }: Delivery): KnownIdentity | undefined {
+  if (held === undefined) return archived
+  return held.messageId === null ? undefined : (held as KnownIdentity)
 }
 
 /** A message that nobody reads any more. */

@@ -85,7 +85,7 @@ export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verific
     throw refused(`Campaign ${id} is ${state}: it is verified when it has run to its end.`)
   const { rows } = await pool.query(
     `select ${isComplete} as complete, (select count(*)::integer from onceward.held h join onceward.run r on r.id = h.run_id
-       where r.campaign_id = c.id) as held from onceward.campaign c where id = $1`,
+       where h.campaign_id = c.id or r.campaign_id = c.id) as held from onceward.campaign c where id = $1`,
     [id],
   )
   const { complete, held } = rows[0] as { complete: boolean; held: number }

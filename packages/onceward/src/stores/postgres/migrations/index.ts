@@ -1,7 +1,7 @@
 import { spine } from './0001-spine.ts'
 import { failure } from './0002-failure.ts'
-import { parking } from './0003-parking.ts'
 import { parkingVerbs } from './0003-parking-verbs.ts'
+import { parking } from './0003-parking.ts'
 import { replay } from './0004-replay.ts'
 import { retention } from './0005-retention.ts'
 import { suspects } from './0006-suspects.ts'
@@ -10,6 +10,8 @@ import { restore } from './0008-restore.ts'
 import { campaigns } from './0009-campaigns.ts'
 import { markerDays } from './0010-marker-days.ts'
 import { campaignAhead } from './0011-campaign-ahead.ts'
+import { heldOrigin } from './0013-held-origin.ts'
+import { heldVerbs } from './0013-held-verbs.ts'
 import { haltedRuns } from './0017-halted-runs.ts'
 
 export interface Migration {
@@ -33,5 +35,6 @@ export const migrations: readonly Migration[] = [
   { version: 9, name: 'campaigns', sql: campaigns, compatibleFrom: 3 },
   { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
   { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
+  { version: 13, name: 'held origin', sql: heldOrigin + heldVerbs, compatibleFrom: 13 },
   { version: 17, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
 ]
