@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { createPool } from 'onceward/postgres'
 import { approveRequest, requestDeletion } from '../../src/parking/delete-parked.ts'
 import { previewParked } from '../../src/parking/preview-parked.ts'
+import { readCampaign } from '../../src/replay/campaign.ts'
 import { approveCampaign } from '../../src/replay/steer-campaign.ts'
 import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -63,14 +64,12 @@ describe('one human being', await skipWithout('postgres'), () => {
   const deskFor = (name: string) => desk.query(`select set_config('onceward.acting_as', $1, false)`, [name])
   const campaign = async (pool: Login['pool']) => {
     const { rows } = await pool.query(
-      `insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, selection, reason)
-       values ('orders', 1, 1, '', 'replay', '{}', 'a test') returning id::text`,
+      `select onceward.create_campaign('orders', 1::smallint, 'replay', 'suppressed', '{}', null, 'a test') as answer`,
     )
-    const planned = await pool.query(
-      `update onceward.campaign set state = 'previewed', plan = '{}' where id = $1 returning encode(plan_digest, 'hex') as digest`,
-      [rows[0].id],
-    )
-    return { id: rows[0].id as string, planDigest: planned.rows[0].digest as string }
+    const { id } = rows[0].answer as { id: string }
+    await pool.query(`select onceward.plan_campaign($1, '{}')`, [id])
+    const { planDigest } = await readCampaign(pool, id)
+    return { id, planDigest: planDigest! }
   }
 
   for (const [how, spell] of Object.entries(spellings))

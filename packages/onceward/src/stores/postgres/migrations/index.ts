@@ -10,7 +10,9 @@ import { restore } from './0008-restore.ts'
 import { campaigns } from './0009-campaigns.ts'
 import { markerDays } from './0010-marker-days.ts'
 import { campaignAhead } from './0011-campaign-ahead.ts'
+import { acts } from './0014-acts.ts'
 import { people } from './0014-people.ts'
+import { roles } from './0014-roles.ts'
 
 export interface Migration {
   readonly version: number
@@ -33,5 +35,5 @@ export const migrations: readonly Migration[] = [
   { version: 9, name: 'campaigns', sql: campaigns, compatibleFrom: 3 },
   { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
   { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
-  { version: 14, name: 'people', sql: people, compatibleFrom: 14 },
+  { version: 14, name: 'people', sql: people + acts + roles, compatibleFrom: 14 },
 ]
