@@ -33,6 +33,7 @@ export async function createCampaign(
   assertSensible(consumer, mode, selection, effects)
   if (reason.trim() === '') throw refuse('say why; it is kept with the campaign')
   const { name, generation } = consumer
+  await writeDown(pool, consumer)
   const { id } = await act<{ id: string }>(
     pool,
     'onceward.create_campaign($1, $2::smallint, $3, $4, $5, $6, $7)',
@@ -41,6 +42,21 @@ export async function createCampaign(
     'onceward replay list',
   )
   return readCampaign(pool, id)
+}
+
+/**
+ * A campaign's risk is what the database knows of the consumer. A process, which may write that, says it for one that has never run; from a
+ * person it would be worth nothing, and the campaign then counts as of the gravest risk.
+ */
+async function writeDown(client: SqlClient, consumer: Consumer<unknown, SqlTransaction>): Promise<void> {
+  const { name, generation, owner, risk, dedup } = consumer
+  const { rows } = await client.query(`select has_table_privilege('onceward.consumer', 'insert') as may`)
+  if (!rows[0].may) return
+  await client.query(
+    `insert into onceward.consumer (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
+     on conflict (name, generation) do nothing`,
+    [name, generation, owner, risk, dedup],
+  )
 }
 
 async function keysToRebuild(
