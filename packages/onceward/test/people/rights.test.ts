@@ -40,6 +40,7 @@ const looks = [
   'campaign_complete',
   'campaign_rows_digest',
   'cause_of',
+  'fix_waits',
   'fold_parked_counts',
   'human_of',
   'is_console',

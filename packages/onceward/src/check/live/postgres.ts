@@ -95,6 +95,7 @@ const addedToOnly = ['held_action', 'ledger_action']
 const peoplesFunctions = [
   ...[
     'accept_broker',
+    'accept_loss',
     'accept_server',
     'act_on_effect',
     'approve',

@@ -82,7 +82,7 @@ export function parkedTable(rows: readonly ParkedRow[]): string {
       r.firstAt.toISOString().slice(0, 19),
       r.label,
       r.assignee,
-      r.reason.slice(0, 60),
+      r.fixWaits === null ? r.reason.slice(0, 60) : `fix waits for approval: ${r.reason.slice(0, 60)}`,
     ]),
   )
 }

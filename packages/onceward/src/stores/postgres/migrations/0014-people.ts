@@ -59,63 +59,6 @@ alter table onceward.approval add constraint approver_is_not_requester
 alter table onceward.campaign_approval add constraint approver_is_not_requester
   check (not onceward.same_person(approved_by, requested_by)) not valid;
 
-create or replace function onceward.approval_step() returns trigger
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-begin
-  if tg_op = 'INSERT' then
-    if not onceward.is_person() then
-      raise exception 'role % is not listed in onceward.person', session_user using errcode = 'insufficient_privilege'; end if;
-    new.requested_by := onceward.actor();
-    new.requested_at := clock_timestamp();
-    new.expires_at := least(new.expires_at, new.requested_at + interval '7 days');
-    new.approved_by := null; new.approved_at := null; new.executed_by := null; new.executed_at := null;
-    return new;
-  end if;
-  if (new.id, new.verb, new.consumer_id, new.held_ids, new.digest, new.reason, new.requested_by, new.requested_at, new.expires_at)
-    is distinct from (old.id, old.verb, old.consumer_id, old.held_ids, old.digest, old.reason, old.requested_by, old.requested_at, old.expires_at)
-  then raise exception 'a request for approval never changes' using errcode = 'insufficient_privilege'; end if;
-  if clock_timestamp() > old.expires_at then
-    raise exception 'request % has expired', old.id using errcode = 'insufficient_privilege'; end if;
-  if old.approved_at is null then
-    if not onceward.is_person() then
-      raise exception 'role % is not listed in onceward.person', session_user using errcode = 'insufficient_privilege'; end if;
-    if onceward.same_person(onceward.actor(), old.requested_by) then
-      raise exception 'who requests does not approve' using errcode = 'insufficient_privilege'; end if;
-    new.approved_by := onceward.actor();
-    new.approved_at := clock_timestamp();
-    new.executed_by := null; new.executed_at := null;
-  elsif old.executed_at is null then
-    new.approved_by := old.approved_by; new.approved_at := old.approved_at;
-    new.executed_by := onceward.actor();
-    new.executed_at := clock_timestamp();
-  else raise exception 'request % is executed', old.id using errcode = 'insufficient_privilege';
-  end if;
-  return new;
-end $$;
-
-create or replace function onceward.approve(request bigint, seen bytea)
-returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare a onceward.approval; of text;
-begin
-  select * into a from onceward.approval where id = request for update;
-  if not found then return onceward.refuse('approve', null, request::text, 'There is no such request.'); end if;
-  select name into of from onceward.consumer where id = a.consumer_id;
-  if onceward.same_person(a.requested_by, onceward.actor()) then
-    return onceward.refuse('approve', of, request::text, 'Who requests does not approve.'); end if;
-  if not onceward.is_person() then
-    return onceward.refuse('approve', of, request::text,
-      'Role ' || session_user || ' is nobody in person: it is not listed in onceward.person.'); end if;
-  if clock_timestamp() > a.expires_at then return onceward.refuse('approve', of, request::text, 'The request has expired.'); end if;
-  if a.approved_at is not null then
-    return onceward.refuse('approve', of, request::text, 'It is approved already, by ' || a.approved_by || '.'); end if;
-  if a.digest is distinct from seen or onceward.selection_digest(a.held_ids) is distinct from a.digest then
-    return onceward.refuse('approve', of, request::text, 'The selection is not what was requested any more.'); end if;
-  update onceward.approval set approved_by = onceward.actor() where id = request;
-  perform onceward.audit_entry('approve', 'done', of, request::text, a.reason,
-    jsonb_build_object('verb', a.verb, 'requestedBy', a.requested_by, 'digest', encode(a.digest, 'hex')));
-  return jsonb_build_object('ok', true);
-end $$;
-
 create or replace function onceward.campaign_approval_guard() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
 declare

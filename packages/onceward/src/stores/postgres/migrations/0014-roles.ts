@@ -11,7 +11,7 @@ select unnest(names), callers from (values
   (array['run', 'operator', 'approver', 'console'], array['actor', 'is_console', 'is_person', 'human_of', 'same_person', 'says_nothing',
     'place_of', 'cause_of', 'selection_digest', 'selected_consumer', 'audit_field', 'audit_content', 'fold_parked_counts', 'seen_of',
     'campaign_rows_digest', 'campaign_complete', 'loss_digest', 'server_now', 'server_check', 'same_life',
-    'risk_rank', 'is_grave', 'risk_of']),
+    'risk_rank', 'is_grave', 'risk_of', 'fix_waits']),
   -- Acts of people, audited.
   (array['operator', 'console'], array['redrive_start', 'redrive_stage', 'redrive_stop', 'skip_parked', 'fix_parked', 'triage_parked',
     'request_deletion', 'delete_parked', 'release_held', 'act_on_effect', 'accept_server', 'separate_reader', 'rename_consumer',
@@ -21,7 +21,7 @@ select unnest(names), callers from (values
   (array['approver', 'console'], array['approve', 'approve_campaign']),
   -- Parts of the above, and of the owner's commands.
   (array[]::text[], array['audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'free_keys', 'create_roles', 'build_days',
-    'move_to_days', 'hold_inbox', 'attach_days', 'make_day', 'grant_same', 'is_rebuilt', 'count_forgotten', 'assert_past', 'note_late', 'audit_risk'])
+    'move_to_days', 'hold_inbox', 'attach_days', 'make_day', 'grant_same', 'is_rebuilt', 'count_forgotten', 'assert_past', 'note_late', 'audit_risk', 'fix_guard'])
 ) as listed (callers, names);
 
 create or replace function onceward.create_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$

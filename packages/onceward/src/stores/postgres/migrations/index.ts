@@ -11,6 +11,8 @@ import { campaigns } from './0009-campaigns.ts'
 import { markerDays } from './0010-marker-days.ts'
 import { campaignAhead } from './0011-campaign-ahead.ts'
 import { acts } from './0014-acts.ts'
+import { fixes } from './0014-fixes.ts'
+import { judge } from './0014-judge.ts'
 import { names } from './0014-names.ts'
 import { people } from './0014-people.ts'
 import { roles } from './0014-roles.ts'
@@ -36,5 +38,5 @@ export const migrations: readonly Migration[] = [
   { version: 9, name: 'campaigns', sql: campaigns, compatibleFrom: 3 },
   { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
   { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
-  { version: 14, name: 'people', sql: people + acts + names + roles, compatibleFrom: 14 },
+  { version: 14, name: 'people', sql: people + acts + names + fixes + judge + roles, compatibleFrom: 14 },
 ]
