@@ -1,5 +1,5 @@
 import type { HeldFacts } from './source.ts'
-import type { Enrolment } from './store.ts'
+import type { Enrolment, SuppressedEffect } from './store.ts'
 
 /** One claimed row. */
 export type WorkClaim = Pick<HeldFacts, 'row' | 'epoch'>
@@ -72,6 +72,12 @@ export interface HeldSession {
    * `claim_lost` (details: `rows`) when any is not ours any more, having written nothing that could commit.
    */
   finish(done: readonly WorkClaim[], again: readonly PutOffWork[]): Promise<void>
+
+  /** Live deliveries of these came, and campaigns hold them: what is held is live work from now on, and claims of it are lost. */
+  makeLive(ids: readonly string[]): Promise<void>
+
+  /** What handlers asked for outside the database while a worker took up what this campaign had held. */
+  noteSuppressed(campaignId: string, effects: readonly SuppressedEffect[]): Promise<void>
 }
 
 /** A worker of this process that has room for what is being stored. */

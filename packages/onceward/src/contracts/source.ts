@@ -1,3 +1,4 @@
+import type { Mode } from '../contract/handler.ts'
 import type { SourceCapabilities } from './capabilities.ts'
 import type { Enrolment } from './store.ts'
 
@@ -24,7 +25,13 @@ export interface Delivery {
   /** Held work that a worker took up again; absent on what a broker handed over. */
   readonly held?: HeldFacts
   /** Read back out of an archive: its identity as it was; absent elsewhere. */
-  readonly archived?: Pick<HeldFacts, 'messageId' | 'digest'> | undefined
+  readonly archived?: KnownIdentity | undefined
+}
+
+/** An identity that a marker has, or had. */
+export interface KnownIdentity {
+  readonly messageId: string
+  readonly digest: Buffer
 }
 
 /** What is known of held work before its bytes are read again. */
@@ -32,8 +39,11 @@ export interface HeldFacts {
   /** Its row, and the claim under which it was taken: raised with each, so that an earlier holder's finish matches nothing. */
   readonly row: string
   readonly epoch: number
-  /** As its marker has them, whatever the contract reads from the bytes today. */
-  readonly messageId: string
+  /**
+   * As its marker has them, whatever the contract reads from the bytes today. Null where no id could be read when it was held: then both are
+   * read anew, and the marker is claimed by whoever applies it.
+   */
+  readonly messageId: string | null
   readonly digest: Buffer
   /** It waited for its turn, which came or did not; null where it waited for nobody. */
   readonly waited: 'released' | 'too late' | null
@@ -41,8 +51,21 @@ export interface HeldFacts {
   readonly abandoned: boolean
   /** When it was first held, in the store's own words; absent where this process has just stored it. */
   readonly firstAt?: string
+  /** Failed attempts on its row; absent where there can be none. */
+  readonly attempts?: number
+  /** What held it first; absent where this run did. */
+  readonly cameFrom?: HeldOrigin
   /** What this process read from the bytes when it stored them; absent where they came out of the store. */
   readonly read?: ReadBefore
+}
+
+/** The run that held a message first: whoever takes it up works in its mode. */
+export interface HeldOrigin {
+  readonly mode: Mode
+  /** Null for what no campaign held. */
+  readonly campaignId: string | null
+  /** Whether that campaign may ask for external effects and messages; null for what no campaign held. */
+  readonly effects: 'suppressed' | 'requested' | null
 }
 
 export interface ReadBefore {

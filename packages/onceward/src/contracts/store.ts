@@ -223,6 +223,8 @@ export interface Enrolment {
   readonly facts: ConsumerFacts
   /** SQL stores: markers lay in several tables when the run began. Decides how they are looked for, never what is found. */
   readonly markersSpread?: boolean
+  /** The campaign this run is of; absent elsewhere. What it holds says so. */
+  readonly campaignId?: string
 }
 
 export interface Claim {
@@ -344,7 +346,9 @@ export interface HeldRecord {
    * The row it had until now: its place in the order of its key. And the claim that ends with this, whose epoch it keeps, so that no later
    * claim is taken for an earlier one. Null for what was not held.
    */
-  readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt'> | null
+  readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt' | 'cameFrom'> | null
+  /** No copy goes to the contract's dead-letter queue: a campaign that publishes nothing held it. Absent unless true. */
+  readonly withoutCopy?: true
   readonly reason: string
   readonly failureClass: string
   readonly code: string

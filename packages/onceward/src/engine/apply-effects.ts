@@ -4,6 +4,7 @@ import { flushEffects, type Requested } from './buffer-effects.ts'
 import { flushMessages } from './buffer-messages.ts'
 import type { Claims } from './claim-batch.ts'
 import { handlerDeadline } from './handler-deadline.ts'
+import { noteSuppressed } from './held-origin.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import type { KnownFacts, Spine } from './process-batch.ts'
 import { runEach } from './run-each.ts'
@@ -48,7 +49,11 @@ async function runDue<M, Tx>(
   spine.world.metrics.record('applyLatency', seconds, { consumer: spine.consumer.name })
   if (requested.intents.length > 0) await flushEffects(requested, facts, session, spine)
   if (requested.calls.length > 0)
-    session.book?.suppressed(requested.calls.map(({ intent }) => ({ kind: 'call', ...intent })))
+    await noteSuppressed(
+      requested.calls.map(({ intent }) => ({ kind: 'call', ...intent })),
+      session,
+      spine,
+    )
   if (requested.messages.length > 0) await flushMessages(requested.messages, facts, session, spine)
 }
 

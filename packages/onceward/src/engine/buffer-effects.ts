@@ -7,6 +7,7 @@ import type { ReadableMessage, Received } from '../message/received.ts'
 import { outgoingMaker, type RequestedMessages } from './buffer-messages.ts'
 import { classifyFailure } from './classify-failure.ts'
 import { RoundFailed } from './handler-result.ts'
+import { noteSuppressed } from './held-origin.ts'
 import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
@@ -116,7 +117,11 @@ export async function flushEffects<M, Tx>(
   const { metrics } = spine.world
   const consumer = spine.consumer.name
   if (spine.suppresses) {
-    session.book?.suppressed(due.map(({ intent }) => ({ kind: 'external', ...intent })))
+    await noteSuppressed(
+      due.map(({ intent }) => ({ kind: 'external', ...intent })),
+      session,
+      spine,
+    )
     return metrics.add('suppressed', due.length, { consumer, reason: 'mode' })
   }
   const first = new Map<string, RequestedIntent<M>>()

@@ -6,6 +6,7 @@ import { readId } from '../message/identity.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import { stableId } from '../message/stable-id.ts'
 import { toStoredJson } from '../stored-json.ts'
+import { noteSuppressed } from './held-origin.ts'
 import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
@@ -66,12 +67,17 @@ export async function flushMessages<M, Tx>(
   requested: RequestedMessages<M>,
   facts: ReadonlyMap<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  { suppresses, consumer, world }: Spine<M, Tx>,
+  spine: Spine<M, Tx>,
 ): Promise<void> {
+  const { suppresses, consumer, world } = spine
   const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
   if (due.length === 0) return
   if (suppresses) {
-    session.book?.suppressed(due.map(({ received, outgoing }) => wouldPublish(received.id, outgoing)))
+    await noteSuppressed(
+      due.map(({ received, outgoing }) => wouldPublish(received.id, outgoing)),
+      session,
+      spine,
+    )
     return world.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
   }
   await session.publish(due.map(({ outgoing }) => outgoing))

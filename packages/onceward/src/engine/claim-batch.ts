@@ -101,7 +101,7 @@ export function unreadableFact<M, Tx>({ id, problem }: UnreadableMessage, { cons
   return { kind: 'failed', failure }
 }
 
-async function claimMarkers<M, Tx>(
+export async function claimMarkers<M, Tx>(
   firsts: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
@@ -122,10 +122,26 @@ async function claimMarkers<M, Tx>(
     if (answer.kind === 'first') claimed.add(firsts[index]!)
     else facts.set(firsts[index]!, answer)
   })
+  if (spine.mode === 'live') await makeLive(claimed.size === firsts.length ? [] : firsts, facts, session)
   return claimed
 }
 
-async function claimBusinessKeys<M, Tx>(
+const heldNow: ReadonlySet<string> = new Set(['stored', 'waiting', 'parked', 'dead', 'quarantined'])
+
+/** What a campaign holds and the source delivers is live work: acknowledged as held, its effects would be suppressed for good. */
+async function makeLive<M, Tx>(
+  firsts: readonly Received<M>[],
+  facts: ReadonlyMap<Received<M>, Fact>,
+  { held }: StoreSession<Tx>,
+): Promise<void> {
+  const ids = firsts.flatMap(received => {
+    const fact = facts.get(received)
+    return fact?.kind === 'seen' && fact.sameDigest && heldNow.has(fact.status) ? received.id! : []
+  })
+  if (ids.length > 0) await held?.makeLive(ids)
+}
+
+export async function claimBusinessKeys<M, Tx>(
   fresh: readonly ReadableMessage<M>[],
   facts: Map<Received<M>, Fact>,
   repeats: Map<Received<M>, Received<M>>,

@@ -19,7 +19,9 @@ import {
   noAttempts,
   storedDecision,
 } from './decide-outcome.ts'
+import { noteSuppressed, suppressedCopies, suppressesCopies } from './held-origin.ts'
 import { finishWork, storeKept } from './held-stages.ts'
+import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
 import { type Decided, firstTries, type Spine } from './process-batch.ts'
@@ -53,7 +55,9 @@ export async function concludeBatch<M, Tx>(
     const conclusion = conclusionOf(received, decision, claims, spine)
     if (conclusion !== null) conclusions.push(conclusion)
   }
-  if (conclusions.length > 0) await session.conclude(conclusions)
+  if (conclusions.length === 0) return decided
+  await session.conclude(conclusions)
+  if (suppressesCopies(spine)) await noteSuppressed(suppressedCopies(conclusions, spine), session, spine)
   return decided
 }
 
@@ -201,7 +205,8 @@ function conclusionOf<M, Tx>(
   const businessKey = frees ? received.businessKey : null
   if (decision.outcome === 'stored') return null
   if (decision.outcome === 'retry' || decision.outcome === 'rerouted') {
-    if (spine.stage === 'work') return null
+    // Its marker is there since it was held, unless it was claimed with this batch.
+    if (spine.stage === 'work' && !isIdentifiedNow(received)) return null
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }
   if (decision.status === null) return null
@@ -233,6 +238,7 @@ function heldRecord<M, Tx>(
   return {
     state: status,
     was: delivery.held ?? null,
+    ...(suppressesCopies(spine) && { withoutCopy: true as const }),
     reason: storableText(decision.reason, 2_000) ?? '',
     failureClass: decision.failureClass,
     code: storableText(decision.code, 100) ?? '',
@@ -241,7 +247,7 @@ function heldRecord<M, Tx>(
     orderKey: waits?.key ?? (takesTurn(decision, spine) ? (envelope?.orderKey ?? null) : null),
     version: waits?.version ?? null,
     dueInMs: waits?.withinMs ?? (decision.outcome === 'deferred' ? decision.retryDelayMs : null),
-    attempts: decision.attempts,
+    attempts: Math.max(decision.attempts, delivery.held?.attempts ?? 0),
     body: delivery.body,
     headers: toStoredJson(delivery.headers),
     properties: toStoredJson(delivery.properties),

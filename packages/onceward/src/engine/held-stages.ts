@@ -5,6 +5,7 @@ import { storableText } from '../message/identity.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
 import { type Claims, unreadableFact } from './claim-batch.ts'
+import { identifyWork } from './identify-work.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import type { Decided, Spine } from './process-batch.ts'
 
@@ -60,7 +61,7 @@ function keptMessage<M>(received: ReadableMessage<M>): KeptMessage {
   }
 }
 
-/** Stage `work`: the markers are there since the messages were stored; what is asked is whether the claims and the turns are still ours. */
+/** Stage `work`: the markers are there since the messages were held, or are claimed now; what is asked is whether the claims and the turns are still ours. */
 export async function takeUpWork<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
@@ -73,14 +74,17 @@ export async function takeUpWork<M, Tx>(
     else facts.set(received, unreadableFact(received, spine))
   }
   const before = await session.held!.takeUp(takenWork(batch))
+  const { repeats, foreign, unkeyed } = await identifyWork(batch, facts, session, spine)
   const fresh = readable.filter(received => {
+    if (facts.has(received) || repeats.has(received)) return false
     const leader = queues(received) ? before.get(received.orderKey!) : undefined
     if (leader === undefined) return true
     facts.set(received, { kind: 'behind', leader: leader === 'parked' ? 'parked' : 'retry', delayMs: 0 })
     return false
   })
-  const keyed = new Set(readable.filter(received => received.businessKey !== null))
-  return { fresh, facts, repeats: new Map(), claimed: new Set(batch), keyed, standing: null }
+  const claimed = new Set(batch.filter(received => !foreign.has(received)))
+  const keyed = new Set(readable.filter(received => received.businessKey !== null && !unkeyed.has(received)))
+  return { fresh, facts, repeats, claimed, keyed, standing: null }
 }
 
 function takenWork<M>(batch: readonly Received<M>[]): TakenWork[] {

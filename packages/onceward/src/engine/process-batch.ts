@@ -10,6 +10,7 @@ import type { InlineCall } from './buffer-effects.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
 import type { HandOver } from './hand-over.ts'
+import { partsByOrigin } from './held-origin.ts'
 import { keepAll } from './held-stages.ts'
 import type { HorizonCheck } from './horizon-guard.ts'
 import { type LogSide, passFence } from './log-fence.ts'
@@ -33,6 +34,8 @@ export interface Spine<M = unknown, Tx = unknown> {
   readonly mode: Mode
   /** External effects and messages are not asked for. */
   readonly suppresses: boolean
+  /** Of a live worker: the campaign that held this batch, whose mode it is worked in. */
+  readonly campaignId?: string
   readonly stage: Stage
   readonly world: Surroundings
   /** Aborted when the process must leave at once. */
@@ -87,6 +90,8 @@ export async function processBatch<M, Tx>(
   batch: readonly Received<M>[],
   spine: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
+  const parts = spine.stage === 'work' ? partsByOrigin(batch, spine) : null
+  if (parts !== null) return processParts(parts)
   const known: KnownFacts = new Map()
   if (spine.suspect?.killed) known.set(batch[0]!, { kind: 'killed', ...spine.suspect.killed })
   for (let round = 1; ; round++) {
@@ -104,6 +109,15 @@ export async function processBatch<M, Tx>(
       if (next === 'split') return splitBatch(batch, spine)
     }
   }
+}
+
+/** One after the other, each in a transaction of its own; a key that stops in one is found stopped by the next. */
+async function processParts<M, Tx>(
+  parts: readonly (readonly [readonly Received<M>[], Spine<M, Tx>])[],
+): Promise<readonly Decided<M>[]> {
+  const decided: Decided<M>[] = []
+  for (const [batch, spine] of parts) decided.push(...(await processBatch(batch, spine)))
+  return decided
 }
 
 async function commitRound<M, Tx>(

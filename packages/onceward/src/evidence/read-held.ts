@@ -33,7 +33,8 @@ const known = `h.id::text, h.state::text, h.message_type as "messageType", h.sch
   h.correlation_id as "correlationId", h.business_key as "businessKey", h.order_key as "orderKey", h.version::text, h.origin, h.position,
   h.properties`
 
-const now = `${known}, h.first_at, h.last_at, h.seen, h.reason, h.failure_class, h.code, h.attempts, h.run_id, h.due_at, h.lease_until, h.delivery_count,
+const now = `${known}, h.first_at, h.last_at, h.seen, h.reason, h.failure_class, h.code, h.attempts, h.run_id, h.due_at, h.lease_until, h.delivery_count, h.mode,
+  h.campaign_id::text as campaign,
   octet_length(h.body) as bytes, case when $3 then substring(h.body from 1 for ${shownBytesMax}) end as start`
 
 /** Rows of others that are gone through for what is not done. */
@@ -97,6 +98,8 @@ function heldEvent(row: Record<string, unknown>): Event {
     due_at,
     lease_until,
     delivery_count,
+    mode,
+    campaign,
     bytes,
     start,
   } = row
@@ -109,7 +112,7 @@ function heldEvent(row: Record<string, unknown>): Event {
   return {
     at: first_at as Date,
     what: `held as ${state}`,
-    text: `${reason === '' ? 'its work is to be done' : reason}${until}`,
+    text: `${reason === '' ? 'its work is to be done' : reason}${until}${campaign === null ? '' : `, in the mode of campaign ${campaign} (${mode})`}`,
     runId: row.run_id as number,
     facts: {
       heldId: id,
@@ -121,6 +124,8 @@ function heldEvent(row: Record<string, unknown>): Event {
       dueAt: due_at,
       leaseUntil: lease_until,
       deliveryCount: delivery_count,
+      mode,
+      campaign,
       ...body(start, bytes),
     },
   }

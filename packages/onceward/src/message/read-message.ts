@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { From, IdentitySection } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Envelope } from '../contract/handler.ts'
-import type { Delivery } from '../contracts/source.ts'
+import type { Delivery, KnownIdentity } from '../contracts/source.ts'
 import type { EarlierAttempts } from '../contracts/suspects.ts'
 import { errorText } from '../errors.ts'
 import { decompress } from './decompress.ts'
@@ -65,7 +65,7 @@ export function createMessageReader<M, Tx>(
       return new ReadOut(
         delivery,
         held.read.message as M,
-        held.messageId,
+        held.messageId!,
         held.read,
         held.read.lane,
         held.digest,
@@ -122,9 +122,10 @@ export function bytesKey<M, Tx>(consumer: Consumer<M, Tx>, delivery: Delivery): 
   return ` bytes ${rawDigest(consumer, delivery).toString('hex')}`
 }
 
-/** What was held goes on under the identity its marker has, whatever the contract says by now and whoever mended its bytes. */
-function knownOf({ held, archived }: Delivery): Delivery['archived'] {
-  return held ?? archived
+/** What was held goes on under the identity its marker has, whatever the contract says by now and whoever mended its bytes. Without one it is read anew. */
+function knownOf({ held, archived }: Delivery): KnownIdentity | undefined {
+  if (held === undefined) return archived
+  return held.messageId === null ? undefined : (held as KnownIdentity)
 }
 
 /** A message that nobody reads any more. */

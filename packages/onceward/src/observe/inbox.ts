@@ -26,6 +26,10 @@ export interface HeldWork {
   readonly failureClass: string
   readonly code: string
   readonly reason: string
+  /** Of the run that held it first: it is worked on in this mode. */
+  readonly mode: string
+  /** The campaign that held it; null for what came live. */
+  readonly campaign: string | null
 }
 
 export interface HeldDetails extends HeldWork {
@@ -49,7 +53,7 @@ const columns = `
   epoch as claims, extract(epoch from clock_timestamp() - first_at)::float8 as "ageSeconds",
   extract(epoch from due_at - clock_timestamp())::float8 as "dueInSeconds",
   extract(epoch from lease_until - clock_timestamp())::float8 as "leaseSeconds",
-  failure_class as "failureClass", code, reason,
+  failure_class as "failureClass", code, reason, held.mode, campaign_id::text as campaign,
   case when due_at is null then 'for people' when lease_until > clock_timestamp() then 'claimed' when lease_until is not null then 'stuck'
     when due_at <= clock_timestamp() then 'due' else 'later' end as next`
 const tables = 'onceward.held join onceward.consumer on consumer.id = held.consumer_id'
@@ -106,7 +110,7 @@ export interface Release {
 
 /**
  * Makes work due now. A claim is ended, and its worker fenced; a wait or a delay is cut short; what is parked is tried once
- * more, together with everything of its key, in order. Quarantined work stays, and only its key is freed. Records who and why in the
+ * more, together with everything of its key, in order, as far as it may go. Quarantined work stays, and only its key is freed. Records who and why in the
  * same transaction; refusals are in the audit too.
  */
 export async function releaseHeld(

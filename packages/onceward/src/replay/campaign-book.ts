@@ -1,6 +1,7 @@
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { BatchBook, DecidedMessage, SuppressedEffect } from '../contracts/store.ts'
 import type { Reach } from '../crash-points.ts'
+import { noteSuppressed } from '../stores/postgres/sql/note-suppressed.ts'
 
 /** More are counted, not listed. */
 const findingsMax = 1_000
@@ -43,7 +44,7 @@ export class CampaignBook implements BatchBook {
     const findings = this.#decided.filter(
       ({ decision }) => !this.#expected.has(decision.outcome) || decision.code === 'rebuild',
     )
-    if (this.#suppressed.length > 0) await this.#writeSuppressed(tx)
+    if (this.#suppressed.length > 0) await noteSuppressed(tx, this.#campaignId, this.#suppressed)
     if (findings.length > 0) await this.#writeFindings(tx, findings)
     await this.#count(tx, await move(tx, this.#decided))
   }
@@ -52,23 +53,6 @@ export class CampaignBook implements BatchBook {
   async writeWithEffects(tx: SqlTransaction, move: Move, reach: Reach): Promise<void> {
     await this.write(tx, move)
     reach('replay.booked')
-  }
-
-  async #writeSuppressed(tx: SqlTransaction): Promise<void> {
-    const effects = this.#suppressed
-    await tx.query(
-      `insert into onceward.would_have (campaign_id, kind, target, key, message_id, digest)
-       select $1, m.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[]) as m (kind, target, key, message_id, digest)
-       order by 2, 3, 4 on conflict do nothing`,
-      [
-        this.#campaignId,
-        effects.map(one => one.kind),
-        effects.map(one => one.target),
-        effects.map(one => one.key),
-        effects.map(one => one.messageId),
-        effects.map(one => one.digest),
-      ],
-    )
   }
 
   async #writeFindings(tx: SqlTransaction, findings: readonly DecidedMessage[]): Promise<void> {

@@ -32,7 +32,7 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
     async enroll(facts) {
       const enrolment = await store.enroll(facts)
       await query('update onceward.run set campaign_id = $2 where id = $1', [enrolment.runId, campaign.id])
-      return enrolment
+      return { ...enrolment, campaignId: campaign.id }
     },
     transaction: (enrolment, work) =>
       campaign.mode === 'forensic'

@@ -1,3 +1,4 @@
+import type { Consumer } from '../contract/define-consumer.ts'
 import type { CampaignMode } from '../contract/handler.ts'
 import { OncewardError } from '../errors.ts'
 import type { LogRange } from '../sources/log/range-reader.ts'
@@ -106,6 +107,14 @@ export async function listCampaigns(
     [consumer ?? null, open, countMax],
   )
   return rows
+}
+
+/** What handlers ask for outside the database is not done, only written down. The contract of today has the last word. */
+export function suppressesEffects(
+  { effects }: Pick<Campaign, 'effects'>,
+  { replay }: Pick<Consumer, 'replay'>,
+): boolean {
+  return effects === 'suppressed' || replay.effects === 'never'
 }
 
 export function refused(why: string): OncewardError {

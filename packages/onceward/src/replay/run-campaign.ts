@@ -2,6 +2,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import { decidedAtOnce } from '../contract/failure-rules.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
+import type { InlineCall } from '../engine/buffer-effects.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import { errorText } from '../errors.ts'
 import { PullSource } from '../sources/log/pull-source.ts'
@@ -11,7 +12,7 @@ import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { ArchiveRangeReader } from './archive/archive-range-reader.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
-import { type Campaign, rangesOf, readCampaign, refused } from './campaign.ts'
+import { type Campaign, rangesOf, readCampaign, refused, suppressesEffects } from './campaign.ts'
 import { CampaignHorizon } from './campaign-horizon.ts'
 import { CampaignLease } from './campaign-lease.ts'
 import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
@@ -37,6 +38,8 @@ export interface RunCampaignOptions {
   readonly onProgress?: (progress: CampaignProgress) => void
   /** Aborted: finish what is in a transaction and pause. */
   readonly signal?: AbortSignal
+  /** Makes the calls of `effects.call`, where the campaign may ask for effects. */
+  readonly callInline: InlineCall
   /** How long it waits for work of live workers of which nobody is heard. */
   readonly patienceMs: number
 }
@@ -86,10 +89,10 @@ async function createProcess(
 }
 
 function createReadingProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
-  const { consumer, store, instance, pool } = options
+  const { consumer, store, instance, pool, callInline } = options
   const { metrics } = options.world
   const world = { ...options.world, metrics: metrics.inMode(campaign.mode) }
-  const { id, mode, generation, effects, rateMax, plan } = campaign
+  const { id, mode, generation, rateMax, plan } = campaign
   const throttle = rateMax === null ? null : new Throttle(rateMax, world)
   const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
   const bounded = new CampaignReader(reader, { ranges: rangesOf(campaign), throttle, selects })
@@ -120,7 +123,8 @@ function createReadingProcess(campaign: Campaign, reader: RangeReader, options: 
     store: isRebuild ? rebuildStore(kept, pool, campaign) : kept,
     world,
     mode,
-    suppresses: effects === 'suppressed' || consumer.replay.effects === 'never',
+    suppresses: suppressesEffects(campaign, consumer),
+    callInline,
     stage: 'whole',
     instance: `${instance} campaign ${id}`,
     ...(needsMemory(mode) && { horizon: new CampaignHorizon(campaign, consumer) }),

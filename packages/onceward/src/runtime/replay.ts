@@ -1,6 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
+import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { OncewardError } from '../errors.ts'
 import { findArchive } from '../replay/archive/find-archive.ts'
 import type { Campaign } from '../replay/campaign.ts'
@@ -82,7 +83,8 @@ export async function openReplay<M>(
   const openReader = (selection: Selection) =>
     openSelection(selection, consumer, { pool, kafkaBootstrap, rabbitmqStreamUrl })
   const { patienceMs = 60_000 } = options
-  const around = { consumer, store, pool, openReader, world, instance, patienceMs }
+  const callInline = createInlineCalls(consumer, { world, readVariable: name => process.env[name] })
+  const around = { consumer, store, pool, openReader, world, instance, patienceMs, callInline }
   const rebuild: RebuildOptions = around
   return {
     async create(request) {

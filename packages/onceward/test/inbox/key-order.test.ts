@@ -108,7 +108,7 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
     const { rows } = await scene.pool.query(
       `select id as "consumerId", (select max(id) from onceward.run) as "runId" from onceward.consumer where name = 'asked'`,
     )
-    const enrolment = { ...rows[0], facts: { handlerTimeoutMs: 1_000 } }
+    const enrolment = { ...rows[0], facts: { mode: 'live', handlerTimeoutMs: 1_000 } }
     const request = { countMax: 10, leaseMs: 60_000, ordered: true, after: null }
     const claimed = await store.work!.claim(enrolment, request)
     const [first, second] = claimed.rows

@@ -26,8 +26,8 @@ describe('stored work and the mode of its worker', await skipWithout('postgres')
         await scene.store(name, { order }, { id: 'a', key: 'k' })
         await scene.store(name, { order }, { id: 'b', key: 'l' })
         await scene.pool.query(
-          `update onceward.run set mode = $2 where id = (
-             select held.run_id from onceward.held join onceward.consumer on consumer.id = consumer_id
+          `update onceward.held set mode = $2 where id = (
+             select held.id from onceward.held join onceward.consumer on consumer.id = consumer_id
              where name = $1 and message_id = 'b')`,
           [name, mode],
         )

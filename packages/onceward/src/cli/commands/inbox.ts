@@ -11,6 +11,7 @@ import { withPool } from '../database.ts'
 import { print, safe, table } from '../output.ts'
 import { type SaidFlags, said } from '../said-flags.ts'
 import { rowNumber, wholeNumber } from '../whole-number.ts'
+import { originText } from './parked/preview.ts'
 
 const lister = 'onceward inbox list'
 
@@ -79,7 +80,20 @@ function releaseCommand(): Command {
 function workTable(work: readonly HeldWork[]): string {
   if (work.length === 0) return 'Nothing is held.'
   return table(
-    ['id', 'consumer', 'state', 'next', 'message', 'key', 'age, s', 'claims', 'attempts', 'code', 'reason'],
+    [
+      'id',
+      'consumer',
+      'state',
+      'next',
+      'message',
+      'key',
+      'age, s',
+      'claims',
+      'attempts',
+      'from',
+      'code',
+      'reason',
+    ],
     work.map(w => [
       w.id,
       w.consumer,
@@ -90,6 +104,7 @@ function workTable(work: readonly HeldWork[]): string {
       w.ageSeconds.toFixed(1),
       w.claims,
       w.attempts,
+      originText(w),
       w.code,
       w.reason.slice(0, 60),
     ]),

@@ -3,7 +3,7 @@ import type { Store } from '../../contracts/store.ts'
 import { ConsumerProcess } from '../../engine/consumer.ts'
 import { HeldSource } from '../../inbox/held-source.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
-import type { Campaign } from '../campaign.ts'
+import { type Campaign, suppressesEffects } from '../campaign.ts'
 import { CampaignBook } from '../campaign-book.ts'
 import type { RunCampaignOptions } from '../run-campaign.ts'
 import { Throttle } from '../throttle.ts'
@@ -25,10 +25,10 @@ const takePlace = `
 /** The engine as a worker of what people have selected among the parked. */
 export async function createParkedProcess(
   campaign: Campaign,
-  { consumer, store, pool, world: given, instance }: RunCampaignOptions,
+  { consumer, store, pool, world: given, instance, callInline }: RunCampaignOptions,
 ): Promise<ConsumerProcess<unknown, SqlTransaction>> {
   const world = { ...given, metrics: given.metrics.inMode?.(campaign.mode) ?? given.metrics }
-  const { id, mode, effects, rateMax, plan } = campaign
+  const { id, mode, rateMax, plan } = campaign
   const { rows } = await pool.query(takePlace, [id, plan!.parked!.digest])
   const epoch = rows[0].epoch as number
   const throttle = rateMax === null ? null : new Throttle(rateMax, world)
@@ -56,7 +56,8 @@ export async function createParkedProcess(
     store: kept,
     world,
     mode,
-    suppresses: effects === 'suppressed',
+    suppresses: suppressesEffects(campaign, consumer),
+    callInline,
     stage: 'work',
     instance: `${instance} campaign ${id}`,
   })
@@ -86,7 +87,7 @@ function parkedStore(options: ParkedStoreOptions): Store<SqlTransaction> {
         enrolment.runId,
         campaign.id,
       ])
-      return enrolment
+      return { ...enrolment, campaignId: campaign.id }
     },
     transaction: (enrolment, run) =>
       store.transaction(enrolment, async inner => {

@@ -1,10 +1,12 @@
-import type { ClaimedWork, WorkQueue, WorkRow } from '../../contracts/held-work.ts'
+import type { ClaimedWork, WorkQueue } from '../../contracts/held-work.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
+import { effectsOf, heldRow } from '../../stores/postgres/sql/claim-work.ts'
 import type { Throttle } from '../throttle.ts'
 
 const claim = `
   select id::text as row, epoch, message_id, digest, nullif(headers::text, '{}') as headers, nullif(properties::text, '{}') as properties,
-    origin, position, broker_key, delivery_count, first_at::text as first_at, body
+    origin, position, broker_key, delivery_count, first_at::text as first_at, attempts, mode, campaign_id::text as campaign_id,
+    ${effectsOf('campaign_id')} as effects, body
   from onceward.claim_parked($1, $2, $3, $4, $5) order by id`
 
 const anyOpen = `select exists (select from onceward.campaign_row where campaign_id = $1 and state = 'open') as open`
@@ -35,29 +37,9 @@ export function parkedQueue({
       const { rows } = await pool.query(claim, [campaignId, consumerId, epoch, count, leaseMs])
       if (rows.length > 0) await throttle?.pass(rows.length)
       else if (!(await pool.query(anyOpen, [campaignId])).rows[0].open) onEnd()
-      return { rows: rows.map(workRow), expired: 0, next: null }
+      return { rows: rows.map(heldRow), expired: 0, next: null }
     },
     extend: (claims, leaseMs) => inner.extend(claims, leaseMs),
     giveBack: claims => inner.giveBack(claims),
-  }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above
-function workRow(row: any): WorkRow {
-  return {
-    row: row.row,
-    epoch: row.epoch,
-    messageId: row.message_id,
-    digest: row.digest,
-    waited: null,
-    abandoned: false,
-    firstAt: row.first_at,
-    body: row.body,
-    headers: row.headers,
-    properties: row.properties,
-    origin: row.origin,
-    position: row.position,
-    brokerKey: row.broker_key,
-    deliveryCount: row.delivery_count,
   }
 }

@@ -49,6 +49,8 @@ export class ParkedSession<Tx> {
       keysAtWork: keys => inner.held!.keysAtWork(keys),
       takeUp: work => this.#takeUp(work),
       finish: (finished, again) => this.#finish(finished, again),
+      makeLive: ids => inner.held!.makeLive(ids),
+      noteSuppressed: (id, effects) => inner.held!.noteSuppressed(id, effects),
     }
     const own = { held, book: options.book, parkedTotal: () => this.#othersParked() }
     this.session = new Proxy(inner, {

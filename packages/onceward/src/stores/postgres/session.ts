@@ -27,7 +27,9 @@ import { countAttempts } from './sql/count-attempts.ts'
 import { finishWork } from './sql/finish-work.ts'
 import { keepMessages } from './sql/keep-messages.ts'
 import { keysAtWork } from './sql/keys-at-work.ts'
+import { makeLive } from './sql/make-live.ts'
 import { notePublished } from './sql/note-published.ts'
+import { noteSuppressed } from './sql/note-suppressed.ts'
 import { recordIntents } from './sql/record-intents.ts'
 import { withdraw } from './sql/silent-runs.ts'
 import { takeUpWork } from './sql/take-up-work.ts'
@@ -59,6 +61,8 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
       keysAtWork: keys => keysAtWork(client, enrolment, keys),
       takeUp: work => takeUpWork(client, enrolment, work),
       finish: (done, again) => finishWork(client, enrolment, done, again),
+      makeLive: ids => makeLive(client, enrolment, ids),
+      noteSuppressed: (campaignId, effects) => noteSuppressed(client, campaignId, effects),
     }
   }
 

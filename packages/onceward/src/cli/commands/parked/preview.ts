@@ -51,6 +51,11 @@ export function previewText({ rows, digest, more, behind }: Preview): string {
   ].join('\n')
 }
 
+/** Where a held message came from, for people. */
+export function originText({ mode, campaign }: Pick<ParkedRow, 'mode' | 'campaign'>): string {
+  return campaign === null ? mode : `campaign ${campaign} (${mode})`
+}
+
 export function parkedTable(rows: readonly ParkedRow[]): string {
   if (rows.length === 0) return 'Nothing waits for people.'
   return table(
@@ -67,6 +72,7 @@ export function parkedTable(rows: readonly ParkedRow[]): string {
       'first',
       'label',
       'assignee',
+      'from',
       'reason',
     ],
     rows.map(r => [
@@ -82,6 +88,7 @@ export function parkedTable(rows: readonly ParkedRow[]): string {
       r.firstAt.toISOString().slice(0, 19),
       r.label,
       r.assignee,
+      originText(r),
       r.fixWaits === null ? r.reason.slice(0, 60) : `fix waits for approval: ${r.reason.slice(0, 60)}`,
     ]),
   )

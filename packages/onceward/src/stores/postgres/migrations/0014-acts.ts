@@ -152,7 +152,8 @@ begin
       return onceward.refuse(named, consumer, asked::text,
         format('Campaign %s is %s: it is verified when it has run to its end.', asked, was.state)); end if;
     complete := onceward.campaign_complete(was);
-    n_held := (select count(*) from onceward.held h join onceward.run r on r.id = h.run_id where r.campaign_id = asked);
+    n_held := (select count(*) from onceward.held h join onceward.run r on r.id = h.run_id
+      where h.campaign_id = asked or r.campaign_id = asked);
     if complete and not (was.mode = 'rebuild' and n_held > 0) and was.state = 'ran' then
       update onceward.campaign set state = 'verified' where id = asked; end if;
     return jsonb_build_object('ok', true, 'complete', complete, 'held', n_held);

@@ -20,7 +20,7 @@ select unnest(names), callers from (values
   (array['run', 'operator', 'console'], array['create_campaign', 'plan_campaign', 'select_campaign_rows', 'steer_campaign', 'notice_server']),
   (array['approver', 'console'], array['approve', 'approve_campaign']),
   -- Parts of the above, and of the owner's commands.
-  (array[]::text[], array['audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'free_keys', 'create_roles', 'build_days',
+  (array[]::text[], array['audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'free_keys', 'let_go', 'let_keys_go', 'create_roles', 'build_days',
     'move_to_days', 'hold_inbox', 'attach_days', 'make_day', 'grant_same', 'is_rebuilt', 'count_forgotten', 'assert_past', 'note_late', 'audit_risk', 'fix_guard'])
 ) as listed (callers, names);
 

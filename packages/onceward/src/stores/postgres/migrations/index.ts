@@ -10,6 +10,8 @@ import { restore } from './0008-restore.ts'
 import { campaigns } from './0009-campaigns.ts'
 import { markerDays } from './0010-marker-days.ts'
 import { campaignAhead } from './0011-campaign-ahead.ts'
+import { heldOrigin } from './0013-held-origin.ts'
+import { heldVerbs } from './0013-held-verbs.ts'
 import { acts } from './0014-acts.ts'
 import { fixes } from './0014-fixes.ts'
 import { judge } from './0014-judge.ts'
@@ -38,5 +40,6 @@ export const migrations: readonly Migration[] = [
   { version: 9, name: 'campaigns', sql: campaigns, compatibleFrom: 3 },
   { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
   { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
+  { version: 13, name: 'held origin', sql: heldOrigin + heldVerbs, compatibleFrom: 13 },
   { version: 14, name: 'people', sql: people + acts + names + fixes + judge + roles, compatibleFrom: 14 },
 ]

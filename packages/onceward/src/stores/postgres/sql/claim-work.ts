@@ -19,17 +19,21 @@ const isFree = '(lease_until is null or lease_until <= (select now from clock))'
 
 /**
  * A replay suppresses what handlers ask for outside the database: it leaves live work alone, and live workers leave its work alone. A campaign
- * has no workers: what it put aside is live work, or nobody would ever take it.
+ * has no workers: what it put aside is taken up by live ones, in the campaign's mode.
  */
-const isOurs = `run_id <> all (array(
-  select id from onceward.run where consumer_id = $1 and case when campaign_id is null then mode else 'live' end <> $7))`
+const isOurs = `case when campaign_id is null then mode = $7 else $7 = 'live' end`
+
+/** A campaign that was given up asks for nothing more. */
+export const effectsOf = (campaignId: string) => `case when ${campaignId} is not null then coalesce((
+    select case when c.state = 'cancelled' then 'suppressed' else c.effects end from onceward.campaign c where c.id = ${campaignId}), 'suppressed') end`
 
 const take = `
 update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from clock) + $3::float8 * interval '1 millisecond', run_id = $4
 from free where h.ctid = free.ctid
 returning h.id::text as row, h.epoch, h.state::text, h.released, free.lease_until is not null as expired, h.message_id, h.digest,
   nullif(h.headers::text, '{}') as headers, nullif(h.properties::text, '{}') as properties, h.origin, h.position, h.broker_key,
-  h.delivery_count, h.first_at::text as first_at, h.due_at::text as due, h.body`
+  h.delivery_count, h.first_at::text as first_at, h.due_at::text as due, h.attempts, h.mode, h.campaign_id::text as campaign_id,
+  ${effectsOf('h.campaign_id')} as effects, h.body`
 
 const claim = `
 with ${clock},
@@ -42,7 +46,7 @@ ${take}`
 /**
  * Of the first due rows, those whose key has nobody unfinished before them, except in this very claim. `gap` is the first of each key that is
  * not free: leased, parked, put off. `rival` is one that somebody locks in this moment. Cut by id, so that of each key the earliest are taken.
- * A blocked key has nobody's turn. What waits for a version has an order of its own.
+ * Of a blocked key only what was let go has its turn. What waits for a version has an order of its own.
  */
 const orderedClaim = `
 with ${clock},
@@ -63,7 +67,8 @@ wanted as materialized (
   where free and not exists (
     select from gap where seen.state = 'stored' and gap.order_key = seen.order_key and gap.id < seen.id)
     and not exists (
-    select from onceward.blocked_key b where seen.state = 'stored' and b.consumer_id = $1 and b.key = seen.order_key and b.state = 'parked')
+    select from onceward.blocked_key b where seen.state = 'stored' and b.consumer_id = $1 and b.key = seen.order_key and b.state = 'parked'
+      and (b.released_to is null or b.released_to < seen.id))
   order by id limit $2),
 locked as materialized (
   select id, ctid, lease_until from onceward.held
@@ -122,14 +127,22 @@ function lastOf(taken: readonly { readonly due: string; readonly row: string }[]
 
 // biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above
 function workRow(row: any): WorkRow {
+  const waited = row.state !== 'waiting' ? null : row.released ? 'released' : 'too late'
+  return { ...heldRow(row), waited, abandoned: row.expired }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a row of held work, under the names of its columns
+export function heldRow(row: any): WorkRow {
   return {
     row: row.row,
     epoch: row.epoch,
     messageId: row.message_id,
     digest: row.digest,
-    waited: row.state !== 'waiting' ? null : row.released ? 'released' : 'too late',
-    abandoned: row.expired,
+    waited: null,
+    abandoned: false,
     firstAt: row.first_at,
+    attempts: row.attempts,
+    cameFrom: { mode: row.mode, campaignId: row.campaign_id, effects: row.effects },
     body: row.body,
     headers: row.headers,
     properties: row.properties,

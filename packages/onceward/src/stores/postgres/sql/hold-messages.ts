@@ -14,31 +14,36 @@ const markers = {
 
 /**
  * Any number of messages, and what their markers say from now on, in one statement. Rows follow the order given, which within a key is the
- * order of arrival. Digests and bodies travel as one run of bytes each. `placed`: where they had a row before, they keep its number and its age.
+ * order of arrival. Digests and bodies travel as one run of bytes each. `placed`: where they had a row before, they keep its number, its age and its
+ * origin. The same bytes held by a campaign and then delivered live are live work.
  */
 const insertHeld = (placed: boolean, lie: 'whole' | 'spread') => `
   with m as materialized (
     select * from unnest($3::text[], $4::text[], $5::boolean[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
       $12::integer[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
-      $21::integer[], $22::json[], $23::json[], $24::integer[], $25::bigint[], $26::float8[]${placed ? ', $30::bigint[], $31::integer[], $32::timestamptz[]' : ''})
+      $21::integer[], $22::json[], $23::json[], $24::integer[], $25::bigint[], $26::float8[], $30::text[], $31::bigint[]
+      ${placed ? ', $32::bigint[], $33::integer[], $34::timestamptz[]' : ''})
       with ordinality as m (state, message_id, marked, seen, reason, failure_class, code, error, place, attempts, order_key, business_key,
         correlation_id, message_type, schema_version, origin, position, broker_key, delivery_count, headers, properties, bytes, version,
-        due_in_ms${placed ? ', id, epoch, first_at' : ''}, n)),
+        due_in_ms, mode, campaign_id${placed ? ', id, epoch, first_at' : ''}, n)),
   marked as (
     update onceward.inbox set status = asked.state::onceward.marker_status
     from ${markers[lie]})
   insert into onceward.held (${placed ? 'id, epoch, first_at, ' : ''}consumer_id, run_id, state, message_id, digest, seen, reason, failure_class, code,
     error, place, attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
-    delivery_count, headers, properties, version, due_at, body)
+    delivery_count, headers, properties, version, due_at, mode, campaign_id, body)
   ${placed ? 'overriding system value' : ''}
   select ${placed ? 'm.id, m.epoch, coalesce(m.first_at, clock_timestamp()), ' : ''}$1, $2, m.state::onceward.held_state, m.message_id,
     substring($27::bytea from $28::integer * (m.n::integer - 1) + 1 for $28::integer), m.seen, m.reason, m.failure_class, m.code, m.error,
     m.place, m.attempts, m.order_key, m.business_key, m.correlation_id, m.message_type, m.schema_version, m.origin, m.position,
     m.broker_key, m.delivery_count, m.headers, m.properties, m.version, clock_timestamp() + m.due_in_ms * interval '1 millisecond',
+    m.mode, m.campaign_id,
     substring($29::bytea from (sum(m.bytes) over (order by m.n))::integer - m.bytes + 1 for m.bytes)
   from m order by m.n
   on conflict (consumer_id, message_id, digest) where state in ('parked', 'dead', 'quarantined') do update
-    set seen = held.seen + excluded.seen, last_at = clock_timestamp()
+    set seen = held.seen + excluded.seen, last_at = clock_timestamp(),
+      mode = case when excluded.mode = 'live' then excluded.mode else held.mode end,
+      campaign_id = case when excluded.mode = 'live' then null else held.campaign_id end
   returning id::text, seen, extract(epoch from last_at)::float8 * 1000 as last_ms, message_id, encode(digest, 'hex') as digest`
 
 const inserts = {
@@ -115,14 +120,15 @@ async function insertAll(
   if (enrolment.facts.deadLetterTo === null) return copies
   const byKey = new Map(rows.map(row => [keyOf(row.message_id, row.digest), row]))
   for (const { id, digest, held, seen } of holdings) {
-    if (held.state !== 'dead' && held.state !== 'quarantined') continue
+    if (held.withoutCopy || (held.state !== 'dead' && held.state !== 'quarantined')) continue
     const row = byKey.get(keyOf(id, digest.toString('hex')))!
     if (row.seen === seen) copies.push(copyOfDeadLetter(enrolment, id, held, row.id, row.last_ms))
   }
   return copies
 }
 
-function columns({ consumerId, runId }: Enrolment, holdings: readonly Holding[], placed: boolean): unknown[] {
+function columns(enrolment: Enrolment, holdings: readonly Holding[], placed: boolean): unknown[] {
+  const { consumerId, runId, campaignId, facts } = enrolment
   const of = <T>(read: (held: HeldRecord) => T): T[] => holdings.map(({ held }) => read(held))
   return [
     consumerId,
@@ -154,6 +160,8 @@ function columns({ consumerId, runId }: Enrolment, holdings: readonly Holding[],
     Buffer.concat(holdings.map(({ digest }) => digest)),
     holdings[0]!.digest.length,
     Buffer.concat(of(held => held.body)),
+    of(held => held.was?.cameFrom?.mode ?? facts.mode),
+    of(held => (held.was?.cameFrom ? held.was.cameFrom.campaignId : (campaignId ?? null))),
     ...(placed
       ? [of(held => held.was!.row), of(held => held.was!.epoch), of(held => held.was!.firstAt ?? null)]
       : []),

@@ -15,12 +15,12 @@ const insert = (keys: string, mayClaim: string) => `
   ${keys}
   kept as (
     insert into onceward.held (consumer_id, run_id, state, message_id, digest, order_key, business_key, origin, position, broker_key,
-      delivery_count, headers, properties, due_at, epoch, lease_until, body)
+      delivery_count, headers, properties, due_at, epoch, lease_until, mode, body)
     select $1, case when ${mayClaim} then $17::integer else $2::integer end, 'stored', m.id,
       substring($3::bytea from $4::integer * (m.n::integer - 1) + 1 for $4::integer), m.order_key,
       m.business_key, coalesce(m.origin, $13), m.position, m.broker_key, m.delivery_count, coalesce(m.headers, '{}'),
       coalesce(m.properties, '{}'), clock_timestamp(), case when ${mayClaim} then 1 else 0 end,
-      case when ${mayClaim} then clock_timestamp() + $18::float8 * interval '1 millisecond' end,
+      case when ${mayClaim} then clock_timestamp() + $18::float8 * interval '1 millisecond' end, $19,
       substring($5::bytea from (sum(m.bytes) over (order by m.n))::integer - m.bytes + 1 for m.bytes)
     from m order by m.n
     returning id, epoch)
@@ -43,7 +43,7 @@ const inserts = {
 /** Rows follow the order given: within a key that is the order of arrival. */
 export async function keepMessages(
   client: SqlClient,
-  { consumerId, runId }: Enrolment,
+  { consumerId, runId, facts }: Enrolment,
   messages: readonly KeptMessage[],
   holder: WorkHolder | null,
 ): Promise<readonly (WorkClaim | null)[]> {
@@ -67,6 +67,7 @@ export async function keepMessages(
     intArray(messages.map(message => message.body.length)),
     holder?.runId ?? null,
     holder?.leaseMs ?? null,
+    facts.mode,
   ])
   if (holder === null) return []
   const epochs = (rows[0].epochs as string).split(',')

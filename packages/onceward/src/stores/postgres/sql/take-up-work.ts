@@ -31,7 +31,8 @@ const inTurn = `
     order by e.id limit 1
   ) before on true
   left join lateral (
-    select b.key from onceward.blocked_key b where b.consumer_id = $3 and b.key = m.key and b.state = 'parked' limit 1 for share
+    select b.key from onceward.blocked_key b where b.consumer_id = $3 and b.key = m.key and b.state = 'parked'
+      and (b.released_to is null or b.released_to < m.id) limit 1 for share
   ) blocked on true
   where ${inOurs} and (h.id is null or before.state is not null or blocked.key is not null)`
 
