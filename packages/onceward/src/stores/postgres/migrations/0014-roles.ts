@@ -46,8 +46,8 @@ begin
   revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
   -- A process declares a loss and reads on behind one that was accepted. It accepts none.
   revoke insert, update, delete on onceward.gap from onceward_run;
-  grant insert (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next, records, reason, declared_by),
-    update (to_incarnation, to_next, records, reason, declared_at, declared_by, resumed_at) on onceward.gap to onceward_run;
+  execute (select format('grant insert (%1$s), update (%1$s) on onceward.gap to onceward_run', string_agg(quote_ident(attname), ', '))
+    from pg_attribute where attrelid = 'onceward.gap'::regclass and attnum > 0 and not attisdropped and attname not like 'accepted%');
 
   revoke all on all functions in schema onceward from public, onceward_run, onceward_operator, onceward_approver, onceward_console;
   for granted in
