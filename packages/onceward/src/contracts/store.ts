@@ -347,8 +347,6 @@ export interface HeldRecord {
    * claim is taken for an earlier one. Null for what was not held.
    */
   readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt' | 'cameFrom'> | null
-  /** No copy goes to the contract's dead-letter queue: a campaign that publishes nothing held it. Absent unless true. */
-  readonly withoutCopy?: true
   readonly reason: string
   readonly failureClass: string
   readonly code: string

@@ -19,7 +19,6 @@ import {
   noAttempts,
   storedDecision,
 } from './decide-outcome.ts'
-import { noteSuppressed, suppressedCopies, suppressesCopies } from './held-origin.ts'
 import { finishWork, storeKept } from './held-stages.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
@@ -55,9 +54,7 @@ export async function concludeBatch<M, Tx>(
     const conclusion = conclusionOf(received, decision, claims, spine)
     if (conclusion !== null) conclusions.push(conclusion)
   }
-  if (conclusions.length === 0) return decided
-  await session.conclude(conclusions)
-  if (suppressesCopies(spine)) await noteSuppressed(suppressedCopies(conclusions, spine), session, spine)
+  if (conclusions.length > 0) await session.conclude(conclusions)
   return decided
 }
 
@@ -238,7 +235,6 @@ function heldRecord<M, Tx>(
   return {
     state: status,
     was: delivery.held ?? null,
-    ...(suppressesCopies(spine) && { withoutCopy: true as const }),
     reason: storableText(decision.reason, 2_000) ?? '',
     failureClass: decision.failureClass,
     code: storableText(decision.code, 100) ?? '',

@@ -1,5 +1,5 @@
 import type { HeldOrigin } from '../contracts/source.ts'
-import type { Conclusion, StoreSession, SuppressedEffect } from '../contracts/store.ts'
+import type { StoreSession, SuppressedEffect } from '../contracts/store.ts'
 import type { Received } from '../message/received.ts'
 import type { Spine } from './process-batch.ts'
 
@@ -35,26 +35,6 @@ function campaignOf({ delivery }: Received): HeldOrigin | null {
 function spineOf<M, Tx>({ mode, campaignId, effects }: HeldOrigin, spine: Spine<M, Tx>): Spine<M, Tx> {
   const suppresses = effects !== 'requested' || spine.consumer.replay.effects === 'never'
   return { ...spine, mode, suppresses, campaignId: campaignId! }
-}
-
-/** A campaign that publishes nothing publishes no copies of dead letters either: the held row has everything. */
-export function suppressesCopies<M, Tx>({ suppresses, campaignId, enrolment }: Spine<M, Tx>): boolean {
-  return suppresses && (campaignId ?? enrolment.campaignId) !== undefined
-}
-
-/** The copies that were not sent. */
-export function suppressedCopies<M, Tx>(
-  conclusions: readonly Conclusion[],
-  { enrolment }: Spine<M, Tx>,
-): readonly SuppressedEffect[] {
-  const { deadLetterTo } = enrolment.facts
-  if (deadLetterTo === null) return []
-  const target = `${deadLetterTo.broker}/${deadLetterTo.queue}`
-  return conclusions.flatMap(({ id, digest, held }) => {
-    if (held?.withoutCopy !== true || (held.state !== 'dead' && held.state !== 'quarantined')) return []
-    const key = id ?? digest.toString('hex')
-    return { kind: 'publish' as const, target, key, messageId: key, digest }
-  })
 }
 
 /** Written where people look for what a campaign did not ask for. */

@@ -35,6 +35,10 @@ const worked = [
   'parking/operate.test.ts',
   'fixes a payload: identity kept, both digests, diff shown, original kept, and then it is applied once',
 ] as const
+const counted = [
+  'observe/exact-counts.test.ts',
+  'exports exactly those counts over HTTP, and /readyz and /livez answer',
+] as const
 const lowest = [
   'unit/log-progress.test.ts',
   'is right behind the longest run that is settled, in any order of settling',
@@ -68,7 +72,7 @@ export const questions: readonly Question[] = [
     {
       asks: 'A delivery tag as identity',
       rules: ['OW103'],
-      shownBy: ['unit/contract.test.ts', 'with all its problems at once'],
+      shownBy: ['check/checklist-proofs.test.ts', 'is not read from a delivery tag: no such property exists'],
       how: 'Tags are not among what identities can be read from, and headers that change with each delivery are an error.',
     },
     {
@@ -165,7 +169,7 @@ export const questions: readonly Question[] = [
     },
     {
       asks: 'Can duplicates be seen in metrics?',
-      shownBy: ['cli/cli.test.ts', 'run applies, SIGTERM drains, status shows what is there'],
+      shownBy: counted,
       how: 'Every outcome is counted, duplicates apart.',
     },
     {
@@ -442,8 +446,8 @@ export const questions: readonly Question[] = [
       asks: 'Which metrics tell broker lag from inbox lag?',
       fields: ['objectives'],
       shownBy: [
-        'inbox/cli.test.ts',
-        'lists what is held, says what becomes of it next, and how old the oldest is',
+        'check/checklist-proofs.test.ts',
+        'what waits at the source and what waits in the store are two metrics',
       ],
       how: 'What waits at the broker and what waits in the store are counted apart.',
     },
@@ -457,11 +461,8 @@ export const questions: readonly Question[] = [
   ...list('004 §29', [
     {
       asks: 'No automatic offset commits',
-      shownBy: [
-        'kafka/group.test.ts',
-        'a killed process is replaced after its session, from what it committed',
-      ],
-      how: 'Our client has none.',
+      shownBy: ['kafka/one-member.test.ts', 'commits what is settled and goes on there after a restart'],
+      how: 'Our client has none: of ten records that were taken and six that were settled, six are committed.',
     },
     {
       asks: 'Offsets after the durable effect',
@@ -504,8 +505,8 @@ export const questions: readonly Question[] = [
     {
       asks: 'The client is not called from anywhere',
       shownBy: [
-        'unit/kafka-driver.test.ts',
-        'takes a partition once, although another of the same assignment could not be begun yet',
+        'check/checklist-proofs.test.ts',
+        'a handler is given the message and its transaction, and nothing of the client of the broker',
       ],
       how: 'Handlers never see it.',
     },
@@ -524,7 +525,10 @@ export const questions: readonly Question[] = [
     {
       asks: 'Dead letters keep their metadata',
       rules: ['OW207', 'OW208'],
-      shownBy: worked,
+      shownBy: [
+        'check/checklist-proofs.test.ts',
+        'a dead letter keeps its bytes, headers, properties, origin and the reason',
+      ],
       how: 'Bytes, headers, properties, position and the reason are kept.',
     },
     {
@@ -539,13 +543,13 @@ export const questions: readonly Question[] = [
     { asks: 'Lag is watched per partition', fields: ['objectives'], how: 'A gauge per partition.' },
     {
       asks: 'Duplicates, ignored and stale messages are counted',
-      shownBy: ['effects/projection.test.ts', 'says stale of an older fact, and marks it so'],
+      shownBy: counted,
       how: 'Each outcome has its count.',
     },
     {
       asks: 'Shutting down finishes or safely gives up what is under way',
-      shownBy: ['runtime/drain.test.ts', 'the deadline is one for a handler, a call and the rest together'],
-      how: 'Drain with a deadline, then hand back.',
+      shownBy: ['conformance/rabbitmq.test.ts', 'deliveryConformance'],
+      how: 'A drain finishes what it began; past its deadline nothing unfinished is settled, and the next process applies it once.',
     },
   ]),
   ...list('004 §30', [
@@ -578,7 +582,10 @@ export const questions: readonly Question[] = [
     {
       asks: 'Dead letters without a way back',
       rules: ['OW136', 'OW165', 'OW213'],
-      shownBy: worked,
+      shownBy: [
+        'replay/parked.test.ts',
+        'applies one of two dead letters of one business key, and leaves the other',
+      ],
       how: 'Everything that is set aside can be fixed and replayed.',
     },
   ]),

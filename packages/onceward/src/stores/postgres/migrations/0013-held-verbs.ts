@@ -63,8 +63,8 @@ begin
   return jsonb_build_object('ok', true);
 end $$;
 
--- Work made due by a person: a claim, wait or delay is ended; what is parked is tried once more with all of its key, if it may go; of what is
--- quarantined only the key is freed. A refusal undoes what was moved before it.
+-- Work made due by a person: a claim, wait or delay is ended; what is parked is tried once more with all of its key, past what is quarantined
+-- under it, as far as it may go; of what is quarantined only the key is freed. A refusal undoes what was moved before it.
 create or replace function onceward.release_held(consumer text, held bigint, because text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare h onceward.held; of text; freed bigint[]; why text; subject text := held::text;
@@ -84,9 +84,10 @@ begin
     return onceward.refuse('inbox release', of, subject, 'Number ' || held || ' is ' || h.state || ': it is not safe to try it again by itself.'); end if;
   begin
     if h.state in ('parked', 'quarantined') and h.order_key is not null then
-      freed := onceward.let_keys_go(h.consumer_id, array[h.order_key], h.state = 'quarantined');
+      freed := onceward.let_keys_go(h.consumer_id, array[h.order_key], true);
       if h.state = 'parked' and held <> all (freed) then
-        select coalesce(j.why, 'waits behind a message of its key that may not go') into why from onceward.judge_parked(array[held]) j;
+        select coalesce(j.why, 'waits behind a message of its key that may not go') into why
+          from onceward.judge_parked(array[held], null, false) j;
       end if;
     elsif h.state = 'parked' then
       select r.why into why from onceward.let_go(h.consumer_id, array[held], true) r;

@@ -20,7 +20,12 @@ export function copyOfDeadLetter(
 }
 
 /** Headers on the broker's copy: enough to find the row, and to see the cause without it. */
-function provenance({ facts }: Enrolment, held: HeldRecord, heldId: string): Record<string, string> {
+function provenance(
+  { facts, campaignId }: Enrolment,
+  held: HeldRecord,
+  heldId: string,
+): Record<string, string> {
+  const campaign = held.was?.cameFrom ? held.was.cameFrom.campaignId : campaignId
   return {
     'onceward-consumer': `${facts.name}/${facts.generation}`,
     'onceward-held-id': String(heldId),
@@ -31,6 +36,7 @@ function provenance({ facts }: Enrolment, held: HeldRecord, heldId: string): Rec
     'onceward-origin': held.origin,
     ...(held.position === null ? {} : { 'onceward-position': held.position }),
     'onceward-attempts': String(held.attempts),
+    ...(campaign && { 'onceward-campaign': campaign }),
   }
 }
 

@@ -120,7 +120,7 @@ async function insertAll(
   if (enrolment.facts.deadLetterTo === null) return copies
   const byKey = new Map(rows.map(row => [keyOf(row.message_id, row.digest), row]))
   for (const { id, digest, held, seen } of holdings) {
-    if (held.withoutCopy || (held.state !== 'dead' && held.state !== 'quarantined')) continue
+    if (held.state !== 'dead' && held.state !== 'quarantined') continue
     const row = byKey.get(keyOf(id, digest.toString('hex')))!
     if (row.seen === seen) copies.push(copyOfDeadLetter(enrolment, id, held, row.id, row.last_ms))
   }
