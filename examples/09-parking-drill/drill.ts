@@ -58,7 +58,11 @@ export async function drill({ ann, bob }: OnCall, say: Say = () => {}): Promise<
   )
   const fix = `parked fix ${numberOf('east-1')} --consumer ${consumer} --payload ${file} --contract ${contract} --because sender-confirmed`
   await annDoes(`${fix} --dry-run`)
-  await annDoes(fix)
+  const { approval: looked } = await annDoes(fix)
+  say('# what will be booked has changed, so somebody else looks at it before it goes')
+  await refused(annDoes(`parked approve ${looked.id} --expect ${looked.digest}`))
+  await bobDoes(`parked show ${numberOf('east-1')}`)
+  await bobDoes(`parked approve ${looked.id} --expect ${looked.digest}`)
   await annDoes(
     `parked replay ${numberOf('east-1')} --consumer ${consumer} --because sender-confirmed --id drill-east`,
   )

@@ -1,4 +1,4 @@
-import { OncewardError } from '../errors.ts'
+import { act } from '../parking/act.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 
@@ -17,6 +17,8 @@ export interface DeclaredLoss {
   readonly declaredAt: Date
   readonly acceptedBy: string | null
   readonly acceptedBecause: string | null
+  /** Of what is lost: another end or another count has another digest. */
+  readonly digest: string
   readonly state: 'open' | 'accepted' | 'resumed'
 }
 
@@ -25,7 +27,7 @@ export async function readLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]
   const { rows } = await pool.query(`
     select gap.id::int, name as consumer, generation, partition, from_next as "from", to_next as "to",
       records::float8, reason, declared_at as "declaredAt", accepted_by as "acceptedBy",
-      accepted_because as "acceptedBecause",
+      accepted_because as "acceptedBecause", onceward.loss_digest(gap) as digest,
       case when resumed_at is not null then 'resumed' when accepted_at is not null then 'accepted' else 'open' end as state
     from onceward.gap join onceward.consumer on consumer.id = gap.consumer_id order by gap.id`)
   return rows
@@ -36,37 +38,20 @@ export interface Acceptance {
   /** Typed again by the person, so that no slip accepts another consumer's loss. */
   readonly consumer: string
   readonly because: string
+  /** The digest of the loss as the person saw it. Default: as it is when this is called. */
+  readonly seen?: string | undefined
 }
 
-/** Accepted all the same, a loss would set the consumer back to where it once began. */
-const readOn = `exists (select from onceward.checkpoint c
-  where c.consumer_id = gap.consumer_id and c.partition = gap.partition and c.at > gap.declared_at)`
-
-/** A person takes the loss upon them, under the login of the database session: at its next start the consumer goes on behind the gap. Changes one open loss or nothing. */
+/**
+ * A person takes the loss upon them, under the login of the database session: at its next start the consumer goes on behind the gap. Changes
+ * one open loss, as it was shown, or nothing.
+ */
 export async function acceptLoss(
   pool: SqlPool,
-  { id, consumer, because }: Acceptance,
+  { id, consumer, because, seen }: Acceptance,
 ): Promise<DeclaredLoss> {
-  const loss = (await readLosses(pool)).find(one => one.id === id)
-  const refuse = (why: string): never => {
-    throw new OncewardError('usage', `${why} Nothing was changed; see "onceward losses".`)
-  }
-  if (loss === undefined) return refuse(`There is no declared loss ${id}.`)
-  if (loss.consumer !== consumer) return refuse(`Loss ${id} is not of consumer "${consumer}".`)
-  if (because.trim() === '') return refuse('Say why the loss is acceptable.')
-  if (loss.to === null)
-    return refuse(
-      `Loss ${id} has nothing to go on from: bring the log back first, the next start declares it anew.`,
-    )
-  const { rowCount, rows } = await pool.query(
-    `update onceward.gap set accepted_at = clock_timestamp(), accepted_because = $2
-     where id = $1 and accepted_at is null and resumed_at is null and not ${readOn} returning accepted_by as "acceptedBy"`,
-    [id, because],
-  )
-  if (rowCount === 0 && loss.state === 'open')
-    return refuse(
-      `Loss ${id} is not where the consumer stands any more: since it was declared somebody took the partition. If it halts there again, it declares the loss anew.`,
-    )
-  if (rowCount === 0) return refuse(`Loss ${id} is already ${loss.state}, by ${loss.acceptedBy}.`)
-  return { ...loss, ...rows[0], acceptedBecause: because, state: 'accepted' }
+  const find = async () => (await readLosses(pool)).find(loss => loss.id === id)
+  const values = [id, consumer, seen ?? (await find())?.digest ?? '', because]
+  await act(pool, 'onceward.accept_loss($1, $2, $3, $4)', values, undefined, 'onceward losses')
+  return (await find())!
 }

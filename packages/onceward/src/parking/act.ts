@@ -2,7 +2,7 @@ import type { Reach } from '../crash-points.ts'
 import { OncewardError } from '../errors.ts'
 import { inTransaction } from '../stores/postgres/in-transaction.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
 
 /** What a person says with an act. The name is not theirs to say: it is the login of the database session. */
 export interface Said {
@@ -23,15 +23,16 @@ export async function act<T>(
   pool: SqlPool,
   call: string,
   values: readonly unknown[],
-  beforeCommit: () => void = () => {},
+  beforeCommit: (client: SqlClient) => void | Promise<void> = () => {},
   see = 'onceward parked list',
 ): Promise<T> {
   await assertUsable(pool)
   const answer = await patiently(() =>
     inTransaction(pool, async client => {
       const { rows } = await client.query(`select ${call} as answer`, values)
-      beforeCommit()
-      return rows[0].answer as { readonly ok: boolean; readonly why?: string }
+      const answered = rows[0].answer as { readonly ok: boolean; readonly why?: string }
+      if (answered.ok) await beforeCommit(client)
+      return answered
     }),
   )
   if (!answer.ok) throw refused(answer.why!, see)

@@ -6,7 +6,7 @@ import type { Selected } from './decide-parked.ts'
 
 export interface Approval {
   readonly id: string
-  readonly verb: 'delete'
+  readonly verb: 'delete' | 'fix'
   readonly consumer: string
   readonly rows: number
   readonly ids: readonly string[]
@@ -24,7 +24,7 @@ const approvals = `
   select a.id::text, a.verb, c.name as consumer, cardinality(a.held_ids) as rows, a.held_ids::text[] as ids,
     encode(a.digest, 'hex') as digest, a.reason as because, a.requested_by as "requestedBy", a.requested_at as "requestedAt",
     a.expires_at as "expiresAt", a.approved_by as "approvedBy", a.executed_by as "executedBy",
-    case when a.executed_at is not null then 'executed' when clock_timestamp() > a.expires_at then 'expired'
+    case when a.executed_at is not null then 'executed' when a.verb = 'fix' and a.approved_at is not null then 'approved' when clock_timestamp() > a.expires_at then 'expired'
       when a.approved_at is not null then 'approved' else 'requested' end as state
   from onceward.approval a join onceward.consumer c on c.id = a.consumer_id`
 
@@ -51,7 +51,7 @@ export async function requestDeletion(
   return readApproval(pool, String(approval))
 }
 
-/** By somebody else than who asked. `digest`: of what they looked at. */
+/** By somebody else than who asked. `digest`: of what they looked at; of a fix, SHA-256 of the new bytes. */
 export async function approveRequest(pool: SqlPool, id: string, digest: string): Promise<Approval> {
   await act(pool, `onceward.approve($1::bigint, decode($2, 'hex'))`, [id, digest])
   return readApproval(pool, id)

@@ -23,6 +23,8 @@ export interface Fixed {
   readonly digestAfter: string
   /** Null where the texts are too long to compare, or no texts. */
   readonly diff: readonly DiffLine[] | null
+  /** The request that somebody else has to approve before the message may go; null where the risk asks for none. */
+  readonly approval: { readonly id: string; readonly digest: string } | null
 }
 
 /**
@@ -49,13 +51,17 @@ export async function fixPayload<M, Tx>(
     digestBefore: row.digest,
     digestAfter: received.digest.toString('hex'),
     diff: diffOf(before, body),
+    approval: null,
   }
   if (dryRun === true) return fixed
   const call = `onceward.fix_parked($1, $2, 'payload', $3, $4, $5, $6, $7)`
   const seen = createHash('sha256').update(before).digest()
   const values = [consumer.name, id, seen, body, received.digest, received.id, because]
-  await act(pool, call, values, () => (options.reach ?? inert)('parking.fixed'))
-  return fixed
+  const { approval } = await act<{ approval: string | null }>(pool, call, values, () =>
+    (options.reach ?? inert)('parking.fixed'),
+  )
+  const digest = createHash('sha256').update(body).digest('hex')
+  return { ...fixed, approval: approval === null ? null : { id: approval, digest } }
 }
 
 /** Notes that something else was put right (a row, a setting, a deployment): the message is as it was, and may be tried again. */

@@ -32,6 +32,8 @@ export interface ParkedRow {
   readonly mode: string
   /** The campaign that held it; null for what came live. */
   readonly campaign: string | null
+  /** Why it may not go although it was fixed: somebody else has to approve the new bytes. Null otherwise. */
+  readonly fixWaits: string | null
 }
 
 /** Which ones. Plain data: nothing of it becomes a part of a statement. */
@@ -55,7 +57,8 @@ const columns = `
   onceward.place_of(h.place, h.origin, h.message_type) as place,
   onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.place, h.origin, h.message_type)) as cause, h.reason, h.message_id as "messageId",
   h.order_key as key, h.business_key as "businessKey", h.attempts, h.seen, h.first_at as "firstAt", h.last_at as "lastAt",
-  octet_length(h.body) as "bodyBytes", t.label, t.assignee, h.mode, h.campaign_id::text as campaign`
+  octet_length(h.body) as "bodyBytes", t.label, t.assignee, h.mode, h.campaign_id::text as campaign,
+  onceward.fix_waits(h.id) as "fixWaits"`
 
 const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
   ['ids', place => `h.id = any (${place}::bigint[])`],

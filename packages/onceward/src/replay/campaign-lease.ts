@@ -92,7 +92,7 @@ export class CampaignLease {
   async end(failure: string | null): Promise<void> {
     await this.#pool.query(
       `update onceward.campaign c set holder = null, lease_until = null, ended_at = clock_timestamp(), failure = $3, wanted = null,
-         state = case when $4 = 'cancel' then 'cancelled' when $3::text is not null then 'failed' when ${isComplete} then 'ran'
+         state = case when $4 = 'cancel' then 'cancelled' when $3::text is not null then 'failed' when onceward.campaign_complete(c) then 'ran'
            else 'paused' end
        where id = $1 and epoch = $2 and state = 'running'`,
       [this.campaignId, this.#epoch, failure, this.#wanted],
@@ -119,9 +119,3 @@ export class CampaignLease {
     }
   }
 }
-
-/** Every range has been read to its end. */
-export const isComplete = `not exists (
-  select from jsonb_to_recordset(coalesce(c.plan -> 'catchUp', c.plan -> 'ranges')) as r (partition text, "to" text)
-  left join onceward.campaign_partition p on p.campaign_id = c.id and p.partition = r.partition
-  where p.next is distinct from r."to")`

@@ -1,6 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { CampaignMode, SqlTransaction } from '../contract/handler.ts'
 import { OncewardError } from '../errors.ts'
+import { act } from '../parking/act.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
 import { type Campaign, readCampaign } from './campaign.ts'
@@ -31,16 +32,31 @@ export async function createCampaign(
   assertSelection(selection)
   assertSensible(consumer, mode, selection, effects)
   if (reason.trim() === '') throw refuse('say why; it is kept with the campaign')
-  const { name, generation, risk } = consumer
-  const { rows } = await pool.query(
-    `insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, effects, selection, rate_max, reason)
-     values ($1, case when $4 = 'rebuild' then
-         greatest($2, (select max(generation) from onceward.consumer where name = $1),
-           (select max(generation) from onceward.campaign where consumer_name = $1)) + 1 else $2 end,
-       $2, $3, $4, $5, $6, $7, $8) returning id::text`,
-    [name, generation, risk, mode, effects, JSON.stringify(selection), rateMax, reason],
+  const { name, generation } = consumer
+  await writeDown(pool, consumer)
+  const { id } = await act<{ id: string }>(
+    pool,
+    'onceward.create_campaign($1, $2::smallint, $3, $4, $5, $6, $7)',
+    [name, generation, mode, effects, JSON.stringify(selection), rateMax, reason],
+    undefined,
+    'onceward replay list',
   )
-  return readCampaign(pool, rows[0].id)
+  return readCampaign(pool, id)
+}
+
+/**
+ * A campaign's risk is what the database knows of the consumer. A process, which may write that, says it for one that has never run; from a
+ * person it would be worth nothing, and the campaign then counts as of the gravest risk.
+ */
+async function writeDown(client: SqlClient, consumer: Consumer<unknown, SqlTransaction>): Promise<void> {
+  const { name, generation, owner, risk, dedup } = consumer
+  const { rows } = await client.query(`select has_table_privilege('onceward.consumer', 'insert') as may`)
+  if (!rows[0].may) return
+  await client.query(
+    `insert into onceward.consumer (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
+     on conflict (name, generation) do nothing`,
+    [name, generation, owner, risk, dedup],
+  )
 }
 
 async function keysToRebuild(

@@ -36,12 +36,12 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
     throw refused(`Campaign ${id} is ${campaign.state}: its plan is fixed.`)
   const { selection } = campaign
   const keep = async (client: SqlClient, plan: Plan) => {
-    if (!dryRun) await client.query(keepPlan, [id, JSON.stringify(plan)])
+    if (!dryRun) await keepPlan(client, id, plan)
     return !dryRun
   }
   const plan =
     selection.of === 'parked'
-      ? await selectParked(pool, campaign, selection, keep)
+      ? await selectParked(pool, campaign, keep)
       : await makePlan(pool, campaign, options)
   if (selection.of !== 'parked') {
     await assertWindow(pool, consumer, plan)
@@ -57,8 +57,14 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
   }
 }
 
-const keepPlan = `
-  update onceward.campaign set state = 'previewed', plan = $2 where id = $1 and state in ('created', 'previewed')`
+async function keepPlan(client: SqlClient, id: string, plan: Plan): Promise<void> {
+  const { rows } = await client.query('select onceward.plan_campaign($1, $2) as answer', [
+    id,
+    JSON.stringify(plan),
+  ])
+  const { ok, why } = rows[0].answer as { ok: boolean; why: string }
+  if (!ok) throw refused(why)
+}
 
 async function makePlan(pool: SqlPool, campaign: Campaign, options: PreviewOptions): Promise<Plan> {
   const { selection, mode } = campaign

@@ -1,9 +1,8 @@
 import { OncewardError } from '../errors.ts'
-import { inTransaction } from '../stores/postgres/in-transaction.ts'
+import { act } from '../parking/act.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
 import { type Campaign, readCampaign, refused } from './campaign.ts'
-import { isComplete } from './campaign-lease.ts'
 import { type CampaignProgress, readProgress } from './campaign-progress.ts'
 import { dropShadow } from './rebuild/shadow-tables.ts'
 
@@ -34,40 +33,27 @@ export async function approveCampaign(
 
 /** Asks the process that runs it; it finishes what is in a transaction first. */
 export async function pauseCampaign(pool: SqlPool, id: string): Promise<Campaign> {
-  await assertUsable(pool)
-  const { state } = await readCampaign(pool, id)
-  const { rowCount } = await pool.query(
-    `update onceward.campaign set wanted = 'pause' where id = $1 and state = 'running' and wanted is null`,
-    [id],
-  )
-  if (rowCount === 0) throw refused(`Campaign ${id} is ${state}, and only what runs can pause.`)
+  await steer(pool, await readCampaign(pool, id), 'pause')
   return readCampaign(pool, id)
 }
 
 /** For good. What was applied stays applied. A process that runs it is asked; one that died is not waited for. */
 export async function cancelCampaign(pool: SqlPool, id: string): Promise<Campaign> {
-  await assertUsable(pool)
   const before = await readCampaign(pool, id)
-  if (before.state === 'swapped')
-    throw refused(
-      `Campaign ${id} is swapped: finish it, or put the old tables back with "onceward replay rollback".`,
-    )
-  const { rows } = await pool
-    .query(
-      `update onceward.campaign set
-         wanted = case when state = 'running' and lease_until > clock_timestamp() then 'cancel' end,
-         state = case when state = 'running' and lease_until > clock_timestamp() then state else 'cancelled' end,
-         ended_at = clock_timestamp()
-       where id = $1 and state <> 'swapped' returning state`,
-      [id],
-    )
-    .catch(error => {
-      throw (error as { code?: string }).code === '23514'
-        ? refused(`Campaign ${id} is ${before.state}.`)
-        : error
-    })
-  if (rows[0]?.state === 'cancelled' && before.mode === 'rebuild') await dropShadow(pool, id)
+  const { state } = await steer<{ state: string }>(pool, before, 'cancel')
+  if (state === 'cancelled' && before.mode === 'rebuild') await dropShadow(pool, id)
   return readCampaign(pool, id)
+}
+
+/** The rules are the database's; so are the audit and the answer to whoever comes second. */
+function steer<T>(
+  pool: SqlPool,
+  { id, consumer }: Campaign,
+  how: 'pause' | 'cancel' | 'verify' | 'finish',
+  beforeCommit?: (client: SqlClient) => Promise<void>,
+): Promise<T> {
+  const call = 'onceward.steer_campaign($1, $2, $3)'
+  return act(pool, call, [id, consumer, how], beforeCommit, 'onceward replay list')
 }
 
 export interface Verification {
@@ -79,46 +65,19 @@ export interface Verification {
 
 /** Whether every range was read to its end, and what came of it. People look at the findings before they finish. */
 export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verification> {
-  await assertUsable(pool)
-  const { state, mode } = await readCampaign(pool, id)
-  if (state !== 'ran' && state !== 'verified')
-    throw refused(`Campaign ${id} is ${state}: it is verified when it has run to its end.`)
-  const { rows } = await pool.query(
-    `select ${isComplete} as complete, (select count(*)::integer from onceward.held h join onceward.run r on r.id = h.run_id
-       where h.campaign_id = c.id or r.campaign_id = c.id) as held from onceward.campaign c where id = $1`,
-    [id],
-  )
-  const { complete, held } = rows[0] as { complete: boolean; held: number }
-  const isSound = complete && !(mode === 'rebuild' && held > 0)
-  if (isSound && state === 'ran')
-    await pool.query(`update onceward.campaign set state = 'verified' where id = $1 and state = 'ran'`, [id])
+  const campaign = await readCampaign(pool, id)
+  const { complete, held } = await steer<{ complete: boolean; held: number }>(pool, campaign, 'verify')
   return { progress: await readProgress(pool, id), held, complete }
 }
 
 /** The end, whole or not at all: old tables that outlived it nobody would remove. Keys that were to be rebuilt and were repaired are off the list. */
 export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaign> {
-  await assertUsable(pool)
-  const { state, mode } = await readCampaign(pool, id)
-  const ready = mode === 'rebuild' ? 'swapped' : 'verified'
-  if (state !== ready) throw refused(`Campaign ${id} is ${state}, and it is finished once it is ${ready}.`)
-  await inTransaction(pool, async client => {
-    if (mode === 'repair') await client.query(forgetRepaired, [id])
-    const { rowCount } = await client.query(
-      `update onceward.campaign set state = 'finished' where id = $1 and state = $2`,
-      [id, ready],
-    )
-    if (rowCount === 0) throw refused(`Campaign ${id} is not ${ready} any more.`)
-    if (mode === 'rebuild') await dropShadow(client, id)
+  const campaign = await readCampaign(pool, id)
+  await steer(pool, campaign, 'finish', async client => {
+    if (campaign.mode === 'rebuild') await dropShadow(client, id)
   })
   return readCampaign(pool, id)
 }
-
-/** Not those of which a message found its gap still open. */
-const forgetRepaired = `
-  delete from onceward.rebuild_key k using onceward.campaign c join onceward.consumer o
-    on o.name = c.consumer_name and o.generation = c.generation
-  where c.id = $1 and k.consumer_id = o.id and k.since < c.started_at and c.selection -> 'keys' ? k.key
-    and not exists (select from onceward.campaign_finding f where f.campaign_id = c.id and f.code = 'rebuild' and f.key = k.key)`
 
 /** What happened to it and who did it, oldest first. */
 export async function campaignHistory(

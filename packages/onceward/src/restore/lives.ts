@@ -1,3 +1,4 @@
+import { OncewardError } from '../errors.ts'
 import { act } from '../parking/act.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
@@ -9,6 +10,8 @@ export interface Life {
   readonly timeline: number | null
   readonly noticedAt: Date
   readonly why: string
+  /** The login that wrote it down; null for lives from before names were kept. */
+  readonly noticedBy: string | null
   /** The newest sign of a consumer in this copy: what was committed before it is here. */
   readonly survivedTo: Date | null
   readonly acceptedAt: Date | null
@@ -38,8 +41,12 @@ export interface RestoreView {
   readonly exposures: readonly Exposure[]
 }
 
-const lifeColumns = `id::text, system_identifier as "systemIdentifier", timeline, noticed_at as "noticedAt", why, survived_to as "survivedTo",
+const lifeColumns = `id::text, system_identifier as "systemIdentifier", timeline, noticed_at as "noticedAt", why, noticed_by as "noticedBy", survived_to as "survivedTo",
   accepted_at as "acceptedAt", accepted_by as "acceptedBy", accepted_because as "acceptedBecause"`
+
+/** Who only approves does not stop consumers, and still sees what is known. */
+const noticeIfAllowed = `select case when has_function_privilege('onceward.notice_server(text)', 'execute')
+  then onceward.notice_server('met by a person first') end`
 
 /** Changes nothing, unless this is a life nobody has met yet: then that is written down, so that it can be accepted. */
 export async function readRestore(pool: SqlPool): Promise<RestoreView> {
@@ -48,7 +55,7 @@ export async function readRestore(pool: SqlPool): Promise<RestoreView> {
     'select in_recovery as "inRecovery", open is null and known = false as unmet from onceward.server_check()',
   )
   const { inRecovery, unmet } = found[0] as { inRecovery: boolean; unmet: boolean }
-  if (unmet && !inRecovery) await pool.query(`select onceward.notice_server('met by a person first')`)
+  if (unmet && !inRecovery) await pool.query(noticeIfAllowed)
   const { rows: lives } = await pool.query(
     `select ${lifeColumns} from onceward.server_life order by id desc limit 50`,
   )
@@ -75,4 +82,13 @@ export function acceptServer(
   because: string,
 ): Promise<{ readonly partitionsSetBack: number }> {
   return act(pool, 'onceward.accept_server($1, $2)', [id, because], undefined, 'onceward restore')
+}
+
+/** A person knows of another life that nothing in the database shows: a disk put back. Every consumer halts until it is accepted. */
+export async function declareServer(pool: SqlPool, because: string): Promise<RestoreView> {
+  await assertUsable(pool)
+  if (because.trim() === '')
+    throw new OncewardError('usage', 'Say why the server counts as another one. Nothing was changed.')
+  await pool.query('select onceward.notice_server($1)', [because])
+  return readRestore(pool)
 }

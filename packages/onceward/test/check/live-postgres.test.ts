@@ -190,7 +190,8 @@ describe('check --live on PostgreSQL', () => {
       select right_name || ' on onceward.' || c.relname as given
       from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete']) right_name
       where c.relnamespace = 'onceward'::regnamespace and c.relkind in ('r', 'p')
-        and has_table_privilege('onceward_run', c.oid, right_name)
+        and (has_table_privilege('onceward_run', c.oid, right_name)
+          or right_name in ('insert', 'update') and has_any_column_privilege('onceward_run', c.oid, right_name))
       union all
       select 'execute on onceward.' || proname from pg_proc p
       where p.pronamespace = 'onceward'::regnamespace and has_function_privilege('onceward_run', p.oid, 'execute')

@@ -296,10 +296,11 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
 
     const { losses } = JSON.parse((await onceward(['losses', '--json'])).stdout)
     assert.equal(losses.length, 1)
-    const { id, records, state } = losses[0]
+    const { id, records, state, digest } = losses[0]
     assert.deepEqual({ records, state }, { records: 4, state: 'open' })
     assert.match((await onceward(['status'])).stdout, /1 declared losses/)
-    const accept = (...flags: string[]) => onceward(['losses', 'accept', String(id), ...flags])
+    const accept = (...flags: string[]) =>
+      onceward(['losses', 'accept', String(id), '--expect', digest, ...flags])
     for (const flags of [
       [],
       ['--consumer', 'other', '--because', 'x'],

@@ -10,6 +10,7 @@ import { listParked } from '../../src/parking/list-parked.ts'
 import { previewParked } from '../../src/parking/preview-parked.ts'
 import { runReplay, startReplay } from '../../src/parking/replay-parked.ts'
 import { pause } from '../parking/parked-scene.ts'
+import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import type { Payment } from './capture.ts'
 import { contractFile, type Evidence, openEvidence } from './evidence-scene.ts'
@@ -26,7 +27,13 @@ async function liveThrough(scene: Evidence): Promise<void> {
   await scene.settled('payment_capture')
   const [row] = await listParked(pool, { consumer: 'payment_capture', countMax: 1 })
   const body = Buffer.from(JSON.stringify({ ...bad, amount: 10 }))
-  await fixPayload(pool, capture, { id: row!.id, body, because: 'the amount was spelt out' })
+  await pool.query('select onceward.create_roles()')
+  await pool.query('insert into onceward.person (role_name) values (session_user)')
+  const fix = { id: row!.id, body, because: 'the amount was spelt out' }
+  const { approval } = await fixPayload(pool, capture, fix)
+  const people = new People(pool, scene.url)
+  await people.approve(approval!)
+  await people.close()
   const { digest } = await previewParked(pool, { consumer: 'payment_capture', countMax: 10 })
   const order = { requestId: 'mend-1', consumer: 'payment_capture', ids: [row!.id], digest, perSecond: null }
   await startReplay(pool, { ...order, because: 'mended' })

@@ -96,6 +96,9 @@ describe('an operator whose process is killed', await skipWithout('postgres'), (
   it(`at 'parking.fixed' has changed nothing`, async () => {
     const { running, order } = await open('not_fixed')
     await running.drain()
+    await scene.pool.query(
+      'insert into onceward.person (role_name) values (session_user) on conflict do nothing',
+    )
     const act = { ...order, act: 'fix' as const, requestId: '' }
     const body = async () =>
       (
@@ -111,6 +114,8 @@ describe('an operator whose process is killed', await skipWithout('postgres'), (
       order.ids[0],
     ])
     assert.equal(rows[0].count, 0)
+    const requests = await scene.pool.query(`select from onceward.approval where verb = 'fix'`)
+    assert.equal(requests.rowCount, 0)
   })
 
   it(`at 'parking.deleted' has erased nothing, and the approval stands`, async () => {

@@ -163,6 +163,7 @@ describe('the operator', await skipWithout('postgres'), () => {
   it('fixes a payload: identity kept, both digests, diff shown, original kept, and then it is applied once', async () => {
     const contract = {
       ...noRetry,
+      risk: 'notification' as const, // money and regulatory need a second person: fix-approval.test.ts
       handle: async (context: JobContext) => {
         if (context.message.part !== 'good') throw new Error('bad part')
         await write(context, 'fixed')

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createPool } from 'onceward/postgres'
+import { approveRequest } from '../../src/parking/delete-parked.ts'
 
 type Pool = ReturnType<typeof createPool>
 
@@ -31,6 +32,12 @@ export class People {
     const pool = createPool(url.href, { max: 3 })
     this.#pools.push(pool)
     return { name, url: url.href, pool }
+  }
+
+  /** Another person, listed as one, approves a fix. */
+  async approve({ id, digest }: { readonly id: string; readonly digest: string }): Promise<void> {
+    const { pool } = await this.login(['onceward_approver'], { person: true })
+    await approveRequest(pool, id, digest)
   }
 
   async close(): Promise<void> {

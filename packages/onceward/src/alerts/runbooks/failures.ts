@@ -9,11 +9,12 @@ const assign: Step = {
   ],
 }
 const fixBytes: Step = {
-  text: 'If the bytes are wrong and the right ones are known, put them in place; the contract reads them before they are taken, and the first are kept.',
+  text: 'If the bytes are wrong and the right ones are known, put them in place; the contract reads them before they are taken, and the first are kept. Of risk money or regulatory somebody else approves them before they go.',
   commands: ({ name, file }) => [
     'onceward parked show ID --body-to before.json',
     `onceward parked fix ID --consumer ${name} --payload after.json --contract ${file} --because REASON --dry-run`,
     `onceward parked fix ID --consumer ${name} --payload after.json --contract ${file} --because REASON`,
+    'onceward parked approve REQUEST --expect DIGEST',
   ],
 }
 const fixState: Step = {

@@ -36,7 +36,7 @@ export const serverRunbooks: readonly Runbook[] = [
       {
         text: 'When its business accepts the loss, say so; at its next start the consumer goes on behind the gap.',
         commands: ({ name, file }) => [
-          `onceward losses accept ID --consumer ${name} --because REASON`,
+          `onceward losses accept ID --expect DIGEST --consumer ${name} --because REASON`,
           `onceward run ${file}`,
         ],
       },

@@ -28,10 +28,11 @@ function acceptCommand(): Command {
   const command = new Command('accept')
     .description('go on behind a declared loss at the next start')
     .argument('<id>', 'number of the loss, from "onceward losses"')
-  return said(command).action(async (typed: string, flags: SaidFlags) => {
+    .requiredOption('--expect <digest>', 'the digest of the loss you looked at, from "onceward losses"')
+  return said(command).action(async (typed: string, flags: SaidFlags & { expect: string }) => {
     const id = wholeNumber(typed, 'the loss', 'onceward losses')
     await withPool(flags.json === true, async pool => {
-      const loss = await acceptLoss(pool, { ...flags, id })
+      const loss = await acceptLoss(pool, { ...flags, id, seen: flags.expect })
       print(
         flags.json === true,
         { ok: true, loss },
@@ -45,7 +46,7 @@ function acceptCommand(): Command {
 function lossTable(losses: readonly DeclaredLoss[]): string {
   if (losses.length === 0) return 'No loss was ever declared.'
   return table(
-    ['id', 'consumer', 'partition', 'from', 'to', 'records', 'state', 'reason'],
+    ['id', 'consumer', 'partition', 'from', 'to', 'records', 'state', 'reason', 'digest'],
     losses.map(l => [
       l.id,
       l.consumer,
@@ -55,6 +56,7 @@ function lossTable(losses: readonly DeclaredLoss[]): string {
       l.records ?? 'unknown',
       l.state,
       l.reason,
+      l.digest,
     ]),
   )
 }

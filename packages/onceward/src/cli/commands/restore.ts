@@ -1,5 +1,11 @@
 import { Command } from 'commander'
-import { acceptServer, type Exposure, type RestoreView, readRestore } from '../../restore/lives.ts'
+import {
+  acceptServer,
+  declareServer,
+  type Exposure,
+  type RestoreView,
+  readRestore,
+} from '../../restore/lives.ts'
 import { withPool } from '../database.ts'
 import { counted, oneLine, print, table } from '../output.ts'
 import { wholeNumber } from '../whole-number.ts'
@@ -23,6 +29,20 @@ export function restoreCommand(): Command {
       }),
     )
     .addCommand(acceptCommand())
+    .addCommand(declareCommand())
+}
+
+function declareCommand(): Command {
+  return new Command('declare')
+    .description('stop every consumer: this copy is an older one, although nothing in it shows that')
+    .requiredOption('--because <reason>', 'why; it is recorded')
+    .option('--json', 'print one JSON object')
+    .action((flags: Flags & { because: string }) =>
+      withPool(flags.json === true, async pool => {
+        const view = await declareServer(pool, flags.because)
+        print(flags.json === true, { ok: true, ...view }, () => viewText(view))
+      }),
+    )
 }
 
 function acceptCommand(): Command {

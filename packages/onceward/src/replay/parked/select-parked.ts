@@ -1,18 +1,8 @@
 import { inTransaction } from '../../stores/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
 import { type Campaign, type Plan, refused } from '../campaign.ts'
-import type { ParkedSelection } from '../selection.ts'
 
 const rowsMax = 1_000_000
-
-const select = `
-  insert into onceward.campaign_row (campaign_id, held_id, seen)
-  select $1, h.id, onceward.seen_of(h)
-  from onceward.held h join onceward.consumer c on c.id = h.consumer_id and c.name = $2 and c.generation = $3
-  where h.state in ('parked', 'dead', 'quarantined')
-    and ($4::text is null or onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.place, h.origin, h.message_type)) = $4)
-    and ($5::text[] is null or h.order_key = any ($5) or h.message_id = any ($5) or h.business_key = any ($5))
-  order by h.id limit ${rowsMax + 1}`
 
 const describe = `
   select count(*)::integer as rows, onceward.campaign_rows_digest($1) as digest,
@@ -28,21 +18,17 @@ const describe = `
 /** Writes down exactly which rows a campaign is of, as they are now. Called again it replaces the list. Where `keep` answers false nothing stays. */
 export async function selectParked(
   pool: SqlPool,
-  { id, consumer, liveGeneration }: Campaign,
-  { cause, keys }: ParkedSelection,
+  { id }: Campaign,
   keep: (client: SqlClient, plan: Plan) => Promise<boolean>,
 ): Promise<Plan> {
   return inTransaction(pool, async client => {
-    await client.query('delete from onceward.campaign_row where campaign_id = $1', [id])
-    const { rowCount } = await client.query(select, [
+    const selected = await client.query('select onceward.select_campaign_rows($1, $2) as count', [
       id,
-      consumer,
-      liveGeneration,
-      cause ?? null,
-      keys ?? null,
+      rowsMax + 1,
     ])
+    const rowCount = selected.rows[0].count as number
     if (rowCount === 0) throw refused('Nothing like this is parked.')
-    if (rowCount! > rowsMax)
+    if (rowCount > rowsMax)
       throw refused(`More than ${rowsMax} rows are selected: select fewer, by cause or by key.`)
     const { rows } = await client.query(describe, [id])
     const { digest, oldestMs, behind } = rows[0]

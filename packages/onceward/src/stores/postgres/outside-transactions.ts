@@ -31,7 +31,10 @@ export function outsideTransactions(
         await assertNoRebuilds(client, facts)
         await noteReading(client, facts)
       }
-      return enroll(client, facts)
+      const enrolment = await enroll(client, facts)
+      // Who renamed it meanwhile has seen our run and refused, or is seen here.
+      if (facts.mode === 'live') await noteReading(client, facts)
+      return enrolment
     },
     meetBroker: broker => meetBroker(client, broker, log),
     async closeRun({ runId, facts }, halted) {
@@ -71,23 +74,28 @@ async function assertNoRebuilds(client: SqlClient, { name, generation }: Consume
   )
 }
 
+/** One statement: a rename that waits for the consumer's row then finds the run as well. */
+const enrolConsumer = `
+  with enrolled as (
+    insert into onceward.consumer as c (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
+    on conflict (name, generation) do update set owner = excluded.owner,
+      risk = case when $8 = 'live' then excluded.risk else c.risk end,
+      dedup = case when excluded.dedup = 'checkpoint' and c.dedup <> 'checkpoint' and exists (
+        select from onceward.checkpoint where consumer_id = c.id and next is not null
+      ) then c.dedup else excluded.dedup end
+    returning id, dedup),
+  began as (
+    insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max)
+    select id, $6, $7, $8, $9 from enrolled where dedup = $5 returning id)
+  select enrolled.id as consumer_id, began.id as run_id,
+    (select relkind = 'p' from pg_class where oid = 'onceward.inbox'::regclass) as spread
+  from enrolled left join began on true`
+
 async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolment> {
-  const consumer = await client.query(
-    `insert into onceward.consumer as c (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
-     on conflict (name, generation) do update set owner = excluded.owner, risk = excluded.risk,
-       dedup = case when excluded.dedup = 'checkpoint' and c.dedup <> 'checkpoint' and exists (
-         select from onceward.checkpoint where consumer_id = c.id and next is not null
-       ) then c.dedup else excluded.dedup end
-     returning id, dedup`,
-    [facts.name, facts.generation, facts.owner, facts.risk, facts.dedup],
-  )
-  if (consumer.rows[0].dedup !== facts.dedup) throw keptBesideMarkers(facts)
-  const consumerId = consumer.rows[0].id as number
-  const run = await client.query(
-    `insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max) values ($1, $2, $3, $4, $5)
-     returning id, (select relkind = 'p' from pg_class where oid = 'onceward.inbox'::regclass) as spread`,
-    [consumerId, facts.instance, facts.handlerVersion, facts.mode, facts.deliveriesMax],
-  )
-  const { id, spread } = run.rows[0]
-  return { consumerId, runId: id as number, facts, markersSpread: spread as boolean }
+  const { name, generation, owner, risk, dedup, instance, handlerVersion, mode, deliveriesMax } = facts
+  const values = [name, generation, owner, risk, dedup, instance, handlerVersion, mode, deliveriesMax]
+  const { rows } = await client.query(enrolConsumer, values)
+  const { consumer_id: consumerId, run_id: runId, spread: markersSpread } = rows[0]
+  if (runId === null) throw keptBesideMarkers(facts)
+  return { consumerId, runId, facts, markersSpread }
 }

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { errorCode, OncewardError } from '../../../errors.ts'
 import { classifyParked, skipParked } from '../../../parking/decide-parked.ts'
 import type { DiffLine } from '../../../parking/diff-lines.ts'
-import { fixPayload, noteStateFixed } from '../../../parking/fix-parked.ts'
+import { type Fixed, fixPayload, noteStateFixed } from '../../../parking/fix-parked.ts'
 import { withPool } from '../../database.ts'
 import { loadConsumer } from '../../load-consumer.ts'
 import { print, safe } from '../../output.ts'
@@ -63,7 +63,9 @@ interface FixFlags {
 
 export function fixCommand(): Command {
   return new Command('fix')
-    .description('replace the payload of a message, or note that something else was mended; then replay it')
+    .description(
+      'replace the payload of a message, or note that something else was mended; then replay it. Where the risk is money or regulatory a second person approves the payload',
+    )
     .argument('<id>', 'its number, from "onceward parked list"')
     .requiredOption('--consumer <name>', "the consumer's name, typed again")
     .requiredOption('--because <reason>', 'why; it is recorded')
@@ -89,10 +91,15 @@ export function fixCommand(): Command {
           because,
           dryRun: dryRun === true,
         })
-        const said = dryRun === true ? 'Nothing was changed.' : `Fixed. Replay number ${id} now.`
+        const said = dryRun === true ? 'Nothing was changed.' : nextStep(id, fixed)
         print(json, { ok: true, dryRun: dryRun === true, ...fixed }, () => `${diffText(fixed.diff)}\n${said}`)
       }),
     )
+}
+
+function nextStep(id: string, { approval }: Fixed): string {
+  if (approval === null) return `Fixed. Replay number ${id} now.`
+  return `Fixed. Somebody else looks at it and approves it, then it may be replayed:\n  onceward parked approve ${approval.id} --expect ${approval.digest}`
 }
 
 function readPayload(file: string): Buffer {

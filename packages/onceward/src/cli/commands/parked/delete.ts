@@ -51,9 +51,12 @@ export function approvalsCommand(): Command {
 
 export function approveCommand(): Command {
   return new Command('approve')
-    .description('approve what somebody else has asked for')
+    .description('approve what somebody else has asked for: that messages are erased, or a fixed payload')
     .argument('<request>', 'its number, from "onceward parked approvals"')
-    .requiredOption('--expect <digest>', 'the digest of what you looked at')
+    .requiredOption(
+      '--expect <digest>',
+      'the digest of what you looked at; of a fix, SHA-256 of the new bytes',
+    )
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { expect: string }) =>
       withPool(flags.json === true, async pool => {

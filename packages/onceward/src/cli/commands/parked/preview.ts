@@ -89,7 +89,7 @@ export function parkedTable(rows: readonly ParkedRow[]): string {
       r.label,
       r.assignee,
       originText(r),
-      r.reason.slice(0, 60),
+      r.fixWaits === null ? r.reason.slice(0, 60) : `fix waits for approval: ${r.reason.slice(0, 60)}`,
     ]),
   )
 }

@@ -12,6 +12,12 @@ import { markerDays } from './0010-marker-days.ts'
 import { campaignAhead } from './0011-campaign-ahead.ts'
 import { heldOrigin } from './0013-held-origin.ts'
 import { heldVerbs } from './0013-held-verbs.ts'
+import { acts } from './0014-acts.ts'
+import { fixes } from './0014-fixes.ts'
+import { judge } from './0014-judge.ts'
+import { names } from './0014-names.ts'
+import { people } from './0014-people.ts'
+import { roles } from './0014-roles.ts'
 import { haltedRuns } from './0017-halted-runs.ts'
 
 export interface Migration {
@@ -36,5 +42,6 @@ export const migrations: readonly Migration[] = [
   { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
   { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
   { version: 13, name: 'held origin', sql: heldOrigin + heldVerbs, compatibleFrom: 13 },
+  { version: 14, name: 'people', sql: people + acts + names + fixes + judge + roles, compatibleFrom: 14 },
   { version: 17, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
 ]

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { runConsumer } from 'onceward'
+import { createPostgresStore } from 'onceward/postgres'
+import { cancelCampaign, finishCampaign, verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { renameConsumer } from '../../src/restore/names.ts'
+import { facts, Scene } from '../replay/scene.ts'
+import { skipWithout } from '../services/services.ts'
+
+const oldName = 'zebra_intake'
+const newName = 'okapi_intake'
+
+/** Where the old name stays, and why. Everything else that holds a consumer's name is called `consumer_name` and moves. */
+const stays: Record<string, string> = {
+  'audit.consumer':
+    'the rows of the audit prove each other from the first on, and say what was done under the name of then',
+  'audit.subject': 'the same',
+  'audit.detail': 'the same',
+  'campaign_event.detail': 'what happened to a campaign, written once',
+  'reading.reader':
+    'a group of the broker, which nobody renames there: whoever reads as that group is still told whose it is',
+}
+
+/** A consumer with a swapped rebuild, effects in the ledger, a reading and a cancelled campaign. */
+async function lived(scene: Scene) {
+  const consumer = scene.contract({ name: oldName })
+  await scene.write(...facts(5))
+  await scene.live(consumer)
+  const replay = await scene.replay(consumer)
+  const id = await scene.planned(replay, { mode: 'rebuild' })
+  await replay.run(id)
+  await verifyCampaign(scene.pool, id)
+  await replay.swap(id)
+  await finishCampaign(scene.pool, id)
+  await cancelCampaign(scene.pool, await scene.planned(replay))
+  return { consumer, replay }
+}
+const rename = (scene: Scene, to = newName) => renameConsumer(scene.pool, oldName, to, 'the team was renamed')
+
+describe('a consumer that is renamed', await skipWithout('postgres'), () => {
+  test('takes everything along that carries its name, whichever table it stands in', async t => {
+    const scene = await Scene.open(t)
+    await lived(scene)
+    const columns = await scene.rows<{ table: string; column: string }>(
+      `select c.relname as table, a.attname as column from pg_class c join pg_attribute a on a.attrelid = c.oid
+       where c.relnamespace = 'onceward'::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped
+         and a.atttypid in ('text'::regtype, 'text[]'::regtype, 'json'::regtype, 'jsonb'::regtype, 'name'::regtype) order by 1, 2`,
+    )
+    for (const { table, column } of columns.filter(one => one.column.includes('consumer')))
+      assert.ok(
+        column === 'consumer_name' || `${table}.${column}` in stays,
+        `${table}.${column} does not move`,
+      )
+    const holding = async (name: string) => {
+      const found: string[] = []
+      for (const { table, column } of columns) {
+        const sql = `select from onceward.${table} where ${column}::text like '%' || $1 || '%' limit 1`
+        if ((await scene.rows(sql, name)).length > 0) found.push(`${table}.${column}`)
+      }
+      return found.filter(place => !(place in stays))
+    }
+    const before = await holding(oldName)
+    for (const { table } of columns.filter(one => one.column === 'consumer_name'))
+      assert.ok(before.includes(`${table}.consumer_name`), `let this test make a row of ${table}`)
+    await rename(scene)
+    assert.deepEqual(await holding(oldName), [])
+    assert.deepEqual(await holding(newName), before)
+  })
+
+  test('keeps the generations of its rebuilds: none of them is taken for a live one', async t => {
+    const scene = await Scene.open(t)
+    await lived(scene)
+    await rename(scene)
+    const rebuilt = scene.contract({ name: newName, generation: 2 })
+    await assert.rejects(
+      runConsumer(rebuilt, { databaseUrl: scene.url, parts: ['consumer'] }),
+      /Generation 2 of consumer okapi_intake belongs to rebuild campaign/,
+    )
+    await scene.live(scene.contract({ name: newName }))
+    assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
+  })
+
+  test('is renamed while nobody works for it: not beside a run, a lease, a call or an open campaign', async t => {
+    const scene = await Scene.open(t)
+    const { replay } = await lived(scene)
+    const set = (sql: string) => scene.pool.query(sql)
+    await set(`update onceward.run set ended_at = null, heard_at = clock_timestamp()`)
+    await assert.rejects(rename(scene), /It is running/)
+    await set(`update onceward.run set ended_at = clock_timestamp()`)
+    await set(
+      `update onceward.ledger set state = 'in flight', due_at = clock_timestamp() + interval '1 minute'`,
+    )
+    await assert.rejects(rename(scene), /worker or dispatcher has some of its work/)
+    await set(`update onceward.ledger set due_at = clock_timestamp()`)
+    const [{ id: held }] = (await scene.rows(
+      `insert into onceward.held (consumer_id, run_id, state, digest, origin, delivery_count, headers, properties, body, lease_until)
+       select id, 1, 'stored', '', 'x', 1, '{}', '{}', '', clock_timestamp() + interval '1 minute' from onceward.consumer
+       where name = $1 and generation = 1 returning id`,
+      oldName,
+    )) as [{ id: string }]
+    await assert.rejects(rename(scene), /worker or dispatcher has some of its work/)
+    await set(`delete from onceward.held where id = ${held}`)
+    const open = await scene.planned(replay)
+    await assert.rejects(rename(scene), /campaigns under way/)
+    await cancelCampaign(scene.pool, open)
+    await scene.live(scene.contract({ name: 'other_intake' }))
+    await assert.rejects(rename(scene, 'other_intake'), /memory of its own/)
+    await assert.rejects(renameConsumer(scene.pool, oldName, newName, '\u3000'), /Say why/)
+    await rename(scene)
+    assert.deepEqual(
+      await scene.rows(
+        `select outcome, reason from onceward.audit where action = 'consumers rename' order by seq desc limit 1`,
+      ),
+      [{ outcome: 'done', reason: 'the team was renamed' }],
+    )
+  })
+
+  test('and started at the same moment is refused under the old name, or not renamed', async t => {
+    const scene = await Scene.open(t)
+    const { consumer } = await lived(scene)
+    const store = createPostgresStore({ pool: scene.pool })
+    const reading = { kind: 'file', place: 'a', reader: 'r', keeper: 'store' } as const
+    const facts = {
+      name: consumer.name,
+      generation: 1,
+      owner: 'tests',
+      risk: 'projection',
+      mode: 'live',
+      handlerVersion: '1',
+      instance: 'a test',
+      handlerTimeoutMs: 1_000,
+      deliveriesMax: 1,
+      dedup: 'marker',
+      deadLetterTo: null,
+      reading,
+    } as const
+    await store.closeRun(await store.enroll(facts))
+    const [{ id }] = (await scene.rows(
+      'select id from onceward.consumer where name = $1 and generation = 1',
+      consumer.name,
+    )) as [{ id: number }]
+    const [started, renamed] = await Promise.allSettled([store.enroll(facts), rename(scene)])
+    if (renamed.status === 'fulfilled') {
+      assert.equal(started.status, 'rejected')
+      assert.match(String((started as PromiseRejectedResult).reason), /was read by consumer "okapi_intake"/)
+    } else {
+      assert.match(String(renamed.reason), /It is running/)
+      assert.equal(started.status === 'fulfilled' && started.value.consumerId, id, 'the memory it had')
+    }
+  })
+})

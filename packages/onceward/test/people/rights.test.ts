@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { migrate } from 'onceward/postgres'
+import { skipWithout } from '../services/services.ts'
+import { openPool } from './scene.ts'
+
+const peopleRoles = ['onceward_operator', 'onceward_approver', 'onceward_console']
+
+/** Rights to write that people have on tables. Each would need a reason here; there is none. */
+const writtenByPeople: Record<string, string> = {}
+
+/** What a process must not write, and what protects it. */
+const notWrittenByProcesses: Record<string, string> = {
+  audit: 'the chain is written by its functions',
+  audit_head: 'the chain is written by its functions',
+  person: 'who is a person is the owner’s word',
+  approval: 'people approve',
+  lineage: 'people fix',
+  closed_held: 'people give up',
+  redrive: 'people let go',
+  redrive_row: 'people let go',
+  triage: 'people classify',
+  migration: 'the owner migrates',
+  environment: 'the owner names the environment',
+  function_right: 'the owner says who calls what',
+  campaign_approval: 'people approve',
+  campaign_event: 'history is written by triggers',
+  campaign_step: 'the owner says which steps there are',
+  server_life: 'written by notice_server and accept_server',
+  broker: 'written by meet_broker and accept_broker',
+  reading: 'written by note_reading and the acts on names',
+  marker_days: 'the owner moves markers into days',
+  late_marker: 'written by a trigger',
+}
+
+const looks = [
+  'actor',
+  'audit_content',
+  'audit_field',
+  'campaign_complete',
+  'campaign_rows_digest',
+  'cause_of',
+  'fix_waits',
+  'fold_parked_counts',
+  'human_of',
+  'is_console',
+  'is_grave',
+  'is_person',
+  'loss_digest',
+  'place_of',
+  'risk_of',
+  'risk_rank',
+  'same_life',
+  'same_person',
+  'says_nothing',
+  'seen_of',
+  'selected_consumer',
+  'selection_digest',
+  'server_check',
+  'server_now',
+]
+const acts = [
+  'accept_broker',
+  'accept_loss',
+  'accept_server',
+  'act_on_effect',
+  'create_campaign',
+  'delete_parked',
+  'fix_parked',
+  'notice_server',
+  'plan_campaign',
+  'redrive_stage',
+  'redrive_start',
+  'redrive_stop',
+  'release_held',
+  'rename_consumer',
+  'request_deletion',
+  'select_campaign_rows',
+  'separate_reader',
+  'skip_parked',
+  'steer_campaign',
+  'triage_parked',
+]
+const approvals = ['approve', 'approve_campaign']
+const callable: Record<string, readonly string[]> = {
+  onceward_operator: [...looks, ...acts],
+  onceward_approver: [...looks, ...approvals],
+  onceward_console: [...looks, ...acts, ...approvals],
+  public: [],
+}
+
+describe('the rights of the roles, as the catalogue has them', await skipWithout('postgres'), () => {
+  let pool: Awaited<ReturnType<typeof openPool>>
+  before(async () => {
+    pool = await openPool()
+    await pool.query('select onceward.create_roles()')
+  })
+  after(() => pool.close())
+
+  const written = async (role: string): Promise<string[]> =>
+    (
+      await pool.query(
+        `select c.relname || ' ' || what as right from pg_class c
+         cross join unnest(array['insert', 'update', 'delete', 'truncate', 'references', 'trigger']) as what
+         where c.relnamespace = 'onceward'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
+           and (has_table_privilege($1, c.oid, what)
+             or (what in ('insert', 'update', 'references') and has_any_column_privilege($1, c.oid, what)))
+         union all select c.relname || ' ' || what from pg_class c cross join unnest(array['usage', 'update']) as what
+         where c.relnamespace = 'onceward'::regnamespace and c.relkind = 'S' and has_sequence_privilege($1, c.oid, what)
+         order by 1`,
+        [role],
+      )
+    ).rows.map(row => row.right)
+
+  for (const role of peopleRoles)
+    it(`${role} writes no table: every act is a function`, async () => {
+      assert.deepEqual(await written(role), Object.keys(writtenByPeople).sort())
+    })
+
+  it('a process writes neither the audit nor what people decide', async () => {
+    const rights = await written('onceward_run')
+    const tables = new Set(rights.map(right => right.split(' ')[0]!))
+    for (const [table, because] of Object.entries(notWrittenByProcesses))
+      assert.ok(!tables.has(table), `${table}: ${because}`)
+    assert.deepEqual(
+      rights.filter(right => /^(gap|held_action|ledger_action) /.test(right)),
+      ['gap insert', 'gap update', 'held_action insert', 'ledger_action insert'],
+    )
+    const { rows } = await pool.query(
+      `select attname as column from pg_attribute where attrelid = 'onceward.gap'::regclass and attname like 'accepted%'
+         and (has_column_privilege('onceward_run', attrelid, attnum, 'update')
+           or has_column_privilege('onceward_run', attrelid, attnum, 'insert'))`,
+    )
+    assert.deepEqual(rows, [], 'no process accepts a loss')
+  })
+
+  for (const [role, names] of Object.entries(callable))
+    it(`${role} calls the functions listed here and no other`, async () => {
+      const { rows } = await pool.query(
+        `select distinct proname as name from pg_proc
+         where pronamespace = 'onceward'::regnamespace and has_function_privilege($1, oid, 'execute')`,
+        [role],
+      )
+      assert.deepEqual(rows.map(row => row.name).sort(), [...names].sort())
+    })
+
+  it('a process calls no act of people', async () => {
+    const { rows } = await pool.query(
+      `select distinct proname as name from pg_proc where pronamespace = 'onceward'::regnamespace
+         and proname = any ($1) and has_function_privilege('onceward_run', oid, 'execute')`,
+      [[...acts, ...approvals, 'audit_entry', 'refuse', 'close_rows', 'free_keys', 'create_roles']],
+    )
+    assert.deepEqual(
+      rows.map(row => row.name).sort(),
+      ['create_campaign', 'notice_server', 'plan_campaign', 'select_campaign_rows', 'steer_campaign'],
+      'these are audited, and a process does them for people or about what it met',
+    )
+  })
+
+  it('every function that acts for its owner has a search path of its own', async () => {
+    const { rows } = await pool.query(
+      `select proname as name from pg_proc where pronamespace = 'onceward'::regnamespace and prosecdef
+         and not exists (select from unnest(proconfig) as setting where setting like 'search_path=pg_catalog%')`,
+    )
+    assert.deepEqual(rows, [])
+  })
+
+  it('a right that was given before goes with the migration', async () => {
+    await pool.query(`grant insert, update on onceward.campaign to onceward_operator;
+      grant update (accepted_at, accepted_because) on onceward.gap to onceward_operator`)
+    await pool.query('select onceward.create_roles()')
+    await migrate(pool)
+    assert.deepEqual(await written('onceward_operator'), [])
+  })
+})

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { park } from 'onceward'
+import { fixPayload } from '../../src/parking/fix-parked.ts'
+import { listParked } from '../../src/parking/list-parked.ts'
+import { readCampaign } from '../../src/replay/campaign.ts'
+import { approveCampaign, campaignFindings } from '../../src/replay/steer-campaign.ts'
+import { People } from '../parking/people.ts'
+import { skipWithout } from '../services/services.ts'
+import { factContract, Scene } from './scene.ts'
+
+describe('a campaign on what is parked', await skipWithout('postgres'), () => {
+  test('leaves a fix that nobody has approved, although the campaign is approved; then it takes it', async t => {
+    const scene = await Scene.open(t)
+    await scene.pool.query('select onceward.create_roles()')
+    const people = new People(scene.pool, scene.url)
+    try {
+      const bob = await people.login(['onceward_approver'], { person: true })
+      await scene.write({ id: 'a' })
+      const risk = 'money' as const
+      await scene.live(scene.contract({ risk, handle: async () => park('not today') }))
+      const consumer = scene.contract({ risk, handle: factContract('').handle! })
+      const [row] = await listParked(scene.pool, { countMax: 1 })
+      const body = Buffer.from(JSON.stringify({ id: 'a', key: 'mended' }))
+      const { approval } = await fixPayload(scene.pool, consumer, { id: row!.id, body, because: 'mended' })
+
+      const replay = await scene.replay(consumer)
+      const approved = async () => {
+        const id = await scene.planned(replay, { selection: { of: 'parked' } })
+        const { planDigest } = await readCampaign(scene.pool, id)
+        await approveCampaign(bob.pool, id, { because: 'looked at', planDigest: planDigest! })
+        return id
+      }
+      const first = await approved()
+      await replay.run(first)
+      assert.deepEqual(await scene.outcomes(first), { left: 1 })
+      const [left] = await campaignFindings(scene.pool, first, 1)
+      assert.match(left!.reason, /its fix waits for the approval of somebody other/)
+      assert.deepEqual(await scene.applied('replay'), [])
+
+      await people.approve(approval!)
+      await replay.run(await approved())
+      assert.deepEqual(await scene.applied('replay'), ['a'])
+    } finally {
+      await people.close()
+    }
+  })
+})
