@@ -17,7 +17,9 @@ export interface DeclaredLoss {
   readonly declaredAt: Date
   readonly acceptedBy: string | null
   readonly acceptedBecause: string | null
-  readonly state: 'open' | 'accepted' | 'resumed'
+  /** Why the loss turned out to be none; null while it counts. */
+  readonly withdrawnBecause: string | null
+  readonly state: 'open' | 'accepted' | 'resumed' | 'withdrawn'
 }
 
 export async function readLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]> {
@@ -25,8 +27,8 @@ export async function readLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]
   const { rows } = await pool.query(`
     select gap.id::int, name as consumer, generation, partition, from_next as "from", to_next as "to",
       records::float8, reason, declared_at as "declaredAt", accepted_by as "acceptedBy",
-      accepted_because as "acceptedBecause",
-      case when resumed_at is not null then 'resumed' when accepted_at is not null then 'accepted' else 'open' end as state
+      accepted_because as "acceptedBecause", withdrawn_because as "withdrawnBecause",
+      case when withdrawn_because is not null then 'withdrawn' when resumed_at is not null then 'resumed' when accepted_at is not null then 'accepted' else 'open' end as state
     from onceward.gap join onceward.consumer on consumer.id = gap.consumer_id order by gap.id`)
   return rows
 }
@@ -67,6 +69,8 @@ export async function acceptLoss(
     return refuse(
       `Loss ${id} is not where the consumer stands any more: since it was declared somebody took the partition. If it halts there again, it declares the loss anew.`,
     )
+  if (loss.state === 'withdrawn')
+    return refuse(`Loss ${id} was withdrawn: ${loss.withdrawnBecause}. There is nothing to accept.`)
   if (rowCount === 0) return refuse(`Loss ${id} is already ${loss.state}, by ${loss.acceptedBy}.`)
   return { ...loss, ...rows[0], acceptedBecause: because, state: 'accepted' }
 }

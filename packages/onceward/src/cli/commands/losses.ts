@@ -54,7 +54,7 @@ function lossTable(losses: readonly DeclaredLoss[]): string {
       l.to ?? '',
       l.records ?? 'unknown',
       l.state,
-      l.reason,
+      l.withdrawnBecause === null ? l.reason : `${l.reason}; withdrawn: ${l.withdrawnBecause}`,
     ]),
   )
 }

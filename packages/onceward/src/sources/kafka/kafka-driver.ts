@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Loss, OpenOptions, Position } from '../../contracts/source.ts'
+import type { Loss, OpenLoss, OpenOptions, Position } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
 import type { LogRecord } from '../log/log-record.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
+import { withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import type {
   FetchEvents,
@@ -64,6 +65,8 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly #warned = new Set<string>()
   /** Batches nobody can read, while there are unfinished records before them. */
   readonly #unreadable = new WeakMap<PartitionProgress, UnreadableAt>()
+  /** Losses declared before, until the log is seen to have their records after all. */
+  readonly #openLosses = new WeakMap<PartitionProgress, OpenLoss>()
   #connected = false
   #lookingForTopic = false
   #closing: Promise<void> | null = null
@@ -190,6 +193,17 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     if (lease !== null) this.#committer.note(lease)
   }
 
+  onServed(progress: PartitionProgress, offset: number, sameLog: boolean): void {
+    const openLoss = this.#openLosses.get(progress)
+    if (openLoss === undefined) return
+    const { partition, epoch, incarnation } = progress
+    const position = { incarnation, next: String(offset) }
+    const { checkpoints } = this.#options.open.log
+    withdrawLossAt(checkpoints, { partition, epoch, openLoss }, position, { isSameLog: sameLog }).catch(error =>
+      this.#options.log.warn('a loss that was none stays open', { partition, reason: errorText(error, 300) }),
+    )
+  }
+
   onOutOfRange(progress: PartitionProgress, at: number, found: OutOfRange): void {
     const { log } = this.#options.open
     const settled = standing(progress)
@@ -285,12 +299,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   #start(
-    { partition, name, epoch, metadata }: TakenPartition,
+    { partition, name, epoch, metadata, openLoss }: TakenPartition,
     position: Position,
     leaderEpoch: number,
     member: Member,
   ): void {
     const progress = new PartitionProgress(name, epoch, position)
+    if (openLoss !== undefined) this.#openLosses.set(progress, openLoss)
     this.#leases.set(partition, { partition, progress, member, metadata, told: position.next })
     this.subscription.own(progress)
     this.#fetcher.add(partition, progress, Number(position.next), leaderEpoch)

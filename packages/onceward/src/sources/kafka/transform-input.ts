@@ -57,6 +57,7 @@ const nothingStored: Checkpoints = {
     partitions.map(partition => ({ partition, epoch: 0, lastRun: null, stored: null, resumeAt: null })),
   begin: async () => {},
   declareLoss: async () => {},
+  withdrawLoss: async () => {},
 }
 
 /**

@@ -3,14 +3,16 @@ import type { LogOptions, Loss, Position } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { LogRecord } from '../log/log-record.ts'
 import type { LogSubscription } from '../log/log-subscription.ts'
+import { withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
+import { confirmGone } from './confirm-extent.ts'
 import { Credit } from './credit.ts'
 import { decidePosition, recordsLost } from './decide-position.ts'
 import type { OffsetTeller } from './offset-teller.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { toRecords } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
-import { giveCredit, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
+import { giveCredit, queryNodes, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 import { code, StreamRefusal } from './wire/frame.ts'
 import { within } from './within.ts'
@@ -27,6 +29,7 @@ export interface ReaderOptions {
   readonly handedOver: Map<string, number>
   readonly onAssigned: () => void
   readonly onRevoked: (reason: string) => void
+  readonly connectionToLeader: () => Promise<StreamConnection>
   /** Trying again may help: the connection should be given up. */
   readonly onTrouble: (reason: string) => void
 }
@@ -173,11 +176,12 @@ export class PartitionReader {
   }
 
   async #take(): Promise<void> {
-    const { partition, log, connection, declaration, group, teller } = this.#options
+    const { partition, log, connection, connectionToLeader, declaration, group, teller } = this.#options
     const [ownership] = await log.checkpoints.take([partition])
     const brokerKnows = log.progress === 'broker' || log.progress === 'first'
     const decision = await decidePosition({
       connection,
+      connectionToLeader,
       declaration,
       group,
       ownership: ownership!,
@@ -185,6 +189,7 @@ export class PartitionReader {
     })
     if ('loss' in decision) throw await this.#lost(decision.loss)
     const { position, isNew } = decision
+    await withdrawLossAt(log.checkpoints, ownership!, position, { isSameLog: true })
     if (isNew) {
       if (brokerKnows && !(await teller.confirm(partition, position.next)))
         throw new Error('the broker did not confirm the first position')
@@ -222,7 +227,7 @@ export class PartitionReader {
 
   /** A stream that is not there is a mistake in the contract, unless this consumer has read it before. */
   async #missing(cause: unknown): Promise<unknown> {
-    const { partition, log } = this.#options
+    const { partition, log, connection } = this.#options
     const [ownership] = await log.checkpoints.take([partition])
     const stored = ownership!.stored
     if (stored === null) {
@@ -232,6 +237,9 @@ export class PartitionReader {
         { cause, details: { missing: true } },
       )
     }
+    // A broker that has just started may know less than it will in a moment.
+    const isGone = await confirmGone(() => isUnknown(connection, partition), unknown => unknown)
+    if (!isGone) return cause
     const reason = 'the stream was deleted'
     return this.#lost({ partition, from: stored, to: null, records: null, reason })
   }
@@ -314,6 +322,16 @@ function readRecords(chunk: Chunk, partition: string, from: number, handedOver: 
       { cause: error },
     )
   }
+}
+
+async function isUnknown(connection: StreamConnection, stream: string): Promise<boolean> {
+  return queryNodes(connection, stream).then(
+    () => false,
+    error => {
+      if (isMissing(error)) return true
+      throw error
+    },
+  )
 }
 
 function isMissing(error: unknown): boolean {

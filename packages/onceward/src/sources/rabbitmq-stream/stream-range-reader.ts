@@ -3,6 +3,7 @@ import { OncewardError } from '../../errors.ts'
 import type { Page } from '../log/pull-source.ts'
 import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import { readAddress, type StreamAddress } from './address.ts'
+import { confirmExtent } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
 import { readLife } from './life.ts'
 import { toRecords } from './to-records.ts'
@@ -43,12 +44,13 @@ export class StreamRangeReader implements RangeReader {
     const { stream, superStream, group } = this.#options
     const ranges: LogRange[] = []
     for (const partition of superStream ? await queryPartitions(connection, stream) : [stream]) {
-      const extent = await surveyExtent(connection, partition)
+      const life = await readLife(connection, group, partition)
+      const extent = await this.#extent(connection, partition, life !== null, null)
       const from = await offsetAt(connection, partition, start, extent)
       const to = await offsetAt(connection, partition, end, extent)
       if (from === null || to === null) continue
       assertWithin(partition, from, to, extent)
-      const incarnation = (await readLife(connection, group, partition)) ?? unmarked
+      const incarnation = life ?? unmarked
       const last = Math.max(from, Math.min(to, extent.recordsEnd))
       ranges.push({ partition, incarnation, from: String(from), to: String(last) })
     }
@@ -89,7 +91,7 @@ export class StreamRangeReader implements RangeReader {
     if (known?.at === Number(next) && known.connection.live) return known
     const connection = await this.#connect()
     const life = (await readLife(connection, this.#options.group, partition)) ?? unmarked
-    const { first, end } = await surveyExtent(connection, partition)
+    const { first, end } = await this.#extent(connection, partition, life !== unmarked, Number(next))
     if (incarnation !== unmarked && life !== incarnation)
       return lost(`stream ${partition} was deleted and made again`)
     if (Number(next) < first || Number(next) > end) return lost(`${partition} has no offset ${next} any more`)
@@ -97,6 +99,12 @@ export class StreamRangeReader implements RangeReader {
     await flow.start(partition)
     this.#flows.set(partition, flow)
     return flow
+  }
+
+  /** A broker that has just started says for a moment that streams are shorter than they are. */
+  #extent(connection: StreamConnection, stream: string, marked: boolean, at: number | null): Promise<Extent> {
+    const ask = () => surveyExtent(connection, stream)
+    return confirmExtent({ stream, marked, ask, fits: ({ end }) => at === null || at <= end })
   }
 
   async #connect(): Promise<StreamConnection> {

@@ -107,6 +107,8 @@ export interface FetchEvents {
   /** True when records of the partition are welcome. */
   wants(progress: PartitionProgress): boolean
   onRecords(progress: PartitionProgress, records: readonly LogRecord[], readOn: number): void
+  /** The leader has answered for the first offset that was asked for, once per reading. `sameLog`: it knows the epoch of the record before. */
+  onServed?(progress: PartitionProgress, offset: number, sameLog: boolean): void
   /** The log has no record at our offset: before its start, past its end, or rewritten since. */
   onOutOfRange(progress: PartitionProgress, at: number, found: OutOfRange): void
   /** The same batch could not be read several times. */

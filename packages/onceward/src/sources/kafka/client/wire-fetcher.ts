@@ -27,6 +27,8 @@ const retryDelayMs = 100
 const goneDelayMs = 500
 const unreadableDelayMs = 200
 const unreadableTriesMax = 3
+/** A log that ends before our place counts as cut back once it has ended there for so long. */
+const shortLogMs = 3_000
 
 export interface WireFetcherOptions {
   readonly connections: KafkaConnections
@@ -206,6 +208,10 @@ export class WireFetcher implements Fetcher {
       const found = { kind: 'truncated', at: Number(endOffset), leaderEpoch: epoch, bounds } as const
       return this.#events.onOutOfRange(read.progress, read.offset, found)
     }
+    if (!read.served) {
+      read.served = true
+      this.#events.onServed?.(read.progress, read.offset, read.lastEpoch >= 0)
+    }
     const { isolation } = this.#options.settings
     read.end = Number(isolation === 'committed' ? answer.lastStableOffset : answer.highWatermark)
     try {
@@ -270,8 +276,10 @@ export class WireFetcher implements Fetcher {
       const bounds = await this.#options.boundsOf(read.partition)
       if (this.#closed || this.#reads.get(read.partition) !== read) return
       const within = bounds.start <= read.offset && read.offset <= bounds.end
-      if (!within) return this.#events.onOutOfRange(read.progress, read.offset, { kind: 'bounds', bounds })
-      if (read.strangeEpochs++ > 0 && read.lastEpoch >= 0) {
+      const isSettled = read.offset < bounds.start || read.isShortFor(bounds.end, shortLogMs)
+      if (!within && isSettled)
+        return this.#events.onOutOfRange(read.progress, read.offset, { kind: 'bounds', bounds })
+      if (within && read.strangeEpochs++ > 0 && read.lastEpoch >= 0) {
         const found = { kind: 'truncated', at: null, leaderEpoch: read.lastEpoch, bounds } as const
         return this.#events.onOutOfRange(read.progress, read.offset, found)
       }
