@@ -182,6 +182,11 @@ export interface Checkpoints {
   begin(partition: string, epoch: number, position: Position): Promise<void>
   /** Called when records are gone unread, before `receive` rejects with `records_lost`: the gap is on record, whatever happens next. */
   declareLoss(loss: Loss): Promise<void>
+  /**
+   * Called when the log turns out to have the records of a loss that was declared at `from`, before reading goes on there. Closes that loss as
+   * withdrawn, accepted or not, so that its alert ends. Rejects with `ownership_lost` when the epoch is another's.
+   */
+  withdrawLoss(partition: string, epoch: number, from: Position, reason: string): Promise<void>
 }
 
 export interface Position {
@@ -198,6 +203,17 @@ export interface Ownership {
   readonly stored: Position | null
   /** A person accepted a declared loss: go on from here, then `begin`. */
   readonly resumeAt: Position | null
+  /** The newest declared loss that is not closed; absent where there is none. */
+  readonly openLoss?: OpenLoss
+}
+
+/** A declared loss behind which reading has not gone on yet. */
+export interface OpenLoss {
+  readonly from: Position
+  readonly to: Position | null
+  /** When it was declared for the first time, by the store's clock. */
+  readonly declaredMs: number
+  readonly accepted: boolean
 }
 
 /** Records a log no longer has, from the position we stood at to the first one that is still there. */

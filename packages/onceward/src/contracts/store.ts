@@ -50,6 +50,15 @@ export interface Store<Tx> {
   /** Records a gap, once however often it is declared. */
   declareLoss(enrolment: Enrolment, loss: Loss): Promise<void>
 
+  /** Closes the loss declared at `from` as withdrawn. Rejects with `ownership_lost` when the epoch is another's. */
+  withdrawLoss(
+    enrolment: Enrolment,
+    partition: string,
+    epoch: number,
+    from: Position,
+    reason: string,
+  ): Promise<void>
+
   /** SQL stores: a statement outside any batch, as the checks of a declared effect at start. */
   query?: SqlTransaction['query']
 

@@ -24,6 +24,8 @@ export function checkpointsOf<Tx>(
       reach('checkpoint.told')
       return watch.persist(() => store.beginPartition(enrolment, partition, epoch, position))
     },
+    withdrawLoss: (partition, epoch, from, reason) =>
+      watch.persist(() => store.withdrawLoss(enrolment, partition, epoch, from, reason)),
     declareLoss: loss => watch.persist(() => store.declareLoss(enrolment, loss)),
   }
 }

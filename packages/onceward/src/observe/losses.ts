@@ -17,9 +17,11 @@ export interface DeclaredLoss {
   readonly declaredAt: Date
   readonly acceptedBy: string | null
   readonly acceptedBecause: string | null
+  /** Why the loss turned out to be none; null while it counts. */
+  readonly withdrawnBecause: string | null
   /** Of what is lost: another end or another count has another digest. */
   readonly digest: string
-  readonly state: 'open' | 'accepted' | 'resumed'
+  readonly state: 'open' | 'accepted' | 'resumed' | 'withdrawn'
 }
 
 export async function readLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]> {
@@ -27,8 +29,10 @@ export async function readLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]
   const { rows } = await pool.query(`
     select gap.id::int, name as consumer, generation, partition, from_next as "from", to_next as "to",
       records::float8, reason, declared_at as "declaredAt", accepted_by as "acceptedBy",
-      accepted_because as "acceptedBecause", onceward.loss_digest(gap) as digest,
-      case when resumed_at is not null then 'resumed' when accepted_at is not null then 'accepted' else 'open' end as state
+      accepted_because as "acceptedBecause", withdrawn_because as "withdrawnBecause",
+      onceward.loss_digest(gap) as digest,
+      case when withdrawn_because is not null then 'withdrawn' when resumed_at is not null then 'resumed'
+        when accepted_at is not null then 'accepted' else 'open' end as state
     from onceward.gap join onceward.consumer on consumer.id = gap.consumer_id order by gap.id`)
   return rows
 }

@@ -71,6 +71,7 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
     },
     // A gap in history is the campaign's trouble: the live consumer's position is not touched.
     declareLoss: () => Promise.resolve(),
+    withdrawLoss: () => Promise.resolve(),
   }
 }
 

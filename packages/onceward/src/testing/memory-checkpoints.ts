@@ -1,10 +1,21 @@
-import type { Checkpoints, LogOptions, Loss, Ownership, Position, Progress } from '../contracts/source.ts'
+import type {
+  Checkpoints,
+  LogOptions,
+  Loss,
+  OpenLoss,
+  Ownership,
+  Position,
+  Progress,
+} from '../contracts/source.ts'
 import { OncewardError } from '../errors.ts'
 
 /** Ownership and positions in this process's memory, for tests of a log source without a store. Hand it to several subscriptions to make them rivals. */
 export class MemoryCheckpoints implements Checkpoints {
   readonly #rows = new Map<string, { epoch: number; stored: Position | null; resumeAt: Position | null }>()
+  /** By partition. */
+  readonly #open = new Map<string, OpenLoss>()
   readonly losses: Loss[] = []
+  readonly withdrawn: { readonly partition: string; readonly from: Position; readonly reason: string }[] = []
 
   take(partitions: readonly string[]): Promise<readonly Ownership[]> {
     return Promise.resolve(
@@ -12,7 +23,8 @@ export class MemoryCheckpoints implements Checkpoints {
         const row = this.#rows.get(partition) ?? { epoch: 0, stored: null, resumeAt: null }
         row.epoch++
         this.#rows.set(partition, row)
-        return { partition, lastRun: null, ...row }
+        const openLoss = this.#open.get(partition)
+        return { partition, lastRun: null, ...row, ...(openLoss !== undefined && { openLoss }) }
       }),
     )
   }
@@ -20,6 +32,14 @@ export class MemoryCheckpoints implements Checkpoints {
   async begin(partition: string, epoch: number, position: Position): Promise<void> {
     this.advance([{ partition, epoch, from: null, ...position }])
     Object.assign(this.#rows.get(partition)!, { resumeAt: null })
+    if (this.#open.get(partition)?.accepted) this.#open.delete(partition)
+  }
+
+  async withdrawLoss(partition: string, epoch: number, from: Position, reason: string): Promise<void> {
+    this.advance([{ partition, epoch, incarnation: from.incarnation, from: null, next: null }])
+    this.#open.delete(partition)
+    Object.assign(this.#rows.get(partition)!, { resumeAt: null })
+    this.withdrawn.push({ partition, from, reason })
   }
 
   /** As the transaction of an engine does that moves positions. */
@@ -38,6 +58,9 @@ export class MemoryCheckpoints implements Checkpoints {
 
   declareLoss(loss: Loss): Promise<void> {
     this.losses.push(loss)
+    const { partition, from, to } = loss
+    const declaredMs = this.#open.get(partition)?.declaredMs ?? Date.now()
+    this.#open.set(partition, { from, to, declaredMs, accepted: false })
     return Promise.resolve()
   }
 
@@ -45,7 +68,10 @@ export class MemoryCheckpoints implements Checkpoints {
   acceptLoss(partition: string): void {
     const row = this.#rows.get(partition)
     const loss = this.losses.findLast(one => one.partition === partition)
-    if (row !== undefined && loss !== undefined) row.resumeAt = loss.to
+    if (row === undefined || loss === undefined) return
+    row.resumeAt = loss.to
+    const declaredMs = this.#open.get(partition)?.declaredMs ?? Date.now()
+    this.#open.set(partition, { from: loss.from, to: loss.to, declaredMs, accepted: true })
   }
 
   stored(partition: string): Position | null {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { appendFile, mkdtemp, rename, rm, stat, truncate, unlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { realSurroundings } from 'onceward'
 import { createFileSource, type FileOptions, file } from 'onceward/file'
@@ -185,6 +185,55 @@ describe('a file that is followed', () => {
     assert.equal(checkpoints.losses[0]!.from.next, '2')
     checkpoints.acceptLoss(path)
     assert.deepEqual(texts(await take(await open(), 1)), ['3'])
+  })
+
+  test('that is back within two seconds has lost nothing', async t => {
+    const { write, open, path, checkpoints, events } = await bench(t)
+    await write('1', '2')
+    const first = await open()
+    await take(first, 1)
+    await first.close()
+    await rename(path, join(dirname(path), 'elsewhere'))
+    const again = await open()
+    await until('it was looked for', () =>
+      events.some(event => /looked for again/.test(JSON.stringify(event))),
+    )
+    await rename(join(dirname(path), 'elsewhere'), path)
+    assert.deepEqual(texts(await take(again, 1)), ['2'])
+    assert.deepEqual(checkpoints.losses, [])
+  })
+
+  test('whose folder is away, as on a disk that is not mounted, is waited for', async t => {
+    const { write, open, folder, checkpoints, events } = await bench(t)
+    await write('1', '2')
+    const first = await open()
+    await take(first, 1)
+    await first.close()
+    await rename(folder, `${folder}-away`)
+    const again = await open()
+    const warnings = () => events.filter(event => /ENOENT.*stat/.test(JSON.stringify(event))).length
+    await until('it was looked for often', () => warnings() > 5, { deadlineMs: 30_000 })
+    await rename(`${folder}-away`, folder)
+    assert.deepEqual(texts(await take(again, 1)), ['2'])
+    assert.deepEqual(checkpoints.losses, [])
+  })
+
+  test('that comes back after it was declared lost has the loss withdrawn', async t => {
+    const { write, open, path, checkpoints } = await bench(t)
+    await write('1', '2')
+    const first = await open()
+    await take(first, 1)
+    await first.close()
+    await rename(path, join(dirname(path), 'elsewhere'))
+    const halted = await open()
+    await lost(halted)
+    await halted.close()
+    await rename(join(dirname(path), 'elsewhere'), path)
+    assert.deepEqual(texts(await take(await open(), 1)), ['2'])
+    assert.deepEqual(
+      checkpoints.withdrawn.map(({ partition, from }) => [partition, from.next]),
+      [[path, '2']],
+    )
   })
 
   test('that shrank is a declared loss, also while it is read', async t => {

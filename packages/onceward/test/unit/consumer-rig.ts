@@ -41,6 +41,10 @@ export class SwitchableStore implements Store<MemoryTransaction> {
     return this.memory.beginPartition(enrolment, partition, epoch, position)
   }
 
+  withdrawLoss(...loss: Parameters<MemoryStore['withdrawLoss']>) {
+    return this.memory.withdrawLoss(...loss)
+  }
+
   declareLoss(enrolment: Enrolment, loss: Loss) {
     return this.memory.declareLoss(enrolment, loss)
   }

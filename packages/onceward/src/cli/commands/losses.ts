@@ -55,7 +55,7 @@ function lossTable(losses: readonly DeclaredLoss[]): string {
       l.to ?? '',
       l.records ?? 'unknown',
       l.state,
-      l.reason,
+      l.withdrawnBecause === null ? l.reason : `${l.reason}; withdrawn: ${l.withdrawnBecause}`,
       l.digest,
     ]),
   )

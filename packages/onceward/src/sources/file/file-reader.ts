@@ -22,6 +22,8 @@ import { type Line, type Lines, readAt, readLines } from './read-lines.ts'
 const nothing: Position = { incarnation: 'none', next: '0' }
 
 const rotationDefaultMs = 2_000
+/** A file that is missing counts as lost once it has been missing for this long: disks are mounted again, files put back. */
+const doubtMs = 2_000
 
 interface OpenFile {
   readonly handle: FileHandle
@@ -40,6 +42,8 @@ export class FileReader implements PullReader {
   readonly #declaration: FileDeclaration
   readonly #clock: Clock
   readonly #open = new Map<string, OpenFile>()
+  /** Since when a file is missing. */
+  readonly #doubted = new Map<string, number>()
 
   constructor(declaration: FileDeclaration, clock: Clock) {
     this.origin = declaration.pattern
@@ -77,7 +81,9 @@ export class FileReader implements PullReader {
     const at = Number(from.next)
     const { size } = await file.handle.stat()
     const wrong = await misplaced(file.handle, at, size)
+    // At once: looked at again, it might have grown past our place, and nobody would know.
     if (wrong !== null) return { kind: 'lost', to: { ...from, next: '0' }, records: null, reason: wrong }
+    this.#doubted.delete(path)
     const { lineBytesMax = 1024 * 1024, until } = this.#declaration
     const lines = await readLines(file.handle, at, lineBytesMax, until === 'end')
     if (lines.lines.length > 0 || !lines.atEnd) return this.#page(path, lines)
@@ -125,10 +131,22 @@ export class FileReader implements PullReader {
   }
 
   async #vanished(path: string, from: Position): Promise<Page> {
+    await assertReachable(dirname(path))
+    const reason = `the file we stood in at byte ${from.next} is gone, and nobody saw it end`
+    this.#doubt(path, reason)
     const successor = await fileAt(path)
     const to = successor === null ? nothing : { incarnation: successor.incarnation, next: '0' }
-    const reason = `the file we stood in at byte ${from.next} is gone, and nobody saw it end`
     return { kind: 'lost', to, records: null, reason }
+  }
+
+  /** Throws, so that the file is looked for again, until it has been missing for a while. */
+  #doubt(path: string, reason: string): void {
+    const nowMs = this.#clock.nowMs()
+    const sinceMs = this.#doubted.get(path) ?? nowMs
+    this.#doubted.set(path, sinceMs)
+    if (nowMs - sinceMs < doubtMs)
+      throw new Error(`${reason}; it is looked for again before that counts as a loss`)
+    this.#doubted.delete(path)
   }
 
   /** Nothing more in this file. While it is at its path it may grow; elsewhere it ends once it has been still for a while. */
@@ -200,6 +218,12 @@ async function assertFolder(pattern: string): Promise<void> {
     'configuration',
     `There is no folder ${folder}, and ${pattern} is to be read to its end. Nothing was read. Correct the path, or leave \`until\` out to wait for it.`,
   )
+}
+
+/** Where the folder itself is away, as on a disk that is not mounted, nothing is known about its files. */
+async function assertReachable(folder: string): Promise<void> {
+  const found = await stat(folder)
+  if (!found.isDirectory()) throw new Error(`${folder} is no folder at the moment`)
 }
 
 export function recordOf(path: string, { body, bytes, at, next }: Line): LogRecord {

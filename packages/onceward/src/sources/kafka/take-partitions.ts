@@ -1,6 +1,7 @@
-import type { LogOptions, Position } from '../../contracts/source.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { LogOptions, OpenLoss, Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
-import type { CommittedOffset, KafkaClient, Member, TopicFacts } from './client/kafka-client.ts'
+import type { Bounds, CommittedOffset, KafkaClient, Member, TopicFacts } from './client/kafka-client.ts'
 import { type Decision, decidePosition } from './loss.ts'
 import type { TopicSettings } from './topic.ts'
 
@@ -13,6 +14,7 @@ export interface TakenPartition {
   /** What our commits carry beside the offset. */
   readonly metadata: string
   readonly decision: Decision
+  readonly openLoss?: OpenLoss
 }
 
 export interface TakeOptions {
@@ -35,7 +37,15 @@ export async function takePartitions(
   if (!member.live) throw new Error('not a member of the group any more')
   const names = new Map(partitions.map(partition => [partitionName(settings, partition), partition]))
   const ownerships = await log.checkpoints.take([...names.keys()])
-  const bounds = await client.bounds(partitions)
+  const expected = new Map(
+    ownerships.map(({ partition, stored, resumeAt }) => {
+      const number = names.get(partition)!
+      const known = [stored, resumeAt].filter(one => one?.incarnation === facts.id)
+      const ends = [committed.get(number)?.offset ?? 0, ...known.map(one => Number(one!.next))]
+      return [number, Math.max(...ends)]
+    }),
+  )
+  const bounds = await confirmBounds(client, expected)
   const starts = await startsOf(client, settings, partitions)
   return ownerships.map(ownership => {
     const partition = names.get(ownership.partition)!
@@ -56,8 +66,37 @@ export async function takePartitions(
       // Other clients leave it empty, so a group that was theirs begins here as far as this is concerned.
       metadata: own === null || own.metadata === '' ? writeMetadata(facts) : own.metadata,
       decision,
+      ...(ownership.openLoss !== undefined && { openLoss: ownership.openLoss }),
     }
   })
+}
+
+const askAgainMs = 200
+const steadyMs = 3_000
+
+/**
+ * The bounds of partitions, at once where each reaches as far as we know it did. A leader that has just taken over may not know its end yet: one
+ * that ends earlier is asked again until its end has stood for a while.
+ */
+export async function confirmBounds(
+  client: Pick<KafkaClient, 'bounds'>,
+  expected: ReadonlyMap<number, number>,
+  { nowMs, pause } = steadyClock,
+): Promise<ReadonlyMap<number, Bounds>> {
+  for (let ends = '', sinceMs = 0; ; await pause(askAgainMs)) {
+    const bounds = await client.bounds([...expected.keys()])
+    const short = [...bounds].filter(([partition, { end }]) => end < expected.get(partition)!)
+    if (short.length === 0) return bounds
+    const now = short.map(([partition, { end }]) => `${partition}:${end}`).join()
+    if (now !== ends) sinceMs = nowMs()
+    ends = now
+    if (nowMs() - sinceMs >= steadyMs) return bounds
+  }
+}
+
+const steadyClock = {
+  nowMs: () => performance.now(),
+  pause: (ms: number): Promise<unknown> => delay(ms, undefined, { ref: false }),
 }
 
 /** What the whole group has, where one of ours has nothing. As it is now: others that commit in transactions would never be still at once. */

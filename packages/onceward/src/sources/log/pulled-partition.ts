@@ -1,6 +1,7 @@
 import type { OpenOptions, Ownership, Position } from '../../contracts/source.ts'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
 import type { LogSubscription } from './log-subscription.ts'
+import { withdrawLossAt } from './open-loss.ts'
 import { PartitionProgress } from './partition-progress.ts'
 import { Pause } from './pause.ts'
 import type { Page, PullOptions, PullReader } from './pull-source.ts'
@@ -78,7 +79,7 @@ export class PulledPartition {
     for (;;) {
       const progress = new PartitionProgress(partition, ownership!.epoch, position)
       subscription.own(progress)
-      const to = await this.#read(progress)
+      const to = await this.#read(progress, ownership!)
       if (to === null) return
       await options.log.checkpoints.begin(partition, ownership!.epoch, to)
       subscription.drop(partition)
@@ -97,8 +98,9 @@ export class PulledPartition {
   }
 
   /** Offers what comes. Answers with where the log goes on in another life, or null when the partition is gone. */
-  async #read(progress: PartitionProgress): Promise<Position | null> {
-    const { partition, subscription, reader, pull } = this.#given
+  async #read(progress: PartitionProgress, ownership: Ownership): Promise<Position | null> {
+    const { partition, subscription, reader, pull, options } = this.#given
+    const first = progress.position
     const { pollMaxMs = 1_000 } = pull
     let { position: cursor } = progress
     let delayMs = pollMinMs
@@ -112,7 +114,10 @@ export class PulledPartition {
       if (!progress.live || this.#closed) return null
       // What was read and not settled is not known to be anywhere any more, so it is part of the loss.
       if (page.kind === 'lost') await this.#lose({ ...from, next: progress.position }, page)
-      else if (page.kind === 'moved') {
+      if (cursor === first)
+        await withdrawLossAt(options.log.checkpoints, ownership, from, { isSameLog: false })
+      if (page.kind === 'lost') continue
+      if (page.kind === 'moved') {
         if (progress.position === cursor) return page.to
         await this.#pause.wait(delayMs)
       } else {

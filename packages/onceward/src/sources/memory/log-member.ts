@@ -3,6 +3,7 @@ import type { OpenOptions, Ownership, Position } from '../../contracts/source.ts
 import { OncewardError } from '../../errors.ts'
 import type { LogRecord } from '../log/log-record.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
+import { withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import type { MemoryGroup } from './log-group.ts'
 import type { MemoryPartition, StoredRecord } from './log-partition.ts'
@@ -108,7 +109,8 @@ export class MemoryMember implements LogDriver {
   }
 
   /** Where to read: what people accepted, then the truth of the contract, then the other one, then the beginning of the log. */
-  async #start({ partition, epoch, stored, resumeAt }: Ownership): Promise<Position> {
+  async #start(ownership: Ownership): Promise<Position> {
+    const { partition, epoch, stored, resumeAt } = ownership
     const { progress, checkpoints } = this.#options.log
     const log = this.#world.find(partition)!
     const incarnation = this.#world.incarnation()
@@ -126,6 +128,7 @@ export class MemoryMember implements LogDriver {
       return this.#lose(partition, stored, beginning, 'the log has forgotten its position')
     const position = (inStore ? (stored ?? committed) : committed) ?? beginning
     await this.#check(partition, position)
+    await withdrawLossAt(checkpoints, ownership, position, { isSameLog: false })
     if (stored === null) await checkpoints.begin(partition, epoch, position)
     if (committed === null) this.#group.committed.set(partition, position.next)
     return position

@@ -1,5 +1,7 @@
-import type { Loss, Ownership, Position } from '../../contracts/source.ts'
+import type { Loss, OpenLoss, Ownership, Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
+import { goesBack, isDeclaredAt } from '../log/open-loss.ts'
+import { type AskAgain, confirmExtent, confirmGone } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
 import { markLife, readLife } from './life.ts'
 import { type StreamDeclaration, type StreamStart, startTimeMs } from './stream.ts'
@@ -9,11 +11,14 @@ import type { StreamConnection } from './wire/connection.ts'
 /** What is known when a partition becomes ours. */
 export interface Question {
   readonly connection: StreamConnection
+  /** Asked only where the node we read from says that records are gone. */
+  readonly connectionToLeader: () => Promise<StreamConnection>
   readonly declaration: StreamDeclaration
   readonly group: string
   readonly ownership: Ownership
   /** True when the broker's stored offset is the truth, not the store's position. */
   readonly brokerKnows: boolean
+  readonly timing?: AskAgain
 }
 
 /** Where to read on (`isNew`: for the first time, or past an accepted loss), or what is gone. */
@@ -21,44 +26,101 @@ export type Decision = { readonly position: Position; readonly isNew: boolean } 
 
 /**
  * Decides where to read on. Asking the broker for an offset it does not have is no error to it: it silently begins at the nearest one it
- * has. So everything is checked before it is asked.
+ * has. So everything is checked before it is asked. The mark comes first: the stream's leader answers for it, and only after it has
+ * recovered; a stream that still has our mark is the one we read, so an extent that says otherwise is asked for again.
  */
 export async function decidePosition(question: Question): Promise<Decision> {
-  const { connection, group, ownership } = question
-  const { partition, stored, resumeAt } = ownership
-  const extent = await surveyExtent(connection, partition)
-  const life = await readLife(connection, group, partition)
+  const { connection, group, ownership, timing } = question
+  const { partition, stored, resumeAt, openLoss } = ownership
   // An accepted loss first: it may be the only thing known, and the stream may have been made again since.
   const known = resumeAt ?? stored
-  if (known === null) return begin(question, extent, life)
-  if (life !== known.incarnation) {
-    const incarnation = life ?? (await markLife(connection, group, partition))
-    return {
-      loss: {
-        partition,
-        from: known,
-        to: { incarnation, next: String(extent.first) },
-        records: null,
-        reason: 'the stream was deleted and made again: what it held after this position is gone',
-      },
-    }
-  }
-  if (resumeAt !== null) return within(resumeAt, extent, partition, true)
+  if (known === null) return begin(question)
+  const life = await confirmGone(
+    () => readLife(connection, group, partition),
+    mark => mark === null,
+    timing,
+  )
+  if (life !== known.incarnation) return madeAgain(question, known, life)
+  if (resumeAt !== null) return resume(question, resumeAt)
   const told = question.brokerKnows ? await queryOffset(connection, group, partition) : null
-  const next = told === null ? known.next : String(told + 1n)
-  return within({ incarnation: life, next }, extent, partition, false)
+  const position = { incarnation: life, next: told === null ? known.next : String(told + 1n) }
+  const extent = await extentFor(question, position)
+  const decision = within(position, extent, partition, false)
+  if ('loss' in decision || !isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
+  // It did not have the position when the loss was declared. Written since, its records are others than those we have read.
+  return (await isOlderThan(question, openLoss, extent)) ? decision : { loss: stillLost(partition, openLoss) }
+}
+
+/** Behind an accepted loss, unless the stream only looked shorter than it is: then going back would apply records twice. */
+async function resume(question: Question, resumeAt: Position): Promise<Decision> {
+  const { partition, openLoss } = question.ownership
+  if (openLoss?.accepted && openLoss.from.incarnation === resumeAt.incarnation && goesBack(openLoss)) {
+    const extent = await extentFor(question, openLoss.from)
+    const isThere = !('loss' in within(openLoss.from, extent, partition, true))
+    if (isThere && (await isOlderThan(question, openLoss, extent)))
+      return { position: openLoss.from, isNew: true }
+  }
+  return within(resumeAt, await extentFor(question, resumeAt), partition, true)
+}
+
+/** True where everything before the position was written before the loss was declared. */
+async function isOlderThan(question: Question, openLoss: OpenLoss, { end }: Extent): Promise<boolean> {
+  const { connection, ownership } = question
+  const since = await lookAt(connection, ownership.partition, {
+    timestampMs: Math.floor(openLoss.declaredMs),
+  })
+  return (since?.firstOffset ?? end) >= Number(openLoss.from.next)
+}
+
+function stillLost(partition: string, { from, to }: OpenLoss): Loss {
+  const reason = `the stream ended at ${to?.next} when this loss was declared, and has grown past ${from.next} since: what it holds in between was never read`
+  return { partition, from, to, records: null, reason }
+}
+
+async function madeAgain(question: Question, known: Position, life: string | null): Promise<Decision> {
+  const { connection, group, ownership } = question
+  const { partition } = ownership
+  const incarnation = life ?? (await markLife(connection, group, partition))
+  const { first } = await extentFor(question, null)
+  return {
+    loss: {
+      partition,
+      from: known,
+      to: { incarnation, next: String(first) },
+      records: null,
+      reason: 'the stream was deleted and made again: what it held after this position is gone',
+    },
+  }
+}
+
+/** Our mark is in the stream by now. `position`: where we want to read; null where any served extent will do. */
+function extentFor(question: Question, position: Position | null): Promise<Extent> {
+  const { connection, connectionToLeader, ownership, timing } = question
+  const { partition } = ownership
+  return confirmExtent({
+    stream: partition,
+    marked: true,
+    ask: async again => surveyExtent(again ? await connectionToLeader() : connection, partition),
+    // What retention has passed is gone for good; only an end may still move.
+    fits: ({ end }) => position === null || Number(position.next) <= end,
+    ...(timing !== undefined && { timing }),
+  })
 }
 
 /** A consumer that never began here. */
-async function begin(question: Question, extent: Extent, life: string | null): Promise<Decision> {
+async function begin(question: Question): Promise<Decision> {
   const { connection, group, ownership, brokerKnows, declaration } = question
   const { partition } = ownership
   const told = await queryOffset(connection, group, partition)
   if (told === null || !brokerKnows) assertStart(declaration, told)
-  const incarnation = life ?? (await markLife(connection, group, partition))
+  // Before the extent is asked for: with a mark in it the stream is not empty, so one that says so has not recovered.
+  const incarnation =
+    (await readLife(connection, group, partition)) ?? (await markLife(connection, group, partition))
   if (told !== null && brokerKnows) {
-    return within({ incarnation, next: String(told + 1n) }, extent, partition, true)
+    const position = { incarnation, next: String(told + 1n) }
+    return within(position, await extentFor(question, position), partition, true)
   }
+  const extent = await extentFor(question, null)
   const next = await startOffset(connection, partition, declaration.start!, extent)
   return { position: { incarnation, next: String(next) }, isNew: true }
 }

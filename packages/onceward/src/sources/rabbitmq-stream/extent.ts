@@ -1,5 +1,5 @@
 import { readChunk } from './wire/chunk.ts'
-import { type OffsetSpec, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
+import { type OffsetSpec, queryStats, type StreamStats, subscribe, unsubscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 
 /** From where to where a stream reaches at this moment. */
@@ -12,18 +12,41 @@ export interface Extent {
   readonly lastChunk: number | null
   /** One past the last record; behind it the broker may have used offsets for itself. */
   readonly recordsEnd: number
+  /** First offsets of the oldest and the newest committed chunk as the broker counts them; -1 where it has none, or does not know yet. */
+  readonly firstChunk: number
+  readonly committedChunk: number
 }
 
+/**
+ * What the broker says at this moment; while it recovers that is less than it has (see `confirm-extent`). The statistics come first: the end is
+ * then at least that of the chunk they call the newest, however many records it holds. Asked for last, they could name a chunk that was
+ * committed since, of which only the first record was counted.
+ */
 export async function surveyExtent(connection: StreamConnection, stream: string): Promise<Extent> {
-  const newest = await lookAt(connection, stream, 'last')
-  const { firstChunk, committedChunk } = await queryStats(connection, stream)
+  const stats = await queryStats(connection, stream)
+  const { committedChunk } = stats
+  const last = await lookAt(connection, stream, 'last')
+  // The newest chunk on disk may not be committed yet, and then nothing is served from there.
+  const newest =
+    last ?? (committedChunk < 0 ? null : await lookAt(connection, stream, { offset: committedChunk }))
+  return toExtent(stats, newest)
+}
+
+export function toExtent({ firstChunk, committedChunk }: StreamStats, newest: FoundChunk | null): Extent {
   const recordsEnd = newest === null ? 0 : newest.firstOffset + newest.records
   return {
     first: Math.max(firstChunk, 0),
     end: Math.max(recordsEnd, committedChunk + 1),
     lastChunk: newest?.firstOffset ?? null,
     recordsEnd,
+    firstChunk,
+    committedChunk,
   }
+}
+
+export interface FoundChunk {
+  readonly firstOffset: number
+  readonly records: number
 }
 
 /**
@@ -35,8 +58,8 @@ export async function lookAt(
   connection: StreamConnection,
   stream: string,
   from: OffsetSpec,
-): Promise<{ readonly firstOffset: number; readonly records: number } | null> {
-  let found: { firstOffset: number; records: number } | null = null
+): Promise<FoundChunk | null> {
+  let found: FoundChunk | null = null
   const id = await subscribe(
     connection,
     { stream, from, credit: 1 },

@@ -5,7 +5,7 @@ import type { StreamAddress } from './address.ts'
 import type { OffsetTeller } from './offset-teller.ts'
 import { PartitionReader } from './partition-reader.ts'
 import type { StreamDeclaration } from './stream.ts'
-import { queryNodes, queryPartitions } from './wire/commands.ts'
+import { queryNodes, queryPartitions, type StreamNodes } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 import { code, StreamRefusal } from './wire/frame.ts'
 import { openLink, type StreamLink } from './wire/handshake.ts'
@@ -18,6 +18,8 @@ export interface SessionOptions {
   readonly subscription: LogSubscription
   readonly teller: OffsetTeller
   readonly handedOver: Map<string, number>
+  readonly damagedReads: Map<string, number>
+  readonly keptBytesMax?: number
   readonly onEvent: (event: SourceEvent) => void
   readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
 }
@@ -134,17 +136,29 @@ export class StreamSession {
 
   /** Any node that has the stream will do; the one we are on if it has. */
   async #linkTo(partition: string, entrance: StreamLink): Promise<StreamLink> {
-    const nodes = await queryNodes(entrance.connection, partition).catch((error): string[] => {
-      if (error instanceof StreamRefusal) return []
+    const { all: nodes } = await queryNodes(entrance.connection, partition).catch((error): StreamNodes => {
+      if (error instanceof StreamRefusal) return { leader: null, all: [] }
       throw error
     })
     if (nodes.length === 0 || nodes.includes(entrance.node)) return entrance
     const known = nodes.find(node => this.#links.has(node))
     if (known !== undefined) return this.#links.get(known)!
-    const replica = nodes.at(-1)!
-    const at = replica.lastIndexOf(':')
-    const host = replica.slice(0, at)
-    return this.#link({ ...this.#options.address, host, port: Number(replica.slice(at + 1)) })
+    return this.#linkToNode(nodes.at(-1)!)
+  }
+
+  #linkToNode(node: string): Promise<StreamLink> {
+    const at = node.lastIndexOf(':')
+    return this.#link({ ...this.#options.address, host: node.slice(0, at), port: Number(node.slice(at + 1)) })
+  }
+
+  /** A replica may be behind. Where the leader cannot be reached from here, as behind a load balancer, the node we are on has to do. */
+  async #connectionToLeader(partition: string, connection: StreamConnection): Promise<StreamConnection> {
+    const { leader } = await queryNodes(connection, partition)
+    if (leader === null) throw new Error(`stream ${partition} has no leader at the moment`)
+    const known = this.#links.get(leader)
+    if (known !== undefined) return known.connection
+    const link = await this.#linkToNode(leader).catch(() => null)
+    return link?.connection ?? connection
   }
 
   #createReader(partition: string, connection: StreamConnection): PartitionReader {
@@ -156,6 +170,7 @@ export class StreamSession {
       onAssigned: () =>
         onEvent({ kind: 'assigned', partitions: [partition], reason: 'this process reads it now' }),
       onRevoked: reason => onEvent({ kind: 'revoked', partitions: [partition], reason }),
+      connectionToLeader: () => this.#connectionToLeader(partition, connection),
       onTrouble: reason => this.cut(reason),
     })
   }

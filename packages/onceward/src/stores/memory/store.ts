@@ -38,7 +38,7 @@ interface State {
   held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
   blocked: Set<string>
   checkpoints: Map<string, { epoch: number; runId: number; stored: Position | null }>
-  losses: Map<string, Loss>
+  losses: Map<string, Loss & { readonly declaredMs: number }>
   data: MemoryTransaction
 }
 
@@ -118,6 +118,13 @@ export class MemoryStore implements Store<MemoryTransaction> {
 
   declareLoss(enrolment: Enrolment, loss: Loss): Promise<void> {
     return this.transaction(enrolment, async session => (session as MemorySession).lose(loss))
+  }
+
+  withdrawLoss(enrolment: Enrolment, partition: string, epoch: number, from: Position): Promise<void> {
+    return this.transaction(enrolment, async session => {
+      await session.advance([{ partition, epoch, incarnation: from.incarnation, from: null, next: null }])
+      ;(session as MemorySession).withdraw(partition, from)
+    })
   }
 
   /** What the committed state holds, for assertions. */
@@ -253,12 +260,30 @@ class MemorySession implements StoreSession<MemoryTransaction> {
       const epoch = (row?.epoch ?? 0) + 1
       const stored = row?.stored ?? null
       this.#state.checkpoints.set(this.#key(partition), { epoch, runId: this.#runId, stored })
-      return { partition, epoch, lastRun: row?.runId ?? null, stored, resumeAt: null }
+      const lost = [...this.#state.losses].findLast(([key]) => key.startsWith(this.#key(`${partition}\0`)))
+      const openLoss = lost && {
+        from: lost[1].from,
+        to: lost[1].to,
+        declaredMs: lost[1].declaredMs,
+        accepted: false,
+      }
+      const ownership = { partition, epoch, lastRun: row?.runId ?? null, stored, resumeAt: null }
+      return openLoss === undefined ? ownership : { ...ownership, openLoss }
     })
   }
 
   lose(loss: Loss): void {
-    this.#state.losses.set(this.#key(`${loss.partition}\0${loss.from.incarnation}\0${loss.from.next}`), loss)
+    const key = this.#lossKey(loss.partition, loss.from)
+    const declaredMs = this.#state.losses.get(key)?.declaredMs ?? Date.now()
+    this.#state.losses.set(key, { ...loss, declaredMs })
+  }
+
+  withdraw(partition: string, from: Position): void {
+    this.#state.losses.delete(this.#lossKey(partition, from))
+  }
+
+  #lossKey(partition: string, { incarnation, next }: Position): string {
+    return this.#key(`${partition}\0${incarnation}\0${next}`)
   }
 
   async positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {

@@ -10,7 +10,7 @@ import type { SqlClient } from './pool.ts'
 import { proveReplicated } from './replication.ts'
 import type { ServerLife } from './server-life.ts'
 import { RepeatNotes } from './sql/note-repeats.ts'
-import { beginPartition, declareLoss, takePartitions } from './sql/own-partitions.ts'
+import { beginPartition, declareLoss, takePartitions, withdrawLoss } from './sql/own-partitions.ts'
 import { suspectLedger } from './sql/silent-runs.ts'
 
 /** The calls of a store that are a statement each, outside of any batch; the same however its transactions are opened. */
@@ -48,6 +48,7 @@ export function outsideTransactions(
     takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
     beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
     declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
+    withdrawLoss: (enrolment, ...loss) => withdrawLoss(client, enrolment, ...loss),
     suspects: suspectLedger(client, life),
     query: async (text, values) => {
       const { rows, rowCount } = await client.query(text, values as unknown[])

@@ -204,6 +204,27 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
+    name: 'a withdrawn loss is open no more, and only its owner withdraws it',
+    async run(bench) {
+      await begin(bench, 'p', '3')
+      const loss = { partition: 'p', from: at('3'), to: at('0'), records: null, reason: 'the log ends at 0' }
+      await bench.under.store.declareLoss(bench.enrolment, loss)
+      const [taken] = await take(bench, 'p')
+      const { epoch, openLoss } = taken!
+      assert.deepEqual([openLoss?.from, openLoss?.accepted], [at('3'), false])
+      const withdraw = (by: number, from = at('3')) =>
+        bench.under.store.withdrawLoss(bench.enrolment, 'p', by, from, 'it was there')
+      await assert.rejects(withdraw(epoch - 1), { code: 'ownership_lost' })
+      await withdraw(epoch, at('4'))
+      assert.ok((await take(bench, 'p'))[0]!.openLoss, 'a loss at another place stays')
+      await withdraw(epoch + 1)
+      const [later] = await take(bench, 'p')
+      assert.deepEqual([later!.stored, later!.resumeAt, later!.openLoss], [at('3'), null, undefined])
+      await bench.under.store.declareLoss(bench.enrolment, loss)
+      assert.ok((await take(bench, 'p'))[0]!.openLoss, 'it may be declared anew')
+    },
+  },
+  {
     name: 'a take waits for a transaction that has passed its fence, and then knows its position',
     needs: ['lock waits', 'concurrent transactions'],
     async run(bench) {

@@ -87,6 +87,11 @@ export class SimulatedStore implements Store<SimulatedTx> {
     })
   }
 
+  /** Simulated logs never get back what they lost. */
+  withdrawLoss(): Promise<void> {
+    return Promise.resolve()
+  }
+
   /** One statement, committed with it. */
   #alone<T>(
     label: string,

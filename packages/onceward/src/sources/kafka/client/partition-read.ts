@@ -23,6 +23,10 @@ export class PartitionRead {
   bytesMax = fetchBytesMax
   /** Times the batch at `offset` could not be read. */
   unreadable = 0
+  /** The leader has answered for our place: it is in its log. */
+  served = false
+  /** Since when the log ends at an offset before ours. */
+  short: { readonly end: number; readonly sinceMs: number } | null = null
   /** Times the leader could not place the epoch of what we read last. */
   strangeEpochs = 0
   #epochs: { epoch: number; from: number }[]
@@ -61,8 +65,16 @@ export class PartitionRead {
     if (next > this.offset) {
       this.unreadable = 0
       this.strangeEpochs = 0
+      this.short = null
     }
     this.offset = Math.max(this.offset, next)
+  }
+
+  /** True once the log has ended at this offset for so long: a leader that has just taken over may not know its end yet. */
+  isShortFor(end: number, ms: number): boolean {
+    const nowMs = performance.now()
+    if (this.short?.end !== end) this.short = { end, sinceMs: nowMs }
+    return nowMs - this.short.sinceMs >= ms
   }
 
   /** Well compressed batches become too much: ask for less of them, and more again once they fit. */

@@ -27,6 +27,8 @@ const retryDelayMs = 100
 const goneDelayMs = 500
 const unreadableDelayMs = 200
 const unreadableTriesMax = 3
+/** A log that ends before our place counts as cut back once it has ended there for so long. */
+const shortLogMs = 3_000
 
 export interface WireFetcherOptions {
   readonly connections: KafkaConnections
@@ -206,6 +208,10 @@ export class WireFetcher implements Fetcher {
       const found = { kind: 'truncated', at: Number(endOffset), leaderEpoch: epoch, bounds } as const
       return this.#events.onOutOfRange(read.progress, read.offset, found)
     }
+    if (!read.served) {
+      read.served = true
+      this.#events.onServed?.(read.progress, read.offset, read.lastEpoch >= 0)
+    }
     const { isolation } = this.#options.settings
     read.end = Number(isolation === 'committed' ? answer.lastStableOffset : answer.highWatermark)
     try {
@@ -236,11 +242,12 @@ export class WireFetcher implements Fetcher {
     )
   }
 
-  #onUnreadable(read: PartitionRead, { message, offset, next }: UnreadableBatch): void {
+  #onUnreadable(read: PartitionRead, { message, offset, next, bytes }: UnreadableBatch): void {
     read.unreadable++
     if (read.unreadable >= unreadableTriesMax) {
       read.stopped = true
-      return this.#events.onUnreadable(read.progress, Math.max(offset, read.offset), next, message)
+      const at = Math.max(offset, read.offset)
+      return this.#events.onUnreadable(read.progress, { at, next, reason: message, bytes })
     }
     this.#events.onWarning(`${read.progress.partition}@${offset}: ${message}; it is fetched again`)
     this.#pause(read, unreadableDelayMs * 2 ** read.unreadable, false)
@@ -270,8 +277,10 @@ export class WireFetcher implements Fetcher {
       const bounds = await this.#options.boundsOf(read.partition)
       if (this.#closed || this.#reads.get(read.partition) !== read) return
       const within = bounds.start <= read.offset && read.offset <= bounds.end
-      if (!within) return this.#events.onOutOfRange(read.progress, read.offset, { kind: 'bounds', bounds })
-      if (read.strangeEpochs++ > 0 && read.lastEpoch >= 0) {
+      const isSettled = read.offset < bounds.start || read.isShortFor(bounds.end, shortLogMs)
+      if (!within && isSettled)
+        return this.#events.onOutOfRange(read.progress, read.offset, { kind: 'bounds', bounds })
+      if (within && read.strangeEpochs++ > 0 && read.lastEpoch >= 0) {
         const found = { kind: 'truncated', at: null, leaderEpoch: read.lastEpoch, bounds } as const
         return this.#events.onOutOfRange(read.progress, read.offset, found)
       }

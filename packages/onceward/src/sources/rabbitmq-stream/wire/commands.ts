@@ -110,8 +110,14 @@ export async function queryStats(connection: StreamConnection, stream: string): 
   }
 }
 
-/** `host:port` of every node that has the stream, its leader first; empty where the broker does not know. */
-export function queryNodes(connection: StreamConnection, stream: string): Promise<readonly string[]> {
+/** `host:port` of the nodes that have the stream; null and empty where the broker does not know. */
+export interface StreamNodes {
+  readonly leader: string | null
+  /** The leader first. */
+  readonly all: readonly string[]
+}
+
+export function queryNodes(connection: StreamConnection, stream: string): Promise<StreamNodes> {
   return connection.request(
     command.metadata,
     `nodes of ${stream}`,
@@ -121,11 +127,12 @@ export function queryNodes(connection: StreamConnection, stream: string): Promis
       const [found] = reader.list(() => {
         reader.text()
         const answered = reader.u16()
-        const members = [reader.u16(), ...reader.list(() => reader.u16())]
-        return { answered, members }
+        const leader = reader.u16()
+        return { answered, leader, members: [leader, ...reader.list(() => reader.u16())] }
       })
       if (found !== undefined && found.answered !== code.ok) throw new StreamRefusal(stream, found.answered)
-      return (found?.members ?? []).flatMap(member => nodes.get(member) ?? [])
+      const all = (found?.members ?? []).flatMap(member => nodes.get(member) ?? [])
+      return { leader: found === undefined ? null : (nodes.get(found.leader) ?? null), all }
     },
     { hasCode: false },
   )

@@ -25,6 +25,9 @@ begin
     return onceward.refuse('losses accept', of, subject, format('Loss %s is not of consumer "%s".', loss, consumer)); end if;
   if onceward.says_nothing(because) then
     return onceward.refuse('losses accept', of, subject, 'Say why the loss is acceptable.'); end if;
+  if g.withdrawn_because is not null then
+    return onceward.refuse('losses accept', of, subject, format('Loss %s was withdrawn: %s. There is nothing to accept.', loss,
+      g.withdrawn_because)); end if;
   if g.accepted_at is not null or g.resumed_at is not null then
     return onceward.refuse('losses accept', of, subject, format('Loss %s is already %s, by %s.', loss,
       case when g.resumed_at is not null then 'resumed' else 'accepted' end, coalesce(g.accepted_by, 'nobody'))); end if;

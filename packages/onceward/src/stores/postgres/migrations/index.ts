@@ -1,7 +1,7 @@
 import { spine } from './0001-spine.ts'
 import { failure } from './0002-failure.ts'
-import { parkingVerbs } from './0003-parking-verbs.ts'
 import { parking } from './0003-parking.ts'
+import { parkingVerbs } from './0003-parking-verbs.ts'
 import { replay } from './0004-replay.ts'
 import { retention } from './0005-retention.ts'
 import { suspects } from './0006-suspects.ts'
@@ -18,6 +18,7 @@ import { judge } from './0014-judge.ts'
 import { names } from './0014-names.ts'
 import { people } from './0014-people.ts'
 import { roles } from './0014-roles.ts'
+import { withdrawnLosses } from './0014-withdrawn-losses.ts'
 import { haltedRuns } from './0017-halted-runs.ts'
 
 export interface Migration {
@@ -42,6 +43,11 @@ export const migrations: readonly Migration[] = [
   { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
   { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
   { version: 13, name: 'held origin', sql: heldOrigin + heldVerbs, compatibleFrom: 13 },
-  { version: 14, name: 'people', sql: people + acts + names + fixes + judge + roles, compatibleFrom: 14 },
+  {
+    version: 14,
+    name: 'people',
+    sql: withdrawnLosses + people + acts + names + fixes + judge + roles,
+    compatibleFrom: 14,
+  },
   { version: 17, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
 ]

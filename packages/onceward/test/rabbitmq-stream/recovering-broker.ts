@@ -1,0 +1,100 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { command } from '../../src/sources/rabbitmq-stream/wire/frame.ts'
+import { FrameSplitter } from '../../src/sources/rabbitmq-stream/wire/frame-splitter.ts'
+
+/** The real broker as it answers while it recovers: its statistics stop early, and nothing is served. */
+export interface RecoveringBroker {
+  readonly url: string
+  /** Statistics that were answered falsely. */
+  readonly falseAnswers: number
+  /** From now on `committed` is the newest chunk it knows of, for so many statistics; then all is as it is. */
+  recover(committed: number, answers: number): void
+  recovered(): void
+  /** Damages the next chunks on their way. */
+  damage(chunks: number): void
+}
+
+const statsAnswer = command.streamStats | 0x8000
+
+export async function startRecoveringBroker(t: TestContext, url: string): Promise<RecoveringBroker> {
+  const upstream = new URL(url)
+  let state: { readonly committed: number; left: number } | null = null
+  let falseAnswers = 0
+  let damages = 0
+  const sockets = new Set<Socket>()
+  const filter = (frame: Buffer): Buffer | null => {
+    const key = frame.readUInt16BE(0)
+    if (key === command.deliver && damages > 0) {
+      damages--
+      return damaged(frame)
+    }
+    if (state === null) return frame
+    if (key === command.deliver) return null
+    if (key !== statsAnswer) return frame
+    falseAnswers++
+    const { committed } = state
+    if (--state.left <= 0) state = null
+    return withCommitted(frame, committed)
+  }
+  const server = createServer(client => {
+    const broker = connect({ host: upstream.hostname, port: Number(upstream.port) })
+    const splitter = new FrameSplitter()
+    for (const socket of [client, broker]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        client.destroy()
+        broker.destroy()
+      })
+    }
+    client.on('data', bytes => broker.write(bytes))
+    broker.on('data', bytes =>
+      splitter.add(bytes, frame => {
+        const passed = filter(frame)
+        if (passed === null) return
+        const size = Buffer.alloc(4)
+        size.writeUInt32BE(passed.length)
+        client.write(size)
+        client.write(passed)
+      }),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const proxied = new URL(url)
+  proxied.port = String((server.address() as { port: number }).port)
+  return {
+    url: proxied.href,
+    get falseAnswers() {
+      return falseAnswers
+    },
+    recover: (committed, answers) => {
+      state = { committed, left: answers }
+    },
+    recovered: () => {
+      state = null
+    },
+    damage: chunks => {
+      damages = chunks
+    },
+  }
+}
+
+function damaged(frame: Buffer): Buffer {
+  const changed = Buffer.from(frame)
+  changed[changed.length - 1]! ^= 1
+  return changed
+}
+
+function withCommitted(frame: Buffer, committed: number): Buffer {
+  const changed = Buffer.from(frame)
+  const name = 'committed_chunk_id'
+  changed.writeBigInt64BE(BigInt(committed), changed.indexOf(name) + name.length)
+  return changed
+}

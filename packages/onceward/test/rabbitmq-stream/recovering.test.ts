@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import type { LogOptions } from '../../src/contracts/source.ts'
+import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
+import { skipWithout } from '../services/services.ts'
+import { createTestStream, numbers, openStream, type TestStream, text } from './broker.ts'
+import { startRecoveringBroker } from './recovering-broker.ts'
+
+const nothing = -1
+const always = Number.POSITIVE_INFINITY
+
+/** Ten records, five of them settled by a consumer that has left. */
+async function halfRead(t: TestContext, progress: LogOptions['progress']) {
+  const made = await createTestStream(t)
+  const checkpoints = new MemoryCheckpoints()
+  const log = { progress, checkpoints }
+  await made.send(...numbers(0, 10))
+  const { subscription, take } = await openStream(t, made.name, { start: 'first' }, { log })
+  const done = (await take(10)).slice(0, 5)
+  checkpoints.advance(subscription.progressWith!(done, done))
+  await subscription.settle(done)
+  await subscription.close()
+  const broker = await startRecoveringBroker(t, made.url)
+  const open = () => openStream(t, made.name, { url: broker.url }, { log })
+  return { made, checkpoints, broker, open, from: checkpoints.stored(made.name)! }
+}
+
+/** Has the loss declared that a broker makes up by recovering for too long. */
+async function falselyLost(t: TestContext) {
+  const scene = await halfRead(t, 'only')
+  scene.broker.recover(2, always)
+  const { subscription } = await scene.open()
+  await assert.rejects(subscription.receive(1), { code: 'records_lost', message: /the stream ends at 3/ })
+  await subscription.close()
+  scene.broker.recovered()
+  return scene
+}
+
+async function pastEnd(t: TestContext) {
+  const made = await createTestStream(t)
+  const checkpoints = new MemoryCheckpoints()
+  const log = { progress: 'only' as const, checkpoints }
+  await made.send(...numbers(0, 5))
+  const one = await openStream(t, made.name, { start: 'first' }, { log })
+  await one.take(5)
+  await one.subscription.close()
+  const { incarnation } = checkpoints.stored(made.name)!
+  await checkpoints.begin(made.name, 1, { incarnation, next: '60' })
+  return { made, checkpoints, open: () => openStream(t, made.name, {}, { log }) }
+}
+
+async function grow(made: TestStream, count: number): Promise<void> {
+  await made.send(...numbers(100, 100 + count))
+}
+
+describe('a stream that recovers', { timeout: 120_000, ...(await skipWithout('rabbitmq')) }, () => {
+  for (const progress of ['broker', 'store', 'only'] as const) {
+    for (const [what, committed] of [
+      ['ends at 0', nothing],
+      ['ends before the position', 2],
+    ] as const) {
+      test(`and says for a while that it ${what} has lost nothing, with progress ${progress}`, async t => {
+        const { checkpoints, broker, open } = await halfRead(t, progress)
+        broker.recover(committed, 9)
+        const { take } = await open()
+        assert.deepEqual(text(await take(5)), numbers(5, 10))
+        assert.equal(broker.falseAnswers, 9)
+        assert.deepEqual(checkpoints.losses, [])
+      })
+    }
+  }
+
+  for (const [start, expected] of [
+    ['next', ['new']],
+    ['first', [...numbers(0, 10), 'new']],
+  ] as const) {
+    test(`is begun by a new consumer at its ${start} record as soon as it is known`, async t => {
+      const made = await createTestStream(t)
+      await made.send(...numbers(0, 10))
+      const broker = await startRecoveringBroker(t, made.url)
+      broker.recover(nothing, 9)
+      const opened = await openStream(t, made.name, { url: broker.url, start })
+      await opened.event('assigned')
+      await made.send('new')
+      assert.deepEqual(text(await opened.take(expected.length)), expected)
+    })
+  }
+
+  test('and serves nothing for long is waited for: no loss is declared', async t => {
+    const { checkpoints, broker, open } = await halfRead(t, 'store')
+    broker.recover(nothing, always)
+    const opened = await open()
+    const event = await opened.event('disconnected')
+    assert.match('reason' in event ? event.reason : '', /still recovering/)
+    assert.deepEqual(checkpoints.losses, [])
+    broker.recovered()
+    assert.deepEqual(text(await opened.take(5)), numbers(5, 10))
+    assert.deepEqual(checkpoints.losses, [])
+  })
+
+  test('after a loss was declared all the same has it withdrawn at the next start', async t => {
+    const { made, checkpoints, open, from } = await falselyLost(t)
+    const { take } = await open()
+    assert.deepEqual(text(await take(5)), numbers(5, 10))
+    const [withdrawn] = checkpoints.withdrawn
+    assert.deepEqual([withdrawn?.partition, withdrawn?.from], [made.name, from])
+    assert.match(withdrawn!.reason, /has its records from \d+ on after all/)
+  })
+
+  test('after such a loss was accepted repeats nothing: the position does not go back', async t => {
+    const { made, checkpoints, open } = await falselyLost(t)
+    checkpoints.acceptLoss(made.name)
+    const { take } = await open()
+    assert.deepEqual(text(await take(5)), numbers(5, 10))
+    assert.equal(checkpoints.withdrawn.length, 1)
+  })
+})
+
+describe('a stream that did lose its end', { timeout: 120_000, ...(await skipWithout('rabbitmq')) }, () => {
+  test('is declared within seconds', async t => {
+    const { checkpoints, open } = await pastEnd(t)
+    const began = performance.now()
+    const { subscription } = await open()
+    await assert.rejects(subscription.receive(1), { code: 'records_lost' })
+    assert.ok(performance.now() - began < 15_000)
+    assert.equal(checkpoints.losses.length, 1)
+  })
+
+  test('stays lost when it has grown past the position since, and goes on behind its old end', async t => {
+    const { made, checkpoints, open } = await pastEnd(t)
+    const first = await open()
+    await assert.rejects(first.subscription.receive(1), { code: 'records_lost' })
+    await first.subscription.close()
+    await grow(made, 80)
+    const second = await open()
+    await assert.rejects(second.subscription.receive(1), {
+      code: 'records_lost',
+      message: /has grown past 60 since/,
+    })
+    await second.subscription.close()
+    assert.deepEqual(checkpoints.losses[1]!.to, checkpoints.losses[0]!.to)
+    assert.deepEqual(checkpoints.withdrawn, [])
+    checkpoints.acceptLoss(made.name)
+    const third = await open()
+    assert.deepEqual(text(await third.take(80)), numbers(100, 180))
+  })
+})
