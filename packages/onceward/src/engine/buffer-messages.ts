@@ -51,6 +51,7 @@ export function outgoingOf(target: PublishTarget, request: Identified, place: st
   const queue = 'topic' in target ? target.topic : 'queue' in target ? target.queue : target.routingKey
   return {
     broker: target.broker,
+    ...(target.destination !== undefined && { destination: target.destination }),
     exchange,
     queue,
     messageId: id.id,

@@ -2,6 +2,7 @@ import { assertUsable } from '../stores/postgres/migrate.ts'
 import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { openOutlet } from './consumer-outlets.ts'
 import { instanceName } from './instance-name.ts'
 import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './open-publisher.ts'
 import { openRelay, type RelayCarrier } from './open-relays.ts'
@@ -39,10 +40,13 @@ export async function runRelay(options: RunRelayOptions): Promise<RunningRelay> 
   const carriers: RelayCarrier[] = []
   try {
     await assertUsable(pool, environment)
-    for (const broker of new Set(brokers))
-      carriers.push(await openRelay(broker, { ...options, pool, world, instance }))
+    const setting = { ...options, pool, world, instance }
+    for (const broker of new Set(brokers)) {
+      const local = broker === 'postgres' || broker === 'cdc'
+      carriers.push(openRelay(local ? broker : (await openOutlet(broker, setting))!, setting))
+    }
     for (const carrier of carriers) await carrier.start()
-    return running(null, () => null, carriers, pool, world, watchCarriers(carriers))
+    return running(null, () => null, carriers, pool, world, watchCarriers(carriers, pool, world))
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))

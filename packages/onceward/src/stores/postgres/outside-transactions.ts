@@ -67,6 +67,15 @@ async function assertNoRebuilds(client: SqlClient, { name, generation }: Consume
   )
 }
 
+function destinationsOf({ destinations, addresses = {} }: ConsumerFacts): string | null {
+  if (destinations === undefined) return null
+  const known = Object.entries(destinations).map(([kind, name]) => [
+    kind,
+    { name, address: addresses[kind] ?? null },
+  ])
+  return JSON.stringify(Object.fromEntries(known))
+}
+
 async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolment> {
   const consumer = await client.query(
     `insert into onceward.consumer as c (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
@@ -80,9 +89,17 @@ async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolmen
   if (consumer.rows[0].dedup !== facts.dedup) throw keptBesideMarkers(facts)
   const consumerId = consumer.rows[0].id as number
   const run = await client.query(
-    `insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max) values ($1, $2, $3, $4, $5)
+    `insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, destinations)
+     values ($1, $2, $3, $4, $5, $6)
      returning id, (select relkind = 'p' from pg_class where oid = 'onceward.inbox'::regclass) as spread`,
-    [consumerId, facts.instance, facts.handlerVersion, facts.mode, facts.deliveriesMax],
+    [
+      consumerId,
+      facts.instance,
+      facts.handlerVersion,
+      facts.mode,
+      facts.deliveriesMax,
+      destinationsOf(facts),
+    ],
   )
   const { id, spread } = run.rows[0]
   return { consumerId, runId: id as number, facts, markersSpread: spread as boolean }
