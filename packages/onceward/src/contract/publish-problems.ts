@@ -42,6 +42,8 @@ function targetProblems(place: string, target: unknown, wrong: Report): void {
     // The empty routing key is what fanout exchanges are given.
     if (typeof value !== 'string' || (value === '' && field !== 'routingKey') || value.includes('\0'))
       wrong(`${place}.${field}`, `must be a text: what broker '${broker}' is to publish to`)
+    else if (broker === 'rabbitmq' && Buffer.byteLength(value) > 255)
+      wrong(`${place}.${field}`, 'must have 255 bytes at most: AMQP carries no longer names')
   }
   for (const field of given.filter(field => !form.includes(field)))
     wrong(`${place}.${field}`, `does not go with broker '${broker}' and ${form.join(', ')}; take it out`)
