@@ -3,6 +3,7 @@ import { decidedAtOnce } from '../contract/failure-rules.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
+import type { Addressing } from '../engine/consumer-facts.ts'
 import { errorText } from '../errors.ts'
 import { PullSource } from '../sources/log/pull-source.ts'
 import type { RangeReader } from '../sources/log/range-reader.ts'
@@ -39,6 +40,8 @@ export interface RunCampaignOptions {
   readonly signal?: AbortSignal
   /** How long it waits for work of live workers of which nobody is heard. */
   readonly patienceMs: number
+  /** Where the messages go that it was approved to publish. */
+  readonly addressing?: Addressing | undefined
 }
 
 /**
@@ -86,7 +89,7 @@ async function createProcess(
 }
 
 function createReadingProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
-  const { consumer, store, instance, pool } = options
+  const { consumer, store, instance, pool, addressing } = options
   const { metrics } = options.world
   const world = { ...options.world, metrics: metrics.inMode(campaign.mode) }
   const { id, mode, generation, effects, rateMax, plan } = campaign
@@ -123,6 +126,7 @@ function createReadingProcess(campaign: Campaign, reader: RangeReader, options: 
     suppresses: effects === 'suppressed' || consumer.replay.effects === 'never',
     stage: 'whole',
     instance: `${instance} campaign ${id}`,
+    ...(addressing && { addressing }),
     ...(needsMemory(mode) && { horizon: new CampaignHorizon(campaign, consumer) }),
   })
 }

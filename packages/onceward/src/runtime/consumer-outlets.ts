@@ -9,10 +9,10 @@ import { openPublisher, type PublisherAddresses } from './open-publisher.ts'
 import { type Broker, rabbitOutlet } from './open-source.ts'
 import { Outlet } from './outlet.ts'
 
-/** What a run of this consumer wrote down last, by kind of broker. */
+/** What a run of this consumer that had an address wrote down last, by kind of broker. */
 const lastRun = `
   select r.destinations -> $2 as known from onceward.run r join onceward.consumer c on c.id = r.consumer_id
-  where c.name = $1 and r.destinations ? $2 order by r.id desc limit 1`
+  where c.name = $1 and r.destinations -> $2 ->> 'address' is not null order by r.id desc limit 1`
 
 interface Known {
   readonly name: string

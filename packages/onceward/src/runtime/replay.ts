@@ -16,6 +16,7 @@ import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { addressingOf } from './consumer-outlets.ts'
 import { instanceName } from './instance-name.ts'
 import { openSelection } from './open-selection.ts'
 import { realSurroundings } from './real-surroundings.ts'
@@ -92,7 +93,11 @@ export async function openReplay<M>(
       return createCampaign(pool, consumer, request)
     },
     preview: (id, { dryRun = false } = {}) => previewCampaign(pool, id, { consumer, openReader, dryRun }),
-    run: (id, more = {}) => runCampaign(id, { ...around, ...more }),
+    run: async (id, more = {}) => {
+      // It has no relay of its own: messages go where the consumer's last run sent them. Where that is not known, a message is refused.
+      const addressing = await addressingOf(consumer, [], pool).catch(() => undefined)
+      return runCampaign(id, { ...around, addressing, ...more })
+    },
     swap: (id, { acceptMissing = false, accept = {} } = {}) =>
       swapTables(id, { ...rebuild, acceptMissing, accept }),
     compare: id => lookAtTables(pool, id, consumer),

@@ -25,7 +25,7 @@ const takePlace = `
 /** The engine as a worker of what people have selected among the parked. */
 export async function createParkedProcess(
   campaign: Campaign,
-  { consumer, store, pool, world: given, instance }: RunCampaignOptions,
+  { consumer, store, pool, world: given, instance, addressing }: RunCampaignOptions,
 ): Promise<ConsumerProcess<unknown, SqlTransaction>> {
   const world = { ...given, metrics: given.metrics.inMode?.(campaign.mode) ?? given.metrics }
   const { id, mode, effects, rateMax, plan } = campaign
@@ -59,6 +59,7 @@ export async function createParkedProcess(
     suppresses: effects === 'suppressed',
     stage: 'work',
     instance: `${instance} campaign ${id}`,
+    ...(addressing && { addressing }),
   })
   return engine
 }
