@@ -7,7 +7,13 @@ const everyMs = 5_000
 /** More destinations than this are an error elsewhere; labels stay bounded. */
 const destinationsMax = 50
 
-const read = `select destination, broker, waiting from onceward.outbox_unserved order by waiting desc limit ${destinationsMax}`
+/** Destinations that are served or known are shown as 0. */
+const read = `
+  with unserved as materialized (select destination, waiting from onceward.outbox_unserved)
+  select name as destination, split_part(name, ':', 1) as broker, coalesce(waiting, 0) as waiting
+  from (select name from onceward.destination union select destination from onceward.relay
+    union select destination from unserved) as known (name)
+  left join unserved on unserved.destination = name order by waiting desc, name limit ${destinationsMax}`
 
 interface Unserved {
   readonly destination: string
