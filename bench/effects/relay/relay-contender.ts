@@ -41,8 +41,8 @@ export async function fillOutbox(
 ): Promise<void> {
   const insert =
     name === 'Onceward relay'
-      ? `insert into onceward.outbox (broker, bucket, queue, message_id, key, body)
-         select $5, onceward.outbox_bucket_of(key), $1, id, key, body`
+      ? `insert into onceward.outbox (broker, destination, bucket, queue, message_id, key, body)
+         select $5, $5, onceward.outbox_bucket_of(key), $1, id, key, body`
       : `insert into bench_outbox (queue, message_id, key, headers, body) select $1, id, key, '{}', body`
   const increments = [...incrementsOf({ ids: 'ordered', round, count })]
   for (let at = 0; at < count; at += 5_000) {

@@ -3,6 +3,9 @@ import { readsLog } from '../contract/reads-log.ts'
 import { type Alert, brokersOf, minuteMs } from './alert.ts'
 import { grown, number, onceOf } from './promql.ts'
 
+/** A row of the outbox is for a destination, not for a kind of broker. */
+const place = ['broker', 'destination'] as const
+
 /** Steps whose outcome must become durable, here or elsewhere, and the memory that recognises repeats. */
 export const effectAlerts = [
   {
@@ -42,11 +45,26 @@ export const effectAlerts = [
     expression: ({ consumer, series }) => {
       const of = { broker: brokersOf(consumer) }
       const seconds = number(consumer.objectives.outboxAgeMaxMs / 1_000)
-      return `${onceOf(series('outboxOldest', of), ['broker'])} > ${seconds} or ${onceOf(series('outboxFailing', of), ['broker'])} > 0`
+      return `${onceOf(series('outboxOldest', of), place)} > ${seconds} or ${onceOf(series('outboxFailing', of), place)} > 0`
     },
-    summary: 'Messages for {{ $labels.broker }} are not published',
+    summary: 'Messages for {{ $labels.destination }} are not published',
     threshold: ({ objectives }) =>
       `older than outboxAgeMax (${durationText(objectives.outboxAgeMaxMs)}), or refused by the broker, for 5m`,
+  },
+  {
+    name: 'OncewardOutboxUnserved',
+    seeds: [],
+    severity: 'critical',
+    severityElsewhere: 'warning',
+    runbook: 'outbox-unserved',
+    forMs: 5 * minuteMs,
+    metrics: ['outboxUnserved'],
+    applies: consumer => brokersOf(consumer).length > 0,
+    expression: ({ consumer, series }) =>
+      `${onceOf(series('outboxUnserved', { broker: brokersOf(consumer) }), place)} > 0`,
+    summary:
+      '{{ $value | humanize }} messages for {{ $labels.destination }} wait, and no relay is connected there',
+    threshold: () => 'any for 5m',
   },
   {
     name: 'OncewardUnknownEffects',

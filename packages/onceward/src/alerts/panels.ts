@@ -262,14 +262,21 @@ const kept: readonly Panel[] = [
   },
   {
     title: 'Outbox: oldest message that is not published',
-    description: 'By broker, of all consumers of the database.',
+    description: 'By destination, of all consumers of the database.',
     row: 'Held work and effects',
     unit: 's',
     objective: 'outbox_age_max_seconds',
     queries: [
-      gauge('outboxOldest', ['broker'], '{{broker}}'),
-      gauge('outboxFailing', ['broker'], '{{broker}} keys behind a refused message'),
+      gauge('outboxOldest', ['broker', 'destination'], '{{destination}}'),
+      gauge('outboxFailing', ['broker', 'destination'], '{{destination}} keys behind a refused message'),
     ],
+  },
+  {
+    title: 'Outbox: messages without a relay',
+    description: 'By destination that no live relay is connected to.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [gauge('outboxUnserved', ['broker', 'destination'], '{{destination}}')],
   },
 ]
 

@@ -45,6 +45,8 @@ Environment:
   ONCEWARD_RABBITMQ_STREAM_URL      RabbitMQ's stream port, for contracts that read its streams
   ONCEWARD_RABBITMQ_MANAGEMENT_URL  its management plugin, which says how long queues and streams keep messages
   ONCEWARD_KAFKA_BOOTSTRAP          Kafka, for contracts that read from it or publish to it: host:port,host:port
+  ONCEWARD_RABBITMQ_CLUSTER         a name for that RabbitMQ cluster, instead of the one it announces
+  ONCEWARD_KAFKA_CLUSTER            a name for that Kafka cluster, instead of its id
   ONCEWARD_POLICY                   the policy file, where it is not the onceward.yaml beside the consumer
   ONCEWARD_ARCHIVE_FOLDER           where contracts that archive what they forget write to
   ONCEWARD_METRICS_PORT             where run and relay serve /metrics, /livez and /readyz; off: nowhere

@@ -7,6 +7,8 @@ export function serverAddresses() {
     rabbitmqUrl: env.ONCEWARD_RABBITMQ_URL,
     rabbitmqStreamUrl: env.ONCEWARD_RABBITMQ_STREAM_URL,
     kafkaBootstrap: env.ONCEWARD_KAFKA_BOOTSTRAP,
+    rabbitmqCluster: env.ONCEWARD_RABBITMQ_CLUSTER,
+    kafkaCluster: env.ONCEWARD_KAFKA_CLUSTER,
     environment: environmentName(),
   }
 }

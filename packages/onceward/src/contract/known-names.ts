@@ -129,7 +129,7 @@ export const sections = {
     'headerBytesMax',
     'decompressedBytesMax',
   ],
-  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey', 'evidence'],
+  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey', 'evidence', 'destination'],
   'http target': [
     ...traits,
     'kind',

@@ -8,6 +8,13 @@ const fieldsOf: Record<string, readonly (readonly string[])[]> = {
   rabbitmq: [['queue'], ['exchange', 'routingKey']],
 }
 
+/** Only brokers outside the database have several. */
+function isDestination(destination: unknown, broker: unknown): boolean {
+  if (broker !== 'rabbitmq' && broker !== 'kafka') return false
+  if (typeof destination !== 'string' || destination.includes('\0')) return false
+  return destination.startsWith(`${broker}:`) && destination.length > broker.length + 1
+}
+
 export function publishProblems(targets: unknown, wrong: Report): void {
   if (targets === undefined) return
   if (!isRecord(targets)) return wrong('effect.publish', 'must be an object of targets by name')
@@ -18,9 +25,14 @@ export function publishProblems(targets: unknown, wrong: Report): void {
 function targetProblems(place: string, target: unknown, wrong: Report): void {
   if (!isRecord(target)) return wrong(place, "must be an object such as { broker: 'kafka', topic: '…' }")
   unknownKeys(target, 'publish', `${place}.`, wrong)
-  const { broker, evidence, ...rest } = target
+  const { broker, evidence, destination, ...rest } = target
   if (evidence !== undefined && typeof evidence !== 'boolean')
     wrong(`${place}.evidence`, 'must be true or false')
+  if (destination !== undefined && !isDestination(destination, broker))
+    wrong(
+      `${place}.destination`,
+      `must name a ${String(broker)} destination, such as '${String(broker)}:eu-1/orders'`,
+    )
   const forms = typeof broker === 'string' && Object.hasOwn(fieldsOf, broker) ? fieldsOf[broker]! : null
   if (forms === null) return oneOf(broker, Object.keys(fieldsOf), `${place}.broker`, wrong)
   const given = Object.keys(rest).filter(field => rest[field] !== undefined)
@@ -30,6 +42,8 @@ function targetProblems(place: string, target: unknown, wrong: Report): void {
     // The empty routing key is what fanout exchanges are given.
     if (typeof value !== 'string' || (value === '' && field !== 'routingKey') || value.includes('\0'))
       wrong(`${place}.${field}`, `must be a text: what broker '${broker}' is to publish to`)
+    else if (broker === 'rabbitmq' && Buffer.byteLength(value) > 255)
+      wrong(`${place}.${field}`, 'must have 255 bytes at most: AMQP carries no longer names')
   }
   for (const field of given.filter(field => !form.includes(field)))
     wrong(`${place}.${field}`, `does not go with broker '${broker}' and ${form.join(', ')}; take it out`)

@@ -5,6 +5,11 @@
 export type PublishTarget = PublishPlace & {
   /** Default false. True: that a message published here is noted in its transaction and stays known when the outbox row is gone; see `docs/explain.md`. */
   readonly evidence?: boolean
+  /**
+   * Which broker of that kind, as `onceward status` names it, such as `rabbitmq:eu-1/orders`; a relay that is connected there carries it.
+   * Default: the one whose address the process has, for a producer the only one that the database knows.
+   */
+  readonly destination?: string
 }
 
 export type PublishPlace =

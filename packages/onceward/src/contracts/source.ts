@@ -139,6 +139,17 @@ export interface QueueOpenOptions {
 export interface BrokerIdentity {
   readonly kind: string
   readonly cluster: string
+  /** Absent where the broker has none. */
+  readonly virtualHost?: string
+  /** RabbitMQ: a name of ours in the virtual host, which every node of the cluster knows, whatever it calls itself. */
+  readonly marks?: BrokerMarks
+}
+
+/** Durable names in a virtual host. Valid while the connection is open that it came from. */
+export interface BrokerMarks {
+  has(name: string): Promise<boolean>
+  /** False where this user may not. */
+  put(name: string): Promise<boolean>
 }
 
 export interface OpenOptions extends QueueOpenOptions {

@@ -217,12 +217,21 @@ export interface ConsumerFacts {
   readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
   /** What it reads. Absent where nobody else could read the same. */
   readonly reading?: Reading
+  /** Where its messages go. Absent, and of a kind that is missing: the only destination of that kind. */
+  readonly destinations?: Destinations
+  /** The addresses behind them, without credentials, for runs that cannot reach the broker at start. */
+  readonly addresses?: Destinations
 }
+
+/** By kind of broker, the cluster and virtual host that messages of that kind are for. */
+export type Destinations = Readonly<Record<string, string>>
 
 /** A queue, a log as one group reads it: whoever reads it under another name has another memory. */
 export interface Reading {
   readonly kind: string
   readonly place: string
+  /** The virtual host; '' where the broker has none. */
+  readonly virtualHost: string
   /** The group, on logs; '' on queues. */
   readonly reader: string
   /** Who keeps the position. Queues forget instead. */
@@ -302,6 +311,8 @@ export interface Intent {
 /** A message of the outbox. Where it goes is the broker's kind, and there a queue, a topic, or an exchange with `queue` as routing key. */
 export interface Outgoing {
   readonly broker: string
+  /** Which broker of that kind, by name. Absent: the consumer's own, see `ConsumerFacts.destinations`. */
+  readonly destination?: string
   readonly exchange: string | null
   readonly queue: string
   /** The same whenever the same cause publishes it again. */

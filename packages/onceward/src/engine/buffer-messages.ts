@@ -1,5 +1,6 @@
 import type { PublishRequest, PublishTarget } from '../contract/publish-target.ts'
 import type { Outgoing, StoreSession, SuppressedEffect } from '../contracts/store.ts'
+import { amqpHeaderBytes, amqpHeaderBytesMax } from '../contracts/wire-size.ts'
 import { OncewardError } from '../errors.ts'
 import { bytesDigest } from '../message/digest.ts'
 import { readId } from '../message/identity.ts'
@@ -50,8 +51,9 @@ export function outgoingOf(target: PublishTarget, request: Identified, place: st
   const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
   const exchange = 'exchange' in target ? target.exchange : null
   const queue = 'topic' in target ? target.topic : 'queue' in target ? target.queue : target.routingKey
-  return {
+  const outgoing = {
     broker: target.broker,
+    ...(target.destination !== undefined && { destination: target.destination }),
     exchange,
     queue,
     messageId: id.id,
@@ -60,6 +62,20 @@ export function outgoingOf(target: PublishTarget, request: Identified, place: st
     properties: toStoredJson({ contentType, ...(type && { type }), ...(correlationId && { correlationId }) }),
     body: Buffer.from(bytes as Uint8Array),
   }
+  if (target.broker === 'rabbitmq') assertHeadersFit(outgoing, place)
+  return outgoing
+}
+
+/** How much Kafka takes is its topic's business; what fits into AMQP's header is the same everywhere. */
+function assertHeadersFit(outgoing: Outgoing, place: string): void {
+  const bytes = amqpHeaderBytes(outgoing)
+  if (bytes <= amqpHeaderBytesMax) return
+  const found = Number.isFinite(bytes)
+    ? `take ${bytes} bytes`
+    : 'are nested too deeply, or one has too long a name'
+  throw new TypeError(
+    `${place}: the headers ${found}, and AMQP carries ${amqpHeaderBytesMax} with names of 255. Put what is large into the body. Nothing was written.`,
+  )
 }
 
 /** Writes all messages of the round in one statement. */

@@ -12,7 +12,7 @@ import { BatchSize } from './batch-size.ts'
 import type { Breaker, BreakerView } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
-import { consumerFacts } from './consumer-facts.ts'
+import { type Addressing, consumerFacts } from './consumer-facts.ts'
 import type { HandOver } from './hand-over.ts'
 import { HeldRetries } from './held-retries.ts'
 import type { HorizonCheck } from './horizon-guard.ts'
@@ -50,6 +50,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly horizon?: HorizonCheck
   /** Shared by a consumer and the worker beside it, which call the same downstream and lock the same rows; default its own. */
   readonly shared?: WorkerPair
+  /** Where its messages go. Default: the only destination of each kind of broker. */
+  readonly addressing?: Addressing
   /** Called when the downstream is found to be away, and with null when it is back. */
   readonly onOutage?: (enrolment: Enrolment, outage: BreakerView | null) => void
 }
@@ -161,7 +163,7 @@ export class ConsumerProcess<M, Tx> {
   async start(): Promise<void> {
     const { consumer, source, store, world, instance, mode = 'live' } = this.#options
     if (this.#stage !== 'work') assertKeepable(consumer, source, store)
-    const enrolment = await store.enroll(consumerFacts(consumer, mode, instance))
+    const enrolment = await store.enroll(consumerFacts(consumer, mode, instance, this.#options.addressing))
     this.#enrolment = enrolment
     const subscription = await this.#look(enrolment)
       .then(() => this.#open(enrolment))
@@ -249,14 +251,18 @@ export class ConsumerProcess<M, Tx> {
   }
 
   async #open(enrolment: Enrolment): Promise<Subscription> {
-    const { consumer, source, store, world } = this.#options
+    const { consumer, source, store, world, addressing } = this.#options
     await consumer.effect?.apply?.verify(store.query!, { consumer, world })
     return source.open({
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
       onEvent: event => this.#onSourceEvent(event),
       ...(store.meetBroker && {
-        onBroker: broker => this.#watch.persist(() => store.meetBroker!(broker)),
+        onBroker: broker =>
+          this.#watch.persist(async () => {
+            await store.meetBroker!(broker)
+            await addressing?.confirm(broker)
+          }),
       }),
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },

@@ -3,16 +3,12 @@ import type { SourceDeclaration } from '../contract/contract.ts'
 import { byBroker, countHeaders, deathHeaders, levelQueue, retryHeader } from '../contracts/retry-levels.ts'
 import type { Delivery } from '../contracts/source.ts'
 import type { Outgoing, StoreSession } from '../contracts/store.ts'
+import { fitsOnWire } from '../contracts/wire-size.ts'
 import type { Received } from '../message/received.ts'
 import { fromStoredJson, toStoredJson } from '../stored-json.ts'
 import type { FailurePolicy } from './decide-outcome.ts'
 import type { Fact } from './outcome.ts'
 import type { Decided, Spine } from './process-batch.ts'
-
-/** With our own table beside them, headers of this size still fit into one frame of AMQP. */
-const headerBytesMax = 48 * 1024
-/** A record on Kafka, below what brokers take by default. */
-const recordBytesMax = 800 * 1024
 
 /**
  * The copies that will come back after their delay, written with the attempts they follow and published by a relay after the commit. So the
@@ -31,16 +27,17 @@ export async function sendRound<M, Tx>(
   )
 }
 
-/** Replays and work that was parked wait where they are, and so does what cannot be written down as it is. */
+/** Replays and work that was parked wait where they are. What no copy can carry is kept in the store until its next try. */
 export function policyFor<M, Tx>(
   received: Received<M>,
   fact: Fact,
-  { consumer, mode, stage }: Spine<M, Tx>,
+  { consumer, mode, stage, store }: Spine<M, Tx>,
 ): FailurePolicy {
   const { failure } = consumer
   if (!byBroker(failure.mode) || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return failure
-  const travels = mode === 'live' && stage === 'whole' && copyOf(received, consumer.source, 0) !== null
-  return travels ? failure : { ...failure, mode: 'block' }
+  if (mode !== 'live' || stage !== 'whole') return { ...failure, mode: 'block' }
+  if (copyOf(received, consumer.source, 0) !== null) return failure
+  return { ...failure, mode: store.work === undefined || received.id === null ? 'block' : 'defer' }
 }
 
 /** Null where the message cannot be carried whole. The message id is the relay's; everything the message itself has is in the table. */
@@ -49,15 +46,14 @@ export function copyOf(
   source: SourceDeclaration,
   levelMs: number,
 ): Outgoing | null {
-  const headers = toStoredJson(delivery.headers)
-  if (id === null || Buffer.byteLength(headers) > headerBytesMax) return null
-  const kept = fromStoredJson(headers)
+  if (id === null) return null
+  const kept = fromStoredJson(toStoredJson(delivery.headers))
   if ('$unstorable' in kept) return null
   const queue = queueOf(source)
-  const copy = { exchange: null, queue: levelQueue(queue, levelMs), messageId: id, body: delivery.body }
-  if (source.kind === 'rabbitmq') return { ...copy, ...forRabbit(delivery, queue, kept) }
-  if (delivery.body.length + Buffer.byteLength(headers) > recordBytesMax) return null
-  return { ...copy, ...forKafka(delivery, queue, kept) }
+  const ours = source.kind === 'rabbitmq' ? forRabbit(delivery, queue, kept) : forKafka(delivery, queue, kept)
+  const name = { exchange: null, queue: levelQueue(queue, levelMs), messageId: id }
+  const copy = { ...name, ...ours, body: delivery.body }
+  return fitsOnWire(copy.broker, copy) ? copy : null
 }
 
 type OfBroker = Pick<Outgoing, 'broker' | 'key' | 'headers' | 'properties'>

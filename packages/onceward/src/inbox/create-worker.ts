@@ -19,6 +19,7 @@ export interface WorkerOptions<M, Tx> {
   /** Called after every committed batch: what it left may be taken now, held work among it. */
   readonly onCommitted: () => void
   readonly onOutage?: ConsumerOptions<M, Tx>['onOutage']
+  readonly addressing?: ConsumerOptions<M, Tx>['addressing']
   /** With the consumer beside it. */
   readonly shared?: WorkerPair
 }
@@ -37,6 +38,7 @@ export function leavesWork<M, Tx>({ inbox, effect, failure }: Consumer<M, Tx>): 
 /** The same engine on another source: held rows instead of a broker's deliveries. */
 export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
   const { consumer, store, world, mode, instance, callInline, onCommitted, onOutage, shared } = options
+  const { addressing } = options
   const { leaseMs, workers } = consumer.inbox
   const source = new HeldSource({
     store: store as Store<never>,
@@ -64,6 +66,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     stage: 'work',
     ...(callInline && { callInline }),
     ...(onOutage && { onOutage }),
+    ...(addressing && { addressing }),
     ...(shared && { shared }),
     instance: `${instance} worker`,
     onCommitted,

@@ -16,6 +16,7 @@ export type Label =
   | 'target'
   | 'result'
   | 'broker'
+  | 'destination'
   | 'owner'
   | 'risk'
   | 'messaging.system'

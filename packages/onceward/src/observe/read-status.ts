@@ -10,7 +10,7 @@ export interface Status {
   readonly consumers: readonly ConsumerStatus[]
   readonly ledger: readonly { consumer: string; target: string; state: string; count: number }[]
   readonly outbox: readonly OutboxStatus[]
-  readonly relays: readonly { broker: string; instance: string; buckets: number; leaseSeconds: number }[]
+  readonly relays: readonly { destination: string; instance: string; buckets: number; leaseSeconds: number }[]
   readonly partitions: readonly PartitionStatus[]
   readonly openLosses: number
   readonly queues: readonly { name: string; waiting: number; leased: number; oldestSeconds: number | null }[]
@@ -19,6 +19,8 @@ export interface Status {
 }
 
 export interface OutboxStatus {
+  /** Cluster and virtual host, or `postgres` and `cdc`. */
+  readonly destination: string
   readonly broker: string
   readonly queue: string
   readonly waiting: number
@@ -26,6 +28,8 @@ export interface OutboxStatus {
   /** Rows the broker did not take at their last try; others may wait behind them. */
   readonly failing: number
   readonly lastError: string | null
+  /** A live relay is connected to the destination. Rows of the others wait until one is. */
+  readonly served: boolean
 }
 
 export interface ConsumerStatus {
@@ -92,12 +96,14 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
     select consumer_name as consumer, target, state::text, count(*)::int from onceward.ledger
     group by 1, 2, 3 order by 1, 2, 3`)
   const outbox = await pool.query(`
-    select broker, queue, count(*)::int as waiting,
+    select destination, min(broker) as broker, queue, count(*)::int as waiting,
       extract(epoch from clock_timestamp() - min(created_at))::float8 as "oldestSeconds",
-      count(*) filter (where failures > 0)::int as failing, max(last_error) as "lastError"
-    from onceward.outbox group by 1, 2 order by 1, 2`)
+      count(*) filter (where failures > 0)::int as failing, max(last_error) as "lastError",
+      destination = 'cdc' or exists (select from onceward.relay
+        where relay.destination = outbox.destination and until > clock_timestamp()) as served
+    from onceward.outbox group by destination, queue order by destination, queue`)
   const relays = await pool.query(`
-    select relay.broker, instance, count(bucket)::int as buckets,
+    select relay.destination, instance, count(bucket)::int as buckets,
       extract(epoch from until - clock_timestamp())::float8 as "leaseSeconds"
     from onceward.relay left join onceward.outbox_bucket on relay_id = relay.id group by relay.id order by 1, 2`)
   const queues = await pool.query(`

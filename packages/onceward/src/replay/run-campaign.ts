@@ -4,6 +4,7 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
+import type { Addressing } from '../engine/consumer-facts.ts'
 import { errorText } from '../errors.ts'
 import { PullSource } from '../sources/log/pull-source.ts'
 import type { RangeReader } from '../sources/log/range-reader.ts'
@@ -42,6 +43,8 @@ export interface RunCampaignOptions {
   readonly callInline: InlineCall
   /** How long it waits for work of live workers of which nobody is heard. */
   readonly patienceMs: number
+  /** Where the messages go that it was approved to publish. */
+  readonly addressing?: Addressing | undefined
 }
 
 /**
@@ -89,7 +92,7 @@ async function createProcess(
 }
 
 function createReadingProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
-  const { consumer, store, instance, pool, callInline } = options
+  const { consumer, store, instance, pool, callInline, addressing } = options
   const { metrics } = options.world
   const world = { ...options.world, metrics: metrics.inMode(campaign.mode) }
   const { id, mode, generation, rateMax, plan } = campaign
@@ -127,6 +130,7 @@ function createReadingProcess(campaign: Campaign, reader: RangeReader, options: 
     callInline,
     stage: 'whole',
     instance: `${instance} campaign ${id}`,
+    ...(addressing && { addressing }),
     ...(needsMemory(mode) && { horizon: new CampaignHorizon(campaign, consumer) }),
   })
 }

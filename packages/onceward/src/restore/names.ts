@@ -8,13 +8,15 @@ export interface KnownReading {
   readonly kind: string
   readonly place: string
   readonly reader: string
+  /** Null where it was noted by a version that did not know it. */
+  readonly virtualHost: string | null
   readonly lastAt: Date
 }
 
 export async function listReadings(pool: SqlPool): Promise<readonly KnownReading[]> {
   await assertUsable(pool)
   const { rows } = await pool.query(
-    'select consumer_name as consumer, kind, place, reader, last_at as "lastAt" from onceward.reading order by 1, 2, 3, 4',
+    'select consumer_name as consumer, kind, place, reader, virtual_host as "virtualHost", last_at as "lastAt" from onceward.reading order by 1, 2, 3, 4, 5',
   )
   return rows as KnownReading[]
 }

@@ -3,12 +3,12 @@ import { levelQueue } from '../contracts/retry-levels.ts'
 import { OncewardError } from '../errors.ts'
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
 import { importKafka } from './broker-clients.ts'
-import type { Broker, BrokerAccess } from './open-source.ts'
+import { type Broker, type BrokerAccess, clusterOf } from './open-source.ts'
 
 /** Dead letters and retries go to topics of the same cluster, which must be there: their partitions and replicas are not ours to guess. */
 export async function openKafka(
   source: SourceDeclaration,
-  { kafkaBootstrap, world, signal }: BrokerAccess,
+  { kafkaBootstrap, kafkaCluster, world, signal }: BrokerAccess,
 ): Promise<Broker> {
   const declaration = source as TopicDeclaration
   const bootstrap = declaration.bootstrap ?? kafkaBootstrap
@@ -33,6 +33,8 @@ export async function openKafka(
       const options = { bootstrap, log: world.log, ...(signal && { signal }) }
       return levelsMs.map(levelMs => createRetryTopicSource(declaration, levelMs, options))
     },
-    openPublisher: async () => createKafkaPublisher(connection),
+    openPublisher: async onBroker => createKafkaPublisher({ ...connection, onBroker }),
+    virtualHost: '',
+    outlet: { address: bootstrap, cluster: clusterOf(declaration, 'bootstrap', kafkaCluster) },
   }
 }

@@ -1,3 +1,4 @@
+import type { BrokerIdentity } from '../contracts/source.ts'
 import { inKeyOrder } from '../effects/publish/in-key-order.ts'
 import type { OutgoingMessage, Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
@@ -9,7 +10,12 @@ export type RelayedBroker = 'kafka' | 'rabbitmq' | 'postgres' | 'cdc'
 export interface PublisherAddresses {
   readonly rabbitmqUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
+  /** Names of the clusters behind these addresses, instead of what the brokers announce: part of a destination's name. */
+  readonly rabbitmqCluster?: string | undefined
+  readonly kafkaCluster?: string | undefined
 }
+
+export type OnBroker = (broker: BrokerIdentity) => Promise<void>
 
 /** One error for all addresses that are missing, before anything is opened. */
 export function assertAddresses(brokers: Iterable<string>, addresses: PublisherAddresses, who: string): void {
@@ -24,22 +30,23 @@ export function assertAddresses(brokers: Iterable<string>, addresses: PublisherA
   )
 }
 
-/** Connects with the first message; a broker that is away only keeps the rows waiting. */
+/** Connects with the first message; `onBroker` says on each connection whether it is the right one. */
 export async function openPublisher(
-  broker: Exclude<RelayedBroker, 'cdc'>,
+  broker: 'rabbitmq' | 'kafka',
   { rabbitmqUrl, kafkaBootstrap }: PublisherAddresses,
-): Promise<Publisher | 'same database'> {
-  if (broker === 'postgres') return 'same database'
-  if (broker === 'rabbitmq') return openRabbitPublisher(rabbitmqUrl!)
+  onBroker: OnBroker,
+): Promise<Publisher> {
+  if (broker === 'rabbitmq') return openRabbitPublisher(rabbitmqUrl!, onBroker)
   const { createKafkaPublisher } = await importKafka()
-  return createKafkaPublisher({ bootstrap: kafkaBootstrap! })
+  return createKafkaPublisher({ bootstrap: kafkaBootstrap!, onBroker })
 }
 
-export async function openRabbitPublisher(url: string): Promise<Publisher> {
+export async function openRabbitPublisher(url: string, onBroker: OnBroker): Promise<Publisher> {
   const { createRabbitPublisher } = await importRabbit()
-  const publisher = createRabbitPublisher({ url })
+  const publisher = createRabbitPublisher({ url, onBroker })
   return inKeyOrder({
     publish: messages => publisher.publish(messages.map(toRabbit)),
+    connect: () => publisher.connect(),
     close: () => publisher.close(),
   })
 }

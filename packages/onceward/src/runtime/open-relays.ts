@@ -1,18 +1,13 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import { createOutboxCleaner } from '../effects/publish/clean-outbox.ts'
-import type { Publisher } from '../effects/publish/publisher.ts'
-import { createRelay } from '../effects/publish/relay.ts'
-import { deadLetterBroker } from '../engine/consumer-facts.ts'
+import { createRelay, type Relay } from '../effects/publish/relay.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
-import {
-  assertAddresses,
-  openPublisher,
-  type PublisherAddresses,
-  type RelayedBroker,
-} from './open-publisher.ts'
-import type { Broker } from './open-source.ts'
+import { outletKinds } from './consumer-outlets.ts'
+import type { PublisherAddresses } from './open-publisher.ts'
+import type { Outlet } from './outlet.ts'
+import { RelayWhenReached } from './relay-when-reached.ts'
 
 export interface Lifecycle {
   start(): Promise<void> | void
@@ -42,51 +37,42 @@ export interface RelaySetting extends PublisherAddresses {
 /** A relay for every broker that the contract's targets and dead letters name; none for a contract that publishes nothing. */
 export async function openConsumerRelays<M>(
   consumer: Consumer<M, SqlTransaction>,
-  source: Broker,
+  outlets: readonly Outlet[],
   setting: RelaySetting,
 ): Promise<Carrier[]> {
-  const { deadLetter, retryLevelsMs } = consumer.failure
-  const own = deadLetterBroker(consumer.source) as RelayedBroker
-  const brokers = new Set(Object.values(consumer.effect?.publish ?? {}).map(({ broker }) => broker))
-  assertAddresses(
-    [...brokers].filter(broker => broker !== own),
-    setting,
-    `Consumer "${consumer.name}" publishes`,
-  )
-  if (deadLetter !== null) {
-    await source.ensureQueue(deadLetter)
-    brokers.add(own as never)
-  }
-  if (retryLevelsMs.length > 0) brokers.add(own as never)
-  const carriers: Carrier[] = []
-  for (const broker of brokers) {
-    const open = broker === own ? source.openPublisher : undefined
-    carriers.push(await openRelay(broker, setting, open))
-  }
-  return carriers
+  const kinds = new Set([
+    ...outletKinds(consumer),
+    ...Object.values(consumer.effect?.publish ?? {}).map(({ broker }) => broker as string),
+  ])
+  const local = [...kinds].filter(kind => kind === 'postgres' || kind === 'cdc')
+  return [
+    ...outlets.map(outlet => openRelay(outlet, setting)),
+    ...local.map(kind => openRelay(kind, setting)),
+  ]
 }
 
-export async function openRelay(
-  broker: RelayedBroker,
-  setting: RelaySetting,
-  open?: () => Promise<Publisher | 'same database'>,
-): Promise<RelayCarrier> {
+/** A relay of a broker that was never reached begins when it is. */
+export function openRelay(to: Outlet | 'postgres' | 'cdc', setting: RelaySetting): RelayCarrier {
   const { pool, world, instance, relayLeaseMs, cdcKeepMs } = setting
-  if (broker === 'cdc') {
+  if (to === 'cdc') {
     const cleaner = createOutboxCleaner({ pool, world, ...(cdcKeepMs && { keepMs: cdcKeepMs }) })
     return carrying(cleaner, () => cleaner)
   }
-  const publisher = open === undefined ? await openPublisher(broker, setting) : await open()
   const lease = relayLeaseMs === undefined ? {} : { leaseMs: relayLeaseMs }
-  const relay = createRelay({ pool, broker, publisher, world, instance, ...lease })
-  const close = async () => {
-    if (publisher !== 'same database') await publisher.close()
-  }
-  return carrying(
-    relay,
-    () => ({ storeAway: relay.tally.storeAway, broker: relay.tally.brokerAway ? broker : null }),
-    close,
-  )
+  const common = { pool, world, instance, ...lease }
+  if (to === 'postgres')
+    return carryingRelay(createRelay({ ...common, broker: to, publisher: 'same database' }))
+  const begin = (destination: string) =>
+    carryingRelay(createRelay({ ...common, broker: to.kind, destination, publisher: to.publisher }), to)
+  return to.destination === null ? new RelayWhenReached(to, begin, world) : begin(to.destination)
+}
+
+function carryingRelay(relay: Relay, outlet: Outlet | null = null): RelayCarrier {
+  const look = () => ({
+    storeAway: relay.tally.storeAway,
+    broker: relay.tally.brokerAway && outlet !== null ? outlet.kind : null,
+  })
+  return carrying(relay, look, async () => outlet?.close())
 }
 
 function carrying(

@@ -2,11 +2,13 @@ import type { SourceDeclaration } from '../contract/contract.ts'
 import type { Source } from '../contracts/source.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
+import { addressOf, virtualHostOf } from '../sources/rabbitmq/address.ts'
+import { readAddress } from '../sources/rabbitmq-stream/address.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { importRabbit } from './broker-clients.ts'
 import { openKafka } from './open-kafka.ts'
-import { openRabbitPublisher } from './open-publisher.ts'
+import { type OnBroker, openRabbitPublisher } from './open-publisher.ts'
 
 /** What a broker kind needs to be opened. */
 export interface BrokerAccess {
@@ -17,6 +19,9 @@ export interface BrokerAccess {
   readonly kafkaBootstrap?: string | undefined
   /** The address of RabbitMQ's stream protocol, when the declaration carries none. */
   readonly rabbitmqStreamUrl?: string | undefined
+  /** Names of the clusters behind the addresses above. */
+  readonly rabbitmqCluster?: string | undefined
+  readonly kafkaCluster?: string | undefined
   readonly world: Surroundings
   /** Gives up an `open` that is still trying to reach the broker. */
   readonly signal?: AbortSignal | undefined
@@ -29,7 +34,21 @@ export interface Broker {
   /** Makes sure that the delay levels exist, and answers with those that are read apart from the source. */
   openRetryLevels?(levelsMs: readonly number[]): Promise<readonly Source[]>
   /** For the messages that go to the broker the consumer reads from. */
-  openPublisher(): Promise<Publisher | 'same database'>
+  openPublisher(onBroker: OnBroker): Promise<Publisher | 'same database'>
+  /** Of what is read; '' where the broker has none. */
+  readonly virtualHost: string
+  /** Where `openPublisher` leads. */
+  readonly outlet?: OutletAddress | undefined
+}
+
+/** Where messages of one kind of broker are sent to. */
+export interface OutletAddress {
+  /** Without credentials. */
+  readonly address: string
+  /** RabbitMQ. */
+  readonly virtualHost?: string
+  /** The cluster's name, where people gave it one. */
+  readonly cluster?: string | undefined
 }
 
 /** From a plain declaration to the driver; a broker's client is loaded only when a contract names it. */
@@ -60,12 +79,13 @@ async function openPostgres(declaration: SourceDeclaration, { pool, world }: Bro
     source: createPostgresSource(declaration as never, { pool, log: world.log, reach: world.reach }),
     ensureQueue: async name => void (await createQueue(pool, name)),
     openPublisher: async () => 'same database',
+    virtualHost: '',
   }
 }
 
 async function openRabbit(
   declaration: SourceDeclaration,
-  { rabbitmqUrl, world, signal }: BrokerAccess,
+  { rabbitmqUrl, rabbitmqCluster, world, signal }: BrokerAccess,
 ): Promise<Broker> {
   const url = (declaration as { url?: string }).url ?? rabbitmqUrl
   if (url === undefined) {
@@ -87,14 +107,30 @@ async function openRabbit(
       await rabbit.ensureRetryLevels(url, queue, levelsMs)
       return []
     },
-    openPublisher: () => openRabbitPublisher(url),
+    openPublisher: onBroker => openRabbitPublisher(url, onBroker),
+    virtualHost: virtualHostOf(url),
+    outlet: rabbitOutlet(url, clusterOf(declaration, 'url', rabbitmqCluster)),
   }
+}
+
+export function rabbitOutlet(url: string, cluster: string | undefined): OutletAddress {
+  return { address: addressOf(url), virtualHost: virtualHostOf(url), cluster }
+}
+
+/** The name that the process was given is for the address that it was given. */
+export function clusterOf(
+  declaration: SourceDeclaration,
+  address: 'url' | 'bootstrap',
+  given: string | undefined,
+): string | undefined {
+  const declared = declaration as SourceDeclaration & { cluster?: string; url?: string; bootstrap?: string }
+  return declared.cluster ?? (declared[address] === undefined ? given : undefined)
 }
 
 /** Streams are read over a protocol of their own; dead letters go to a queue, over AMQP. */
 async function openRabbitStream(
   declaration: SourceDeclaration,
-  { rabbitmqUrl, rabbitmqStreamUrl, signal }: BrokerAccess,
+  { rabbitmqUrl, rabbitmqStreamUrl, rabbitmqCluster, signal }: BrokerAccess,
 ): Promise<Broker> {
   const url = (declaration as { url?: string }).url ?? rabbitmqStreamUrl
   if (url === undefined) {
@@ -114,7 +150,9 @@ async function openRabbitStream(
   return {
     source: createStreamSource(declaration as never, { url, ...(signal && { signal }) }),
     ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
-    openPublisher: async () => openRabbitPublisher(deadLetterUrl()),
+    openPublisher: async onBroker => openRabbitPublisher(deadLetterUrl(), onBroker),
+    virtualHost: readAddress(url, 'The stream').vhost,
+    outlet: rabbitmqUrl === undefined ? undefined : rabbitOutlet(rabbitmqUrl, rabbitmqCluster),
   }
 }
 
@@ -131,5 +169,6 @@ async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess)
     source: createFileSource(declaration as never, { world }),
     ensureQueue: refuse,
     openPublisher: refuse,
+    virtualHost: '',
   }
 }

@@ -19,6 +19,7 @@ import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { withEnvironment } from './addresses.ts'
+import { addressingOf } from './consumer-outlets.ts'
 import { instanceName } from './instance-name.ts'
 import { openSelection } from './open-selection.ts'
 import { realSurroundings } from './real-surroundings.ts'
@@ -99,7 +100,11 @@ export async function openReplay<M>(
       return createCampaign(pool, consumer, request)
     },
     preview: (id, { dryRun = false } = {}) => previewCampaign(pool, id, { consumer, openReader, dryRun }),
-    run: (id, more = {}) => runCampaign(id, { ...around, ...more }),
+    run: async (id, more = {}) => {
+      // It has no relay of its own: messages go where the consumer's last run sent them. Where that is not known, a message is refused.
+      const addressing = await addressingOf(consumer, [], pool).catch(() => undefined)
+      return runCampaign(id, { ...around, addressing, ...more })
+    },
     swap: (id, { acceptMissing = false, accept = {} } = {}) =>
       swapTables(id, { ...rebuild, acceptMissing, accept }),
     compare: id => lookAtTables(pool, id, consumer),

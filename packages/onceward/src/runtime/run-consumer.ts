@@ -16,7 +16,8 @@ import type { Surroundings } from '../surroundings.ts'
 import { withEnvironment } from './addresses.ts'
 import { databaseTrouble } from './database-trouble.ts'
 import { instanceName } from './instance-name.ts'
-import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
+import { openOutgoing } from './open-outgoing.ts'
+import type { Carrier, Lifecycle } from './open-relays.ts'
 import { openRetention } from './open-retention.ts'
 import { openBroker } from './open-source.ts'
 import { type StartOptions, startPatiently } from './patient-start.ts'
@@ -39,6 +40,9 @@ export interface RunOptions extends StartOptions {
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
+  /** Names of the clusters behind these addresses, instead of what the brokers announce: part of a destination's name. */
+  readonly rabbitmqCluster?: string | undefined
+  readonly kafkaCluster?: string | undefined
   /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
   readonly rabbitmqStreamUrl?: string | undefined
   /** Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. The others need a campaign. */
@@ -125,16 +129,17 @@ async function startConsumer<M>(
   try {
     await assertUsable(pool, options.environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
-    const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
-    const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world, signal }
+    const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, rabbitmqCluster, kafkaCluster } = options
+    const addresses = { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, rabbitmqCluster, kafkaCluster }
+    const access = { pool, ...addresses, world, signal }
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
     const { retryLevelsMs, deadLetter } = consumer.failure
     if (wanted.has('consumer') || retryLevelsMs.length > 0 || (wanted.has('relay') && deadLetter !== null))
       await reachServers(serversOf(consumer as never, options), signal)
     const broker = await openBroker(consumer.source, access)
     const levels = retryLevelsMs.length > 0 ? await broker.openRetryLevels!(retryLevelsMs) : []
-    if (wanted.has('relay'))
-      carriers.push(...(await openConsumerRelays(consumer, broker, { ...options, pool, world, instance })))
+    const outgoing = await openOutgoing(consumer, broker, { ...options, pool, world, instance }, wanted)
+    carriers.push(...outgoing.relays)
     if (wanted.has('dispatcher'))
       carriers.push(...(await openDispatcher(consumer, options, pool, world, instance)))
     const store =
@@ -154,7 +159,8 @@ async function startConsumer<M>(
     // In stored mode only workers meet the downstream: storing goes on without them.
     const shared = consumer.inbox.mode !== 'stored' && { shared: createPair(consumer, world) }
     const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
-    const around = { consumer, store, world: labelled, instance, mode, ...hooks }
+    const { addressing } = outgoing
+    const around = { consumer, store, world: labelled, instance, mode, addressing, ...hooks }
     const worker = wanted.has('worker') && store.work !== undefined ? new WorkerOnDemand(around) : null
     if (worker !== null) carriers.push(worker)
     const keepers = await openRetention(consumer, { ...options, ...access, idle: () => isIdle(spine) })

@@ -3,6 +3,7 @@ import type { ConsumerProcess } from '../engine/consumer.ts'
 import type { Received } from '../message/received.ts'
 import { StoreGauges } from '../observe/store-gauges.ts'
 import { UnfinishedWatch } from '../observe/unfinished-watch.ts'
+import { UnservedGauge } from '../observe/unserved-gauge.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
 
@@ -46,6 +47,7 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
   const processes = () => [reader, worker()].filter(one => one !== null)
   const { name, owner, risk, objectives } = consumer
   const store = new StoreGauges(options)
+  const unserved = new UnservedGauge(options.pool, world)
   let watch: UnfinishedWatch | null = null
   const oldestMs = () => {
     watch ??= new UnfinishedWatch({ world, now, unfinished: () => unfinished(processes()) })
@@ -77,19 +79,25 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
       stop()
       watch?.stop()
       await store.close()
+      await unserved.close()
     },
   }
 }
 
 /** Of relays alone: they work while they reach what they carry between. */
-export function watchCarriers(carriers: readonly { readonly away: readonly string[] }[]): HealthWatch {
+export function watchCarriers(
+  carriers: readonly { readonly away: readonly string[] }[],
+  pool: SqlPool,
+  world: Surroundings,
+): HealthWatch {
+  const unserved = new UnservedGauge(pool, world)
   return {
     read() {
       const away = new Set(carriers.flatMap(carrier => carrier.away))
       const reasons = [...away].map(what => `${what} does not answer`)
       return { ready: reasons.length === 0, reasons, oldestUnfinishedSeconds: null }
     },
-    close: async () => {},
+    close: () => unserved.close(),
   }
 }
 

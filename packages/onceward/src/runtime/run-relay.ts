@@ -3,12 +3,12 @@ import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { withEnvironment } from './addresses.ts'
+import { openOutlet } from './consumer-outlets.ts'
 import { databaseTrouble } from './database-trouble.ts'
 import { instanceName } from './instance-name.ts'
 import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './open-publisher.ts'
 import { openRelay, type RelayCarrier } from './open-relays.ts'
 import { type StartOptions, startPatiently } from './patient-start.ts'
-import { reachBrokers } from './reach-brokers.ts'
 import { realSurroundings } from './real-surroundings.ts'
 import { endPool, type Running, running } from './run-consumer.ts'
 import { watchCarriers } from './run-health.ts'
@@ -55,15 +55,17 @@ async function startRelay(
   const carriers: RelayCarrier[] = []
   try {
     await assertUsable(pool, environment)
-    for (const broker of new Set(brokers))
-      carriers.push(await openRelay(broker, { ...options, pool, world, instance }))
-    carriers.push(...reachBrokers(brokers, options, world))
+    const setting = { ...options, pool, world, instance }
+    for (const broker of new Set(brokers)) {
+      const local = broker === 'postgres' || broker === 'cdc'
+      carriers.push(openRelay(local ? broker : (await openOutlet(broker, setting))!, setting))
+    }
     for (const carrier of carriers) {
       signal.throwIfAborted()
       await carrier.start()
     }
     signal.throwIfAborted()
-    return running(null, () => null, carriers, pool, world, watchCarriers(carriers))
+    return running(null, () => null, carriers, pool, world, watchCarriers(carriers, pool, world))
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))

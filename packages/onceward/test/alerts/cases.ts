@@ -216,6 +216,16 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
       at(20, exported('outboxOldest', '0+60x30', { broker: 'cdc' })),
     ],
   },
+  OncewardOutboxUnserved: {
+    fires: [
+      at(20, exported('outboxUnserved', '3x30', { broker: 'rabbitmq', destination: 'rabbitmq:eu/orders' })),
+    ],
+    quiet: [
+      at(20, exported('outboxUnserved', '0x30', { broker: 'rabbitmq', destination: 'rabbitmq:eu/orders' })),
+      at(20, exported('outboxUnserved', '3x2 0x30', { broker: 'rabbitmq', destination: 'rabbitmq:eu/a' })),
+      at(20, exported('outboxUnserved', '3x30', { broker: 'cdc', destination: 'cdc' })),
+    ],
+  },
   OncewardUnknownEffects: {
     fires: [
       at(20, exported('ledger', '1x30', { target: 'gateway', state: 'unknown' })),

@@ -92,15 +92,15 @@ export async function openOutboxScene() {
     nextBroker: () => `broker_${++brokers}`,
     async put(broker: string, queue: string, rows: readonly { id: string; key?: string | null }[]) {
       await scene.pool.query(
-        `insert into onceward.outbox (broker, bucket, queue, message_id, key, headers, properties, body)
-         select $1, onceward.outbox_bucket_of(key), $2, id, key, '{"n":1,"trace":{"$bytes":"AAH/"}}', '{"type":"t"}', convert_to(id, 'UTF8')
+        `insert into onceward.outbox (broker, destination, bucket, queue, message_id, key, headers, properties, body)
+         select $1, $1, onceward.outbox_bucket_of(key), $2, id, key, '{"n":1,"trace":{"$bytes":"AAH/"}}', '{"type":"t"}', convert_to(id, 'UTF8')
          from unnest($3::text[], $4::text[]) with ordinality as new (id, key, place) order by place`,
         [broker, queue, rows.map(({ id }) => id), rows.map(({ key = null }) => key)],
       )
     },
     async left(broker: string): Promise<number> {
       const { rows } = await scene.pool.query(
-        'select count(*)::int as n from onceward.outbox where broker = $1',
+        'select count(*)::int as n from onceward.outbox where destination = $1',
         [broker],
       )
       return rows[0].n

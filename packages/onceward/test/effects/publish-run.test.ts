@@ -138,10 +138,12 @@ describe('publishing from a running consumer', await skipWithout(), () => {
   it('what is published twice under one id is applied once downstream', async t => {
     const kafka = await openKafka(t)
     const out = await kafka.createTopic({})
+    const { rows: known } = await scene.pool.query(`select onceward.default_destination('kafka') as name`)
     const child = startChild({
       url: scene.url,
       part: 'relay',
       broker: 'kafka',
+      destination: known[0].name,
       kafka: kafka.bootstrap,
       killAt: 'relay.published',
       leaseMs: 1_500,

@@ -53,8 +53,8 @@ describe('relay to Kafka', await skipWithout('postgres', 'kafka'), () => {
     const topic = await kafka.createTopic({ configs: { 'max.message.bytes': '4000' } })
     await scene.put('kafka', topic, [{ id: 'big-0', key: 'big' }])
     await scene.pool.query(
-      `insert into onceward.outbox (broker, bucket, queue, message_id, key, body)
-       values ('kafka', onceward.outbox_bucket_of('big'), $1, 'big-1', 'big', convert_to(repeat('x', 8000), 'UTF8'))`,
+      `insert into onceward.outbox (broker, destination, bucket, queue, message_id, key, body)
+       values ('kafka', 'kafka', onceward.outbox_bucket_of('big'), $1, 'big-1', 'big', convert_to(repeat('x', 8000), 'UTF8'))`,
       [topic],
     )
     await scene.put('kafka', topic, [{ id: 'big-2', key: 'big' }, ...numbered(5, 4)])

@@ -46,7 +46,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
       await scene.pool.query('select message_id from onceward.outbox where queue = $1 order by id', [queue])
     ).rows.map(row => row.message_id)
   const started = async (address = url, options = {}) => {
-    const publisher = await openRabbitPublisher(address)
+    const publisher = await openRabbitPublisher(address, async () => {})
     const relay = await scene.start({ broker: 'rabbitmq', publisher, ...options })
     return {
       relay,
@@ -86,7 +86,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
     await channel.assertExchange(exchange, 'direct', { autoDelete: true })
     await channel.bindQueue(queue, exchange, 'captured')
     await scene.pool.query(
-      `insert into onceward.outbox (broker, bucket, exchange, queue, message_id, body) values ('rabbitmq', 3, $1, 'captured', 'e-0', 'x')`,
+      `insert into onceward.outbox (broker, destination, bucket, exchange, queue, message_id, body) values ('rabbitmq', 'rabbitmq', 3, $1, 'captured', 'e-0', 'x')`,
       [exchange],
     )
     const { stop } = await started()
@@ -99,9 +99,9 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
     const queue = await declare()
     const nowhere = `exchange.${randomUUID()}`
     await scene.pool.query(
-      `insert into onceward.outbox (broker, bucket, exchange, queue, message_id, key, body)
-       values ('rabbitmq', onceward.outbox_bucket_of('lost'), $1, 'captured', 'lost-0', 'lost', 'x'),
-         ('rabbitmq', onceward.outbox_bucket_of('huge'), null, $2, 'huge-0', 'huge', decode(repeat('00', 17000000), 'hex'))`,
+      `insert into onceward.outbox (broker, destination, bucket, exchange, queue, message_id, key, body)
+       values ('rabbitmq', 'rabbitmq', onceward.outbox_bucket_of('lost'), $1, 'captured', 'lost-0', 'lost', 'x'),
+         ('rabbitmq', 'rabbitmq', onceward.outbox_bucket_of('huge'), null, $2, 'huge-0', 'huge', decode(repeat('00', 17000000), 'hex'))`,
       [nowhere, queue],
     )
     await scene.put('rabbitmq', queue, [{ id: 'huge-1', key: 'huge' }, ...numbered(40, 5)])
@@ -131,7 +131,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
     const [id, correlationId] = [`m-${'é'.repeat(200)}`, 'c'.repeat(256)]
     for (const name of [queue, missing])
       await scene.pool.query(
-        `insert into onceward.outbox (broker, bucket, queue, message_id, properties, body) values ('rabbitmq', 3, $1, $2, $3, 'x')`,
+        `insert into onceward.outbox (broker, destination, bucket, queue, message_id, properties, body) values ('rabbitmq', 'rabbitmq', 3, $1, $2, $3, 'x')`,
         [name, id, JSON.stringify({ correlationId, type: 't' })],
       )
     const { relay, stop } = await started()

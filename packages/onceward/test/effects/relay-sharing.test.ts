@@ -15,7 +15,7 @@ describe('several relays', await skipWithout('postgres'), () => {
   const owners = async (broker: string): Promise<Record<string, number>> => {
     const { rows } = await scene.pool.query(
       `select instance, count(*)::int as n from onceward.outbox_bucket b join onceward.relay r on r.id = relay_id
-       where b.broker = $1 group by 1`,
+       where b.destination = $1 group by 1`,
       [broker],
     )
     return Object.fromEntries(rows.map(({ instance, n }) => [instance, n]))

@@ -56,8 +56,8 @@ describe('relay', await skipWithout('postgres'), () => {
     const broker = scene.nextBroker()
     const publisher = scriptedPublisher(() => 'confirmed')
     await scene.pool.query(
-      `insert into onceward.outbox (broker, bucket, queue, message_id, headers, body)
-       values ($1, 0, 'q', 'm1', '{"trace":{"$bytes":"AAH/"},"deep":[{"$bytes":"AA=="}],"not":{"$bytes":"AA==","x":1}}', '')`,
+      `insert into onceward.outbox (broker, destination, bucket, queue, message_id, headers, body)
+       values ($1, $1, 0, 'q', 'm1', '{"trace":{"$bytes":"AAH/"},"deep":[{"$bytes":"AA=="}],"not":{"$bytes":"AA==","x":1}}', '')`,
       [broker],
     )
     const relay = await scene.start({ broker, publisher })
@@ -80,8 +80,8 @@ describe('relay', await skipWithout('postgres'), () => {
       return 'confirmed'
     })
     await scene.pool.query(
-      `insert into onceward.outbox (broker, bucket, queue, message_id, key, body)
-       select $1, onceward.outbox_bucket_of('k'), 'q', n::text, 'k', convert_to(repeat('x', n * 3000000), 'UTF8')
+      `insert into onceward.outbox (broker, destination, bucket, queue, message_id, key, body)
+       select $1, $1, onceward.outbox_bucket_of('k'), 'q', n::text, 'k', convert_to(repeat('x', n * 3000000), 'UTF8')
        from generate_series(1, 4) as n order by n`,
       [broker],
     )
@@ -195,7 +195,7 @@ describe('relay', await skipWithout('postgres'), () => {
     relay.leave()
     await relay.finished
     assert.equal(await scene.left(broker), 1)
-    const { rows } = await scene.pool.query('select from onceward.relay where broker = $1', [broker])
+    const { rows } = await scene.pool.query('select from onceward.relay where destination = $1', [broker])
     assert.equal(rows.length, 0)
   })
 })

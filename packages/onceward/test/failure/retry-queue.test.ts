@@ -186,6 +186,30 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     assertHeaders(copy!.headers, published)
   })
 
+  test('a message whose copy no client could send is kept in the store, settled, and tried again from there', async t => {
+    const scene = await openScene(t, [100, 200])
+    let tries = 0
+    await run(scene, {
+      failure: { mode: 'retry queue', delayMs: 100, delayMaxMs: 200 },
+      message: { limits: { headersMax: 20_000, headerBytesMax: 1_000_000 } },
+      handle: () => (tries++ === 0 ? retryAfter(50) : undefined),
+    })
+    const headers = { list: Array.from({ length: 13_100 }, () => '') }
+    scene.channel.sendToQueue(scene.queue, Buffer.from('{"id":"wide"}'), { headers })
+    await until('it is applied', () =>
+      scene
+        .count(
+          `select count(*)::int as count from onceward.inbox where message_id = 'wide' and status = 'applied'`,
+        )
+        .then(n => n === 1),
+    )
+    assert.equal(tries, 2)
+    for (const name of [scene.queue, scene.level(100), scene.level(200)])
+      assert.equal(await scene.depth(name), 0)
+    assert.equal(await scene.count('select count(*)::int as count from onceward.outbox'), 0)
+    assert.equal(await scene.count('select count(*)::int as count from onceward.held'), 0)
+  })
+
   test('a level of other arguments is refused, before anything is consumed', async t => {
     const scene = await openScene(t, [100, 200])
     await scene.channel.assertQueue(scene.level(100), quorum)

@@ -64,8 +64,8 @@ describe('publishing to Kafka', await skipWithout('kafka', 'postgres'), () => {
     const topic = await kafka.createTopic()
     const missing = randomName('missing')
     await scene.pool.query(
-      `insert into onceward.outbox (broker, bucket, queue, message_id, key, headers, properties, body)
-       values ('kafka', 0, $2, 'bad', null, '{}', '{}', 'x'), ('kafka', 1, $1, 'good', 'k', '{"onceward-origin":"t"}', '{}', 'y')`,
+      `insert into onceward.outbox (broker, destination, bucket, queue, message_id, key, headers, properties, body)
+       values ('kafka', 'kafka', 0, $2, 'bad', null, '{}', '{}', 'x'), ('kafka', 'kafka', 1, $1, 'good', 'k', '{"onceward-origin":"t"}', '{}', 'y')`,
       [topic, missing],
     )
     const publisher = createKafkaPublisher({ bootstrap: kafka.bootstrap })

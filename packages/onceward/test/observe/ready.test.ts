@@ -134,34 +134,41 @@ describe('readiness', await skipWithout('postgres'), () => {
     assert.equal((await scrape(server.url)).sum('consumer_up'), 1)
   })
 
-  test('of a relay ends while rows wait for a broker that is away', withRabbit, async t => {
-    const url = await rabbitmqUrl()
-    const proxy = await startProxyFor(url)
-    t.after(() => proxy.close())
-    const name = `ready_relayed_${randomBytes(4).toString('hex')}`
-    const connection = await connect(url)
-    const channel = await connection.createChannel()
-    await channel.assertQueue(name)
-    t.after(async () => {
-      await channel.deleteQueue(name)
-      await connection.close()
-    })
-    const relay = await runRelay({
-      databaseUrl: database.url,
-      brokers: ['rabbitmq'],
-      rabbitmqUrl: proxy.through(url),
-    })
-    t.after(() => relay.drain(1_000))
-    await until('its broker was reached, and nothing waits', () => relay.health().ready)
-    proxy.refuse()
-    proxy.cut()
-    await publishInTransaction(pool, { broker: 'rabbitmq', queue: name }, [{ id: name, body: {} }])
-    await until('it is not ready', () => !relay.health().ready)
-    assert.deepEqual(relay.health().reasons, ['rabbitmq does not answer'])
-    proxy.accept()
-    await until('it is ready again', () => relay.health().ready)
-    await until('the row was carried', async () => (await channel.checkQueue(name)).messageCount === 1)
-  })
+  test(
+    'of a relay begins when its broker was reached, and ends while rows wait for one that is away',
+    withRabbit,
+    async t => {
+      const url = await rabbitmqUrl()
+      const proxy = await startProxyFor(url)
+      t.after(() => proxy.close())
+      const name = `ready_relayed_${randomBytes(4).toString('hex')}`
+      const connection = await connect(url)
+      const channel = await connection.createChannel()
+      await channel.assertQueue(name)
+      t.after(async () => {
+        await channel.deleteQueue(name)
+        await connection.close()
+      })
+      proxy.refuse()
+      const relay = await runRelay({
+        databaseUrl: database.url,
+        brokers: ['rabbitmq'],
+        rabbitmqUrl: proxy.through(url),
+      })
+      t.after(() => relay.drain(1_000))
+      assert.deepEqual(relay.health().reasons, ['rabbitmq does not answer'])
+      proxy.accept()
+      await until('it is ready', () => relay.health().ready)
+      proxy.refuse()
+      proxy.cut()
+      await publishInTransaction(pool, { broker: 'rabbitmq', queue: name }, [{ id: name, body: {} }])
+      await until('it is not ready', () => !relay.health().ready)
+      assert.deepEqual(relay.health().reasons, ['rabbitmq does not answer'])
+      proxy.accept()
+      await until('it is ready again', () => relay.health().ready)
+      await until('the row was carried', async () => (await channel.checkQueue(name)).messageCount === 1)
+    },
+  )
 
   test('ends while the downstream is away', async t => {
     let away = true

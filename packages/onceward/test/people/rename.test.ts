@@ -119,7 +119,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
     const scene = await Scene.open(t)
     const { consumer } = await lived(scene)
     const store = createPostgresStore({ pool: scene.pool })
-    const reading = { kind: 'file', place: 'a', reader: 'r', keeper: 'store' } as const
+    const reading = { kind: 'file', place: 'a', reader: 'r', keeper: 'store', virtualHost: '' } as const
     const facts = {
       name: consumer.name,
       generation: 1,

@@ -60,8 +60,8 @@ export const effectRunbooks: readonly Runbook[] = [
         queries: ({ series, consumer }) => {
           const broker = { broker: brokersOf(consumer) }
           return [
-            onceOf(series('outboxOldest', broker), ['broker']),
-            onceOf(series('outboxSize', broker), ['broker']),
+            onceOf(series('outboxOldest', broker), ['broker', 'destination']),
+            onceOf(series('outboxSize', broker), ['broker', 'destination']),
             increased(series('publishFailures', broker), '1h', ['broker', 'code']),
           ]
         },
@@ -78,6 +78,32 @@ export const effectRunbooks: readonly Runbook[] = [
       },
     ],
     over: 'the oldest is younger than `objectives.outboxAgeMax` and nothing is refused.',
+  },
+  {
+    name: 'outbox-unserved',
+    title: 'Messages wait for a destination that no relay is connected to.',
+    means:
+      'A row of the outbox names its cluster and virtual host, and only a relay that is connected there takes it. These rows are durable and go nowhere else; nothing is lost, but nobody will publish them until a relay is there.',
+    steps: [
+      {
+        text: 'Which destination, how many, and which destinations have relays?',
+        commands: () => ['onceward status'],
+        queries: ({ series, consumer }) => [
+          onceOf(series('outboxUnserved', { broker: brokersOf(consumer) }), ['broker', 'destination']),
+        ],
+      },
+      {
+        text: 'The consumer that writes them, or its relay, is down: start it again. Without a consumer start a relay with the address of that cluster and virtual host (`ONCEWARD_RABBITMQ_URL`, `ONCEWARD_KAFKA_BOOTSTRAP`).',
+        commands: ({ consumer }) => brokersOf(consumer).map(broker => `onceward relay --broker ${broker}`),
+      },
+      {
+        text: 'The cluster was renamed or replaced, or the name in the contract is not the one it announces: have a relay use the name that the rows have, by `ONCEWARD_RABBITMQ_CLUSTER` or `ONCEWARD_KAFKA_CLUSTER`. The part of a RabbitMQ destination before the slash is the cluster, the part behind it the virtual host.',
+      },
+      {
+        text: 'The destination is only the name of a broker (`rabbitmq`, `kafka`): a writer without an address wrote it before any relay had connected, and there are several by now. Run one relay under that address alone, or let the writer name its `destination`.',
+      },
+    ],
+    over: 'every destination with rows has a relay.',
   },
   {
     name: 'unknown-effects',

@@ -54,6 +54,8 @@ export interface NotedReading {
   readonly kind: string
   readonly place: string
   readonly reader: string
+  /** Null or absent where it is not known. */
+  readonly virtualHost?: string | null
 }
 
 export interface TableFacts {
@@ -265,8 +267,9 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
 /** What version 8 of the schema writes down to tell another name, another cluster and another copy. */
 async function readGuards(client: SqlClient, version: number) {
   if (version < 8) return {}
+  const host = version < 12 ? 'null::text' : 'virtual_host'
   const { rows: readings } = await client.query(
-    'select consumer_name as name, kind, place, reader from onceward.reading',
+    `select consumer_name as name, kind, place, reader, ${host} as "virtualHost" from onceward.reading`,
   )
   const { rows: brokers } = await client.query('select kind, cluster from onceward.broker')
   const { rows: may } = await client.query(

@@ -1,6 +1,7 @@
 import { errorText } from '../../errors.ts'
 import type { SourceWindow } from '../../retention/needed-retention.ts'
 import { queueWindow, streamWindow } from '../../retention/source-windows.ts'
+import { virtualHostOf } from '../../sources/rabbitmq/address.ts'
 import type { QueueDeclaration } from '../../sources/rabbitmq/declaration.ts'
 import type { BrokerAddress, BrokerState, QueueState } from '../../sources/rabbitmq/describe-broker.ts'
 import type { StreamDeclaration } from '../../sources/rabbitmq-stream/stream.ts'
@@ -57,7 +58,9 @@ function sourceOf(checked: Checked, access: LiveAccess, answer: Answer): Named[]
   const judgeSource = (state: BrokerState) => {
     judge(checked, state, answer)
     // As a running consumer tells it, of queues and streams alike.
-    if (state.cluster !== null) answer.clusters.set(file, { kind: 'rabbitmq', cluster: state.cluster })
+    if (state.cluster === null) return
+    const virtualHost = virtualHostOf(found.address.loginUrl)
+    answer.clusters.set(file, { kind: 'rabbitmq', cluster: state.cluster, virtualHost })
   }
   return [{ address: found.address, queue: [found.queue], judge: judgeSource }]
 }

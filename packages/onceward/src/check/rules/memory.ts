@@ -145,11 +145,15 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
     reason:
       'Under the new name nothing is remembered of what was applied under the old one. The consumer refuses to start.',
     fix: 'Use the old name, or run "onceward consumers rename"; for a consumer of its own "onceward consumers separate".',
-    judge: ({ consumer, database }) => {
+    judge: ({ consumer, database, cluster }) => {
       const { reading } = readingOf(consumer)
       if (reading === undefined) return null
       const same = (database?.readings ?? []).filter(
-        one => one.kind === reading.kind && one.place === reading.place && one.reader === reading.reader,
+        one =>
+          one.kind === reading.kind &&
+          one.place === reading.place &&
+          one.reader === reading.reader &&
+          (one.virtualHost ?? cluster?.virtualHost) === (cluster?.virtualHost ?? one.virtualHost),
       )
       const other = same.find(one => one.name !== consumer.name)
       return other !== undefined && same.every(one => one.name !== consumer.name)

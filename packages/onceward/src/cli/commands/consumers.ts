@@ -26,8 +26,15 @@ function listCommand(): Command {
         const readings = await listReadings(pool)
         print(flags.json === true, { ok: true, readings }, () =>
           table(
-            ['consumer', 'kind', 'reads', 'group', 'last start'],
-            readings.map(one => [one.consumer, one.kind, one.place, one.reader, one.lastAt.toISOString()]),
+            ['consumer', 'kind', 'reads', 'virtual host', 'group', 'last start'],
+            readings.map(one => [
+              one.consumer,
+              one.kind,
+              one.place,
+              one.virtualHost ?? '',
+              one.reader,
+              one.lastAt.toISOString(),
+            ]),
           ),
         )
       }),

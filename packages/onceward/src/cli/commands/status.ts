@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { durationText } from '../../contract/duration.ts'
 import { readStatus, type Status } from '../../observe/read-status.ts'
 import { withPool } from '../database.ts'
-import { print, table } from '../output.ts'
+import { oneLine, print, table } from '../output.ts'
 
 export function statusCommand(): Command {
   return new Command('status')
@@ -57,12 +57,13 @@ export function statusCommand(): Command {
             section(
               'outbox',
               table(
-                ['broker', 'queue', 'waiting', 'oldest, s', 'failing', 'last error'],
+                ['destination', 'queue', 'waiting', 'oldest, s', 'relay', 'failing', 'last error'],
                 status.outbox.map(o => [
-                  o.broker,
+                  o.destination,
                   o.queue,
                   o.waiting,
                   o.oldestSeconds,
+                  o.served ? '' : 'NONE',
                   o.failing,
                   o.lastError?.slice(0, 100) ?? '',
                 ]),
@@ -71,8 +72,8 @@ export function statusCommand(): Command {
             section(
               'relays',
               table(
-                ['broker', 'instance', 'buckets of 32', 'lease, s'],
-                status.relays.map(r => [r.broker, r.instance, r.buckets, r.leaseSeconds]),
+                ['destination', 'instance', 'buckets of 32', 'lease, s'],
+                status.relays.map(r => [r.destination, r.instance, r.buckets, r.leaseSeconds]),
               ),
             ),
             section(
@@ -118,6 +119,7 @@ export function statusCommand(): Command {
                   ]),
               ),
             ),
+            unserved(status),
             status.openLosses === 0 ? '' : `\n${status.openLosses} declared losses: see "onceward losses"`,
           ]
             .join('')
@@ -130,6 +132,14 @@ export function statusCommand(): Command {
 function goneBefore({ retention }: Status, consumer: string, generation: number): string {
   const horizon = retention.horizons.find(h => h.consumer === consumer && h.generation === generation)
   return horizon?.purgedBefore.toISOString() ?? ''
+}
+
+function unserved({ outbox }: Status): string {
+  const rows = outbox.filter(({ served }) => !served)
+  if (rows.length === 0) return ''
+  const waiting = rows.reduce((sum, row) => sum + row.waiting, 0)
+  const names = [...new Set(rows.map(({ destination }) => destination))].map(oneLine).join(', ')
+  return `\n${waiting} messages wait for a destination without a relay: ${names}. Run "onceward relay" with an address that leads there.\n`
 }
 
 /** Nothing where there are no rows: a small installation has few of these. */

@@ -6,45 +6,45 @@ import type { Surroundings } from '../../surroundings.ts'
 const bucketsMax = 32
 
 const createBuckets = `
-  insert into onceward.outbox_bucket (broker, bucket)
+  insert into onceward.outbox_bucket (destination, bucket)
   select $1, bucket from generate_series(0, ${bucketsMax - 1}) as bucket on conflict do nothing`
 
 const join = `
-  insert into onceward.relay (broker, instance, until)
+  insert into onceward.relay (destination, instance, until)
   values ($1, $2, clock_timestamp() + $3::double precision * interval '1 millisecond') returning id`
 
-/** Relays of a broker share out one after the other, so none sees another half way. */
-const takeTurn = 'select from onceward.outbox_bucket where broker = $1 and bucket = 0 for update'
+/** Relays of a destination share out one after the other, so none sees another half way. */
+const takeTurn = 'select from onceward.outbox_bucket where destination = $1 and bucket = 0 for update'
 
 const extend = `
   update onceward.relay set until = clock_timestamp() + $2::double precision * interval '1 millisecond' where id = $1`
 
-const bury = 'delete from onceward.relay where broker = $1 and until <= clock_timestamp()'
+const bury = 'delete from onceward.relay where destination = $1 and until <= clock_timestamp()'
 
-const share = `(select ceil(${bucketsMax}.0 / greatest(1, count(*)))::int from onceward.relay where broker = $1)`
-const mine = '(select count(*)::int from onceward.outbox_bucket where broker = $1 and relay_id = $2)'
+const share = `(select ceil(${bucketsMax}.0 / greatest(1, count(*)))::int from onceward.relay where destination = $1)`
+const mine = '(select count(*)::int from onceward.outbox_bucket where destination = $1 and relay_id = $2)'
 
 const takeFree = `
   update onceward.outbox_bucket set relay_id = $2
-  where broker = $1 and exists (select from onceward.relay where id = $2) and bucket in (
+  where destination = $1 and exists (select from onceward.relay where id = $2) and bucket in (
     select bucket from onceward.outbox_bucket as free
-    where broker = $1 and not exists (select from onceward.relay where relay.id = free.relay_id)
+    where destination = $1 and not exists (select from onceward.relay where relay.id = free.relay_id)
     order by bucket limit greatest(0, ${share} - ${mine}))`
 
 /** A bucket with a round under way stays until a later turn. */
 const giveBack = `
   update onceward.outbox_bucket set relay_id = null
-  where broker = $1 and relay_id = $2 and bucket in (
+  where destination = $1 and relay_id = $2 and bucket in (
     select bucket from onceward.outbox_bucket
-    where broker = $1 and relay_id = $2 and bucket <> all ($3::smallint[])
+    where destination = $1 and relay_id = $2 and bucket <> all ($3::smallint[])
     order by bucket desc limit greatest(0, ${mine} - ${share}))`
 
 const readMine =
-  'select bucket from onceward.outbox_bucket where broker = $1 and relay_id = $2 order by bucket'
+  'select bucket from onceward.outbox_bucket where destination = $1 and relay_id = $2 order by bucket'
 
 export interface LeaseOptions {
   readonly pool: SqlPool
-  readonly broker: string
+  readonly destination: string
   readonly instance: string
   readonly leaseMs: number
   readonly world: Surroundings
@@ -86,18 +86,18 @@ export class BucketLeases {
     this.#relayId ??= await this.#join()
     const relayId = this.#relayId
     const askedMs = this.#options.world.clock.nowMs()
-    const { pool, broker, leaseMs } = this.#options
+    const { pool, destination, leaseMs } = this.#options
     const client = await pool.connect()
     let usable = false
     try {
       const [, , extended, , , , owned] = await together(client, [
         ['begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000'],
-        [takeTurn, [broker]],
+        [takeTurn, [destination]],
         [extend, [relayId, leaseMs]],
-        [bury, [broker]],
-        [giveBack, [broker, relayId, busy]],
-        [takeFree, [broker, relayId]],
-        [readMine, [broker, relayId]],
+        [bury, [destination]],
+        [giveBack, [destination, relayId, busy]],
+        [takeFree, [destination, relayId]],
+        [readMine, [destination, relayId]],
         ['commit'],
       ])
       usable = true
@@ -119,9 +119,9 @@ export class BucketLeases {
   }
 
   async #join(): Promise<string> {
-    const { pool, broker, instance, leaseMs } = this.#options
-    await pool.query(createBuckets, [broker])
-    const { rows } = await pool.query(join, [broker, instance, leaseMs])
+    const { pool, destination, instance, leaseMs } = this.#options
+    await pool.query(createBuckets, [destination])
+    const { rows } = await pool.query(join, [destination, instance, leaseMs])
     return rows[0].id
   }
 

@@ -6,10 +6,10 @@ import { WorkLoop } from '../work-loop.ts'
 const removeOld = `
   delete from onceward.outbox using (
     select front.bucket, front.id from generate_series(0, 31) as every (bucket) cross join lateral (
-      select bucket, id, created_at from onceward.outbox where broker = 'cdc' and outbox.bucket = every.bucket
+      select bucket, id, created_at from onceward.outbox where destination = 'cdc' and outbox.bucket = every.bucket
       order by id limit 100
     ) as front where front.created_at < clock_timestamp() - $1::double precision * interval '1 millisecond'
-  ) as old where broker = 'cdc' and outbox.bucket = old.bucket and outbox.id = old.id`
+  ) as old where destination = 'cdc' and outbox.bucket = old.bucket and outbox.id = old.id`
 
 export interface CleanerOptions {
   readonly pool: SqlPool

@@ -3,6 +3,7 @@ import { lineOf, type OutgoingMessage, type PublishAnswer, type Publisher } from
 /** A broker that answers for each message by itself: it may refuse one and take the next. */
 export interface PlainPublisher {
   publish(messages: readonly OutgoingMessage[]): Promise<readonly ('confirmed' | Error)[]>
+  connect?(): Promise<void>
   close(): Promise<void>
 }
 
@@ -27,6 +28,7 @@ export function inKeyOrder(publisher: PlainPublisher): Publisher {
       }
       return answers
     },
+    ...(publisher.connect && { connect: () => publisher.connect!() }),
     close: () => publisher.close(),
   }
 }

@@ -9,7 +9,7 @@ import type { Asked } from './round-plan.ts'
 const move = `
   with front as materialized (
     select taken.ctid from unnest($2::smallint[]) as mine (bucket) cross join lateral (
-      select ctid from onceward.outbox where broker = $1 and bucket = mine.bucket order by id limit $3
+      select ctid from onceward.outbox where destination = $1 and bucket = mine.bucket order by id limit $3
     ) as taken limit $4
   ), gone as (
     delete from onceward.outbox where ctid = any (array(select ctid from front))
@@ -24,7 +24,7 @@ const move = `
 const createMissingQueues = `
   insert into onceward.queue (name)
   select distinct queue from onceward.outbox
-  where broker = $1 and bucket = any ($2::smallint[])
+  where destination = $1 and bucket = any ($2::smallint[])
     and not exists (select from onceward.queue where queue.name = outbox.queue)
   on conflict do nothing`
 
@@ -33,15 +33,15 @@ const notNull = '23502'
 /** Answers with how many rows of which bucket are in their queues now. */
 export async function moveRows(
   pool: SqlPool,
-  broker: string,
+  destination: string,
   { buckets, perBucketMax, max }: Asked,
 ): Promise<readonly { readonly bucket: number; readonly rows: number }[]> {
-  const values = [broker, buckets, perBucketMax, max]
+  const values = [destination, buckets, perBucketMax, max]
   try {
     return (await pool.query(move, values)).rows
   } catch (error) {
     if (errorCode(error) !== notNull) throw error
-    await pool.query(createMissingQueues, [broker, buckets])
+    await pool.query(createMissingQueues, [destination, buckets])
     return (await pool.query(move, values)).rows
   }
 }

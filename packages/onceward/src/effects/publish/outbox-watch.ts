@@ -1,20 +1,21 @@
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { Surroundings } from '../../surroundings.ts'
+import type { RelayOptions } from './relay-options.ts'
 
 /** The front of each bucket is its oldest row, or close to it. */
 const oldest = `
   select extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds
   from generate_series(0, 31) as every (bucket) cross join lateral (
-    select created_at from onceward.outbox where broker = $1 and outbox.bucket = every.bucket order by id limit 1
+    select created_at from onceward.outbox where destination = $1 and outbox.bucket = every.bucket order by id limit 1
   ) as front`
 
 const size =
-  'select count(*)::float8 as n from (select from onceward.outbox where broker = $1 limit 100000) first'
+  'select count(*)::float8 as n from (select from onceward.outbox where destination = $1 limit 100000) first'
 
-/** How old the oldest row for a broker is, and how many there are, whoever is to carry them: read now and then, shown whenever metrics are collected. */
+/** How old the oldest row for a destination is, and how many there are, whoever is to carry them: read now and then, shown whenever metrics are collected. */
 export class OutboxWatch {
   readonly #pool: SqlPool
-  readonly #broker: string
+  readonly #destination: string
   readonly #stop: () => void
   readonly #world: Surroundings
   #seen = { oldestSeconds: 0, atMs: 0 }
@@ -23,26 +24,32 @@ export class OutboxWatch {
   #asked = false
 
   constructor(
-    { pool, broker, world }: { pool: SqlPool; broker: string; world: Surroundings },
+    {
+      pool,
+      broker,
+      destination = broker,
+      world,
+    }: Pick<RelayOptions, 'pool' | 'broker' | 'destination' | 'world'>,
     failing: () => number,
   ) {
     this.#pool = pool
-    this.#broker = broker
+    this.#destination = destination
+    const labels = { broker, destination }
     this.#world = world
     this.#stop = world.metrics.watch(['outboxOldest', 'outboxFailing', 'outboxSize'], see => {
       this.#asked = true
-      if (this.#size !== null) see('outboxSize', this.#size, { broker })
-      see('outboxOldest', this.#oldestSeconds(), { broker })
-      see('outboxFailing', failing(), { broker })
+      if (this.#size !== null) see('outboxSize', this.#size, labels)
+      see('outboxOldest', this.#oldestSeconds(), labels)
+      see('outboxFailing', failing(), labels)
     })
   }
 
   async read(): Promise<void> {
-    const { rows } = await this.#pool.query(oldest, [this.#broker])
+    const { rows } = await this.#pool.query(oldest, [this.#destination])
     this.#seen = { oldestSeconds: rows[0].seconds ?? 0, atMs: this.#world.clock.nowMs() }
     if (!this.#asked) return
     this.#asked = false
-    this.#size = (await this.#pool.query(size, [this.#broker])).rows[0].n
+    this.#size = (await this.#pool.query(size, [this.#destination])).rows[0].n
   }
 
   close(): void {

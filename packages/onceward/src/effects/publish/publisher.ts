@@ -24,6 +24,8 @@ export interface Publisher {
    * with the same queue and key the later is never stored unless the earlier is. Once `still` is false nothing further is begun.
    */
   publish(messages: readonly OutgoingMessage[], still: () => boolean): Promise<readonly PublishAnswer[]>
+  /** Reaches the broker, and so learns which one it is. Absent: with the first message. */
+  connect?(): Promise<void>
   /** Called once by whoever made the publisher, after the relay has finished. */
   close(): Promise<void>
 }

@@ -4,8 +4,10 @@ import type { Publisher } from './publisher.ts'
 
 export interface RelayOptions {
   readonly pool: SqlPool
-  /** Which rows of the outbox: those written for `rabbitmq`, `kafka` or `postgres`. */
+  /** The kind: `rabbitmq`, `kafka` or `postgres`. */
   readonly broker: string
+  /** Which rows of the outbox: those that name this destination. Default the kind itself, as for `postgres`. */
+  readonly destination?: string
   /** Not closed by the relay. `same database`: rows are moved into queues there. */
   readonly publisher: Publisher | 'same database'
   readonly world: Surroundings

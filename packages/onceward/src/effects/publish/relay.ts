@@ -15,6 +15,9 @@ import { type Asked, RoundPlan } from './round-plan.ts'
 import { type OutboxRow, takeRows } from './take-rows.ts'
 import { WaitingLines } from './waiting-lines.ts'
 
+/** Rows that were written before anything was known of the broker but its kind. */
+const adopt = 'select onceward.adopt_outbox($1)'
+
 /**
  * Carries outbox rows to their broker, as many rounds at a time as `roundsMax`:
  *
@@ -25,7 +28,7 @@ import { WaitingLines } from './waiting-lines.ts'
  * when all earlier ones of its key are confirmed, so first copies are in order whoever else publishes the same rows.
  */
 export class Relay {
-  readonly #options: RelayOptions
+  readonly #options: RelayOptions & { readonly destination: string }
   readonly #leases: BucketLeases
   readonly #plan: RoundPlan
   readonly #waiting: WaitingLines
@@ -42,14 +45,15 @@ export class Relay {
     const {
       pool,
       broker,
+      destination = broker,
       world,
       instance = 'relay',
       leaseMs = 10_000,
       batchMax = 500,
       roundsMax = broker === 'rabbitmq' ? 4 : 2,
     } = options
-    this.#options = options
-    this.#leases = new BucketLeases({ pool, broker, instance, leaseMs, world })
+    this.#options = { ...options, destination }
+    this.#leases = new BucketLeases({ pool, destination, instance, leaseMs, world })
     this.#plan = new RoundPlan(batchMax, roundsMax)
     this.#waiting = new WaitingLines(world)
     this.#pause = new BrokerPause(world)
@@ -60,7 +64,7 @@ export class Relay {
       look: () => this.#look(),
       idle: () => this.#plan.rounds === 0,
       leaving: 'after the look',
-      who: { broker },
+      who: { broker, destination },
       words: {
         away: 'database away, the outbox waits; nothing is lost',
         halted: 'relay halted; rows wait in the outbox',
@@ -116,13 +120,14 @@ export class Relay {
   }
 
   async #look(): Promise<Found> {
-    const { pool, broker } = this.#options
+    const { pool, destination } = this.#options
     if (this.#leases.due) {
       await this.#leases.refresh(this.#plan.busy)
+      await pool.query(adopt, [destination])
       await this.#watch.read()
     }
     if (this.#owed.length > 0) {
-      await removeRows(pool, broker, this.#owed)
+      await removeRows(pool, destination, this.#owed)
       this.#owed = []
     }
     const asked = this.#pause.on ? null : this.#plan.next(this.#leases.buckets)
@@ -132,8 +137,8 @@ export class Relay {
   }
 
   async #move(asked: Asked): Promise<Found> {
-    const { pool, broker, world } = this.#options
-    const moved = await moveRows(pool, broker, asked)
+    const { pool, destination, world } = this.#options
+    const moved = await moveRows(pool, destination, asked)
     const count = moved.reduce((sum, { rows }) => sum + rows, 0)
     if (count > 0) world.reach('relay.moved')
     this.#count(count)
@@ -141,9 +146,9 @@ export class Relay {
   }
 
   async #take(asked: Asked, publisher: Publisher): Promise<Found> {
-    const { pool, broker, world } = this.#options
+    const { pool, destination, world } = this.#options
     const leftAlone = this.#waiting.leftAlone()
-    const rows = await takeRows(pool, { broker, ...asked, leftAlone })
+    const rows = await takeRows(pool, { destination, ...asked, leftAlone })
     const byBucket = Map.groupBy(rows, ({ bucket }) => bucket)
     const found = [...byBucket].map(([bucket, some]) => ({ bucket, rows: some.length }))
     if (rows.length > 0) {
@@ -204,8 +209,8 @@ export class Relay {
   }
 
   async #remove(confirmed: readonly OutboxRow[]): Promise<void> {
-    const { pool, broker, world } = this.#options
-    await removeRows(pool, broker, confirmed).catch(error => {
+    const { pool, destination, world } = this.#options
+    await removeRows(pool, destination, confirmed).catch(error => {
       this.#owed = [...this.#owed, ...confirmed]
       throw error
     })

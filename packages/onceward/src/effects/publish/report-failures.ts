@@ -5,22 +5,28 @@ import type { RelayOptions } from './relay-options.ts'
 const note = `
   update onceward.outbox set failures = least(failures + 1, 32000), last_error = failed.error
   from unnest($2::smallint[], $3::bigint[], $4::text[]) as failed (bucket, id, error)
-  where broker = $1 and outbox.bucket = failed.bucket and outbox.id = failed.id`
+  where destination = $1 and outbox.bucket = failed.bucket and outbox.id = failed.id`
 
 /** A line per queue in the log, a count per error, and in each row how often it has failed and why. */
 export async function reportFailures(
-  { pool, broker, world }: RelayOptions,
+  { pool, broker, destination = broker, world }: RelayOptions,
   failed: Published['failed'],
 ): Promise<void> {
   for (const { error } of failed) world.metrics.add('publishFailures', 1, { broker, code: errorCode(error) })
   for (const [queue, [first]] of Map.groupBy(failed, ({ row }) => row.message.queue)) {
     const { messageId } = first!.row.message
     const error = errorText(first!.error)
-    world.log.warn('not published, the row stays and its key waits', { broker, queue, messageId, error })
+    world.log.warn('not published, the row stays and its key waits', {
+      broker,
+      destination,
+      queue,
+      messageId,
+      error,
+    })
   }
   const errors = failed.map(({ error }) => errorText(error, 500))
   await pool.query(note, [
-    broker,
+    destination,
     failed.map(({ row }) => row.bucket),
     failed.map(({ row }) => row.id),
     errors,

@@ -4,7 +4,7 @@ import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { OutgoingMessage } from './publisher.ts'
 import type { LeftAlone } from './waiting-lines.ts'
 
-/** Where a row of one broker stands. */
+/** Where a row of one destination stands. */
 export interface RowPlace {
   readonly id: string
   readonly bucket: number
@@ -15,7 +15,7 @@ export interface OutboxRow extends RowPlace {
 }
 
 export interface Wanted {
-  readonly broker: string
+  readonly destination: string
   readonly buckets: readonly number[]
   /** Rows of one bucket, and in all, at most. */
   readonly perBucketMax: number
@@ -39,7 +39,7 @@ const take = (filter: string) => `
       nullif(headers::text, '{}') as headers, nullif(properties::text, '{}') as properties,
       case when octet_length(body) > ${inlineBytesMax} then octet_length(body) end as large,
       case when octet_length(body) <= ${inlineBytesMax} then body end as body
-    from onceward.outbox where broker = $1 and bucket = mine.bucket ${filter}
+    from onceward.outbox where destination = $1 and bucket = mine.bucket ${filter}
     order by id limit $3
   ) as taken limit $4`
 
@@ -49,12 +49,12 @@ const notLeftAlone = `and queue <> all ($5::text[]) and id <> all ($6::bigint[])
 
 const readBodies = `
   select outbox.id, body from unnest($2::smallint[], $3::bigint[]) as large (bucket, id)
-  join onceward.outbox on broker = $1 and outbox.bucket = large.bucket and outbox.id = large.id`
+  join onceward.outbox on destination = $1 and outbox.bucket = large.bucket and outbox.id = large.id`
 
 /** The front rows of the buckets, as many as fit into memory, in order within each bucket. */
 export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<readonly OutboxRow[]> {
-  const { broker, buckets, perBucketMax, max, leftAlone } = wanted
-  const values: unknown[] = [broker, buckets, perBucketMax, max]
+  const { destination, buckets, perBucketMax, max, leftAlone } = wanted
+  const values: unknown[] = [destination, buckets, perBucketMax, max]
   if (leftAlone !== null) {
     const { queues, ids, keys } = leftAlone
     values.push(queues, ids)
@@ -68,7 +68,7 @@ export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<readonly 
   const large = fit.filter(row => row.body === null)
   if (large.length === 0) return fit.map(row => toRow(row, row.body))
   const read = await pool.query(readBodies, [
-    broker,
+    destination,
     large.map(({ bucket }) => bucket),
     large.map(({ id }) => id),
   ])

@@ -113,6 +113,12 @@ export const effectKeys: readonly PolicyKey[] = [
     kind: 'flag',
     description: 'whether published messages stay known to `onceward explain`. Default false',
   },
+  {
+    ...same('effect.publish.*.destination'),
+    kind: 'text',
+    description:
+      'which cluster and virtual host, as `onceward status` names it: `rabbitmq:eu-1/orders`. Default that of the address',
+  },
 ]
 
 /** What is needed to reach a source and must not stand in a file. */

@@ -25,7 +25,7 @@ const takePlace = `
 /** The engine as a worker of what people have selected among the parked. */
 export async function createParkedProcess(
   campaign: Campaign,
-  { consumer, store, pool, world: given, instance, callInline }: RunCampaignOptions,
+  { consumer, store, pool, world: given, instance, callInline, addressing }: RunCampaignOptions,
 ): Promise<ConsumerProcess<unknown, SqlTransaction>> {
   const world = { ...given, metrics: given.metrics.inMode?.(campaign.mode) ?? given.metrics }
   const { id, mode, rateMax, plan } = campaign
@@ -60,6 +60,7 @@ export async function createParkedProcess(
     callInline,
     stage: 'work',
     instance: `${instance} campaign ${id}`,
+    ...(addressing && { addressing }),
   })
   return engine
 }

@@ -1,5 +1,5 @@
 import { bareCopy } from '../../bare-map.ts'
-import type { DeliveryProperties } from '../../contracts/source.ts'
+import type { BrokerIdentity, DeliveryProperties } from '../../contracts/source.ts'
 import { anyText, type OncewardError } from '../../errors.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
@@ -10,6 +10,8 @@ export interface KafkaPublisherOptions extends KafkaConnectionOptions {
   /** Default 10 s, from the call of `publish` to its last confirm. */
   readonly confirmTimeoutMs?: number
   readonly compression?: ProducerOptions['compression']
+  /** Called with each cluster that is met, before anything is sent there. Where it rejects nothing is. */
+  readonly onBroker?: ((broker: BrokerIdentity) => Promise<void>) | undefined
 }
 
 export interface KafkaOutgoingMessage {
@@ -33,13 +35,18 @@ export interface KafkaPublisher {
    * under the same message id: a copy may have arrived. Never rejects.
    */
   publish(messages: readonly KafkaOutgoingMessage[]): Promise<readonly KafkaPublishResult[]>
+  /** Resolves when a broker has answered. Rejects with an OncewardError. */
+  connect(): Promise<void>
   /** Lets calls in progress fail as unconfirmed, and disconnects. Never rejects. */
   close(): Promise<void>
 }
 
 /** Connects on the first publish. */
 export function createKafkaPublisher(options: KafkaPublisherOptions): KafkaPublisher {
-  const connections = new KafkaConnections(options)
+  const { onBroker } = options
+  const connections = new KafkaConnections(options, {}, async cluster =>
+    onBroker?.({ kind: 'kafka', cluster }),
+  )
   const producer = new KafkaProducer(connections, {
     deliveryTimeoutMs: options.confirmTimeoutMs ?? 10_000,
     compression: options.compression ?? 'none',
@@ -49,6 +56,7 @@ export function createKafkaPublisher(options: KafkaPublisherOptions): KafkaPubli
       const results = await producer.send(messages.map(toRecord))
       return results.map(result => (result instanceof Error ? result : 'confirmed'))
     },
+    connect: async () => void (await connections.check()),
     close: async () => {
       producer.close()
       await connections.close()

@@ -8,6 +8,8 @@ export interface TopicDeclaration {
   readonly topic: string
   /** `host:port`, several separated by commas; where absent the process that runs the consumer gives it. */
   readonly bootstrap?: string
+  /** The cluster's name, instead of its id: messages go back to where this name says. */
+  readonly cluster?: string
   /** Name of the consumer group on the broker. Default `<consumer name>.<generation>`, so that a rebuild reads on its own. */
   readonly group?: string
   /**
@@ -39,6 +41,7 @@ export type TopicOptions = Partial<
   Pick<
     TopicDeclaration,
     | 'bootstrap'
+    | 'cluster'
     | 'group'
     | 'instance'
     | 'protocol'
@@ -53,6 +56,7 @@ export type TopicOptions = Partial<
 
 const optionNames: readonly (keyof TopicOptions)[] = [
   'bootstrap',
+  'cluster',
   'group',
   'instance',
   'protocol',

@@ -105,10 +105,12 @@ export class StreamSession {
       `reads ${this.#options.declaration.stream} as ${this.#options.group}`,
     )
     if (link.cluster !== null)
-      await this.#options.onBroker?.({ kind: 'rabbitmq', cluster: link.cluster }).catch(error => {
-        link.connection.destroy('refused')
-        throw error
-      })
+      await this.#options
+        .onBroker?.({ kind: 'rabbitmq', cluster: link.cluster, virtualHost: address.vhost })
+        .catch(error => {
+          link.connection.destroy('refused')
+          throw error
+        })
     if (this.#over !== null) {
       link.connection.destroy(this.#over)
       throw new Error(this.#over)

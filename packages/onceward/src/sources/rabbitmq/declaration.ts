@@ -7,6 +7,8 @@ export interface QueueDeclaration {
   readonly queue: string
   /** `amqp://` or `amqps://`; where absent the process that runs the consumer gives it. */
   readonly url?: string
+  /** The cluster's name, instead of the one it announces: messages go back to where this name and the virtual host say. */
+  readonly cluster?: string
   /** Default `quorum`. A classic queue does not count deliveries. */
   readonly type?: 'quorum' | 'classic'
   /** Default `declare`: make the queue, or fail when it exists with other arguments. `verify`: it belongs to others. */
@@ -40,6 +42,7 @@ export type QueueOptions = Partial<
   Pick<
     QueueDeclaration,
     | 'url'
+    | 'cluster'
     | 'type'
     | 'declare'
     | 'singleActiveConsumer'
@@ -55,6 +58,7 @@ export type QueueOptions = Partial<
 
 const optionNames: readonly (keyof QueueOptions)[] = [
   'url',
+  'cluster',
   'type',
   'declare',
   'singleActiveConsumer',

@@ -1,8 +1,9 @@
 import type { ConfirmChannel, Message, Options } from 'amqplib'
 import { bareCopy } from '../../bare-map.ts'
-import type { DeliveryProperties } from '../../contracts/source.ts'
+import type { BrokerIdentity, DeliveryProperties } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Connection, openConnection, within } from './connection.ts'
+import { identityOf } from './identity.ts'
 import { plainTable } from './plain-table.ts'
 import { type ShortProperties, shortProperties } from './short-properties.ts'
 
@@ -17,6 +18,8 @@ export type OutgoingMessage = OutgoingTarget & {
   readonly headers?: Readonly<Record<string, unknown>>
   readonly properties?: DeliveryProperties
 }
+
+export type OnBroker = (broker: BrokerIdentity) => Promise<void>
 
 export type PublishResult = 'confirmed' | OncewardError
 
@@ -34,9 +37,11 @@ export interface PublishLine {
   close(): Promise<void>
 }
 
-export async function openPublishLine(url: string): Promise<PublishLine> {
+/** `onBroker` is called before anything is sent. Where it rejects, the line is not opened. */
+export async function openPublishLine(url: string, onBroker?: OnBroker): Promise<PublishLine> {
   const connection = await openConnection(url, 'publishes')
   try {
+    await onBroker?.(identityOf(connection, url))
     return new ConfirmLine(connection, await connection.model.createConfirmChannel())
   } catch (error) {
     connection.destroy()

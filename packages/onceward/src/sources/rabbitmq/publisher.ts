@@ -3,6 +3,7 @@ import { errorText, OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
 import { assertUrl, reconnectDelayMs, refusal } from './connection.ts'
 import {
+  type OnBroker,
   type OutgoingMessage,
   openPublishLine,
   type PublishLine,
@@ -14,6 +15,8 @@ export interface RabbitPublisherOptions {
   /** Default 10 s, from the call of `publish` to its last confirm, connecting included. */
   readonly confirmTimeoutMs?: number
   readonly log?: Log
+  /** Called on each connection before anything is sent. Where it rejects nothing is, and the next call connects anew. */
+  readonly onBroker?: OnBroker | undefined
 }
 
 export interface RabbitPublisher {
@@ -23,6 +26,8 @@ export interface RabbitPublisher {
    * error the caller publishes again under the same message id: a copy may have arrived. Never rejects.
    */
   publish(messages: readonly OutgoingMessage[]): Promise<readonly PublishResult[]>
+  /** Resolves when the broker was reached, within the time of a publish. Rejects with an OncewardError. */
+  connect(): Promise<void>
   /** Lets calls in progress fail as unconfirmed, and disconnects. Never rejects. */
   close(): Promise<void>
 }
@@ -41,31 +46,43 @@ class ReconnectingPublisher implements RabbitPublisher {
   readonly #url: string
   readonly #confirmTimeoutMs: number
   readonly #log: Log
+  readonly #onBroker: OnBroker | undefined
   readonly #closed = new AbortController()
   #line: Promise<PublishLine> | null = null
 
-  constructor({ url, confirmTimeoutMs = 10_000, log = silent }: RabbitPublisherOptions) {
+  constructor({ url, confirmTimeoutMs = 10_000, log = silent, onBroker }: RabbitPublisherOptions) {
+    this.#onBroker = onBroker
     this.#url = assertUrl(url, 'A RabbitMQ publisher')
     this.#confirmTimeoutMs = confirmTimeoutMs
     this.#log = log
   }
 
-  async publish(messages: readonly OutgoingMessage[]): Promise<readonly PublishResult[]> {
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), this.#confirmTimeoutMs)
-    try {
-      const stop = AbortSignal.any([late.signal, this.#closed.signal])
+  publish(messages: readonly OutgoingMessage[]): Promise<readonly PublishResult[]> {
+    return this.#inTime(async stop => {
       const line = await this.#connected(stop)
       return line instanceof OncewardError ? messages.map(() => line) : await sendAll(line, messages, stop)
-    } finally {
-      clearTimeout(timer)
-    }
+    })
+  }
+
+  async connect(): Promise<void> {
+    const line = await this.#inTime(stop => this.#connected(stop))
+    if (line instanceof OncewardError) throw line
   }
 
   async close(): Promise<void> {
     this.#closed.abort()
     const line = await this.#line?.catch(() => null)
     await line?.close()
+  }
+
+  async #inTime<T>(work: (stop: AbortSignal) => Promise<T>): Promise<T> {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(), this.#confirmTimeoutMs)
+    try {
+      return await work(AbortSignal.any([late.signal, this.#closed.signal]))
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** The open line, or why there is none before `stop`. */
@@ -95,7 +112,7 @@ class ReconnectingPublisher implements RabbitPublisher {
   }
 
   #open(): Promise<PublishLine> {
-    const opening = openPublishLine(this.#url)
+    const opening = openPublishLine(this.#url, this.#onBroker)
     const forget = () => {
       if (this.#line === opening) this.#line = null
     }

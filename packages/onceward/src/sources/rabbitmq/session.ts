@@ -1,4 +1,5 @@
 import type { Channel, ConsumeMessage, GetMessage, Message } from 'amqplib'
+import type { BrokerIdentity } from '../../contracts/source.ts'
 import { errorText } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
 import { type Ack, AckTracker } from './ack-tracker.ts'
@@ -6,6 +7,7 @@ import { checkIngest } from './check-ingest.ts'
 import { type Connection, openConnection, within } from './connection.ts'
 import { DeadLetterIngest } from './dead-letter-ingest.ts'
 import type { QueueDeclaration } from './declaration.ts'
+import { identityOf } from './identity.ts'
 import type { InFlight } from './in-flight.ts'
 import { prepareQueue } from './topology.ts'
 
@@ -19,7 +21,7 @@ export interface SessionOptions {
   readonly onWarning: (reason: string) => void
   /** Of reading the dead-letter queue: why it failed, null when it works again. */
   readonly onIngestTrouble: (reason: string | null) => void
-  readonly onCluster: (cluster: string) => Promise<void>
+  readonly onBroker: (broker: BrokerIdentity) => Promise<void>
 }
 
 export interface SessionEnd {
@@ -72,12 +74,12 @@ export class Session {
 
   /** Connects, prepares the queue and consumes. Rejects when any of it fails; the connection is then gone. */
   async start(): Promise<void> {
-    const { url, declaration, onWarning, onCluster } = this.#options
+    const { url, declaration, onWarning, onBroker } = this.#options
     try {
       const connection = await openConnection(url, `consumes ${declaration.queue}`)
       this.#connection = connection
       void connection.ended.then(reason => this.#end({ kind: 'disconnected', reason }))
-      if (connection.cluster !== null) await onCluster(connection.cluster)
+      if (connection.cluster !== null) await onBroker(identityOf(connection, url))
       await this.#failIfEnded()
       for (const warning of await prepareQueue(connection, declaration, url)) onWarning(warning)
       this.#channel = await this.#openChannel(connection)

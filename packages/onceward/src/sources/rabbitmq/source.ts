@@ -203,7 +203,7 @@ class RabbitSubscription implements Subscription {
       onMessage: message => arrived(toDelivery(message, queue, { epoch, deadLetter: false })),
       onDeadLetter: (message, routingKey) =>
         arrived(toDelivery(message, deadLetterIngest!, { epoch, deadLetter: true }, queue, routingKey)),
-      onCluster: async cluster => this.#options.onBroker?.({ kind: 'rabbitmq', cluster }),
+      onBroker: async broker => this.#options.onBroker?.(broker),
       onIngestTrouble: reason => {
         const part = `reading dead-letter queue ${deadLetterIngest}`
         this.#options.onEvent(

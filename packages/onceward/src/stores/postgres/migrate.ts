@@ -1,6 +1,6 @@
 import { inert, type Reach } from '../../crash-points.ts'
 import { OncewardError } from '../../errors.ts'
-import { migrations } from './migrations/index.ts'
+import { type Migration, migrations } from './migrations/index.ts'
 import type { SqlClient, SqlPool } from './pool.ts'
 
 const serverVersionMin = 150_000
@@ -22,6 +22,7 @@ export async function migrate(
 ): Promise<MigrationResult> {
   const applied: string[] = []
   const { from } = await step(pool, options.environment, () => null)
+  if (from > 0) await assertAllEmpty(pool, from)
   for (;;) {
     const { done } = await step(pool, options.environment, version =>
       migrations.find(m => m.version > version),
@@ -32,8 +33,6 @@ export async function migrate(
   }
   return { from, to: Math.max(from, newest.version), applied }
 }
-
-type Migration = (typeof migrations)[number]
 
 async function step(
   pool: SqlPool,
@@ -82,12 +81,39 @@ async function prepare(client: SqlClient, environment: string | undefined): Prom
 }
 
 async function apply(client: SqlClient, migration: Migration): Promise<void> {
+  if (migration.emptied !== undefined) {
+    // Writers wait behind the lock, so that no row is added between the look and the change.
+    await client.query(`lock table ${migration.emptied.table} in access exclusive mode`)
+    await assertEmpty(client, migration.emptied)
+  }
   await client.query(migration.sql)
   await client.query('insert into onceward.migration (version, name, compatible_from) values ($1, $2, $3)', [
     migration.version,
     migration.name,
     migration.compatibleFrom,
   ])
+}
+
+/** Before the first step, so that a refusal leaves the schema as it was. */
+async function assertAllEmpty(pool: SqlPool, from: number): Promise<void> {
+  for (const { version, emptied } of migrations)
+    if (version > from && emptied !== undefined) await assertEmpty(pool, emptied)
+}
+
+async function assertEmpty(
+  client: Pick<SqlClient, 'query'>,
+  { table, how }: NonNullable<Migration['emptied']>,
+): Promise<void> {
+  const { rows } = await client.query(
+    `select count(*)::int as n from (select from ${table} limit 100000) counted`,
+  )
+  const n = rows[0].n as number
+  if (n === 0) return
+  throw new OncewardError(
+    'configuration',
+    `Table ${table} still has ${n} rows of the version before. ${how} Nothing was changed and nothing is lost.`,
+    { details: { table, rows: n } },
+  )
 }
 
 /** The gate: older code on a newer schema works only while that schema says so; newer code wants its own. */

@@ -75,6 +75,15 @@ async function assertNoRebuilds(client: SqlClient, { name, generation }: Consume
   )
 }
 
+function destinationsOf({ destinations, addresses = {} }: ConsumerFacts): string | null {
+  if (destinations === undefined) return null
+  const known = Object.entries(destinations).map(([kind, name]) => [
+    kind,
+    { name, address: addresses[kind] ?? null },
+  ])
+  return JSON.stringify(Object.fromEntries(known))
+}
+
 /** One statement: a rename that waits for the consumer's row then finds the run as well. */
 const enrolConsumer = `
   with enrolled as (
@@ -86,15 +95,26 @@ const enrolConsumer = `
       ) then c.dedup else excluded.dedup end
     returning id, dedup),
   began as (
-    insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max)
-    select id, $6, $7, $8, $9 from enrolled where dedup = $5 returning id)
+    insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, destinations)
+    select id, $6, $7, $8, $9, $10::jsonb from enrolled where dedup = $5 returning id)
   select enrolled.id as consumer_id, began.id as run_id,
     (select relkind = 'p' from pg_class where oid = 'onceward.inbox'::regclass) as spread
   from enrolled left join began on true`
 
 async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolment> {
   const { name, generation, owner, risk, dedup, instance, handlerVersion, mode, deliveriesMax } = facts
-  const values = [name, generation, owner, risk, dedup, instance, handlerVersion, mode, deliveriesMax]
+  const values = [
+    name,
+    generation,
+    owner,
+    risk,
+    dedup,
+    instance,
+    handlerVersion,
+    mode,
+    deliveriesMax,
+    destinationsOf(facts),
+  ]
   const { rows } = await client.query(enrolConsumer, values)
   const { consumer_id: consumerId, run_id: runId, spread: markersSpread } = rows[0]
   if (runId === null) throw keptBesideMarkers(facts)

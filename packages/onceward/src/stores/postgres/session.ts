@@ -116,7 +116,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   }
 
   async publish(messages: readonly Outgoing[]): Promise<void> {
-    await writeOutbox(this.#client, messages)
+    await writeOutbox(this.#client, messages, this.#enrolment.facts.destinations)
     const noted = messages.filter(message => message.cause !== undefined)
     if (noted.length > 0) await notePublished(this.#client, this.#enrolment, noted)
   }

@@ -27,6 +27,9 @@ export interface PartitionDescription {
   readonly leaderEpoch: number
 }
 
+/** Called with the id of each cluster that is met, before anything is sent there. Where it rejects nothing is. */
+export type OnCluster = (cluster: string) => Promise<void>
+
 export type CoordinatorKind = 'group' | 'transaction'
 
 /** Longest wait for a coordinator that moves or loads: elections take seconds. */
@@ -43,10 +46,17 @@ export class KafkaConnections {
   readonly #nodes = new Map<number, KafkaNode>()
   readonly #topics = new Map<string, TopicDescription>()
   readonly #coordinators = new Map<string, KafkaNode>()
+  readonly #onCluster: OnCluster | undefined
+  #cluster: string | null = null
   #features: BrokerFeatures | null = null
   #turn = 0
 
-  constructor(options: KafkaConnectionOptions, timeoutsMs: Partial<Record<Purpose, number>> = {}) {
+  constructor(
+    options: KafkaConnectionOptions,
+    timeoutsMs: Partial<Record<Purpose, number>> = {},
+    onCluster?: OnCluster,
+  ) {
+    this.#onCluster = onCluster
     this.#bootstrap = parseBootstrap(options.bootstrap)
     this.#pools = new ConnectionPools(options, timeoutsMs)
   }
@@ -174,9 +184,17 @@ export class KafkaConnections {
 
   async #metadata(topics: readonly string[]) {
     const answer = await this.#askAny(connection => metadataV12.api.async(connection, [...topics], false))
+    await this.#meet(answer.clusterId ?? null)
     this.#nodes.clear()
     for (const { nodeId, host, port } of answer.brokers) this.#nodes.set(nodeId, { id: nodeId, host, port })
     return answer
+  }
+
+  /** Before a node of this cluster is used. A cluster is asked about once. */
+  async #meet(cluster: string | null): Promise<void> {
+    if (cluster === null || cluster === this.#cluster) return
+    await this.#onCluster?.(cluster)
+    this.#cluster = cluster
   }
 
   /** Those we know first: bootstrap addresses may be long gone. A broker that does not answer is not the first one asked the next time. */

@@ -10,6 +10,7 @@ import { restore } from './0008-restore.ts'
 import { campaigns } from './0009-campaigns.ts'
 import { markerDays } from './0010-marker-days.ts'
 import { campaignAhead } from './0011-campaign-ahead.ts'
+import { destinations } from './0012-destinations.ts'
 import { heldOrigin } from './0013-held-origin.ts'
 import { heldVerbs } from './0013-held-verbs.ts'
 import { acts } from './0014-acts.ts'
@@ -27,6 +28,8 @@ export interface Migration {
   readonly sql: string
   /** Oldest code that still works on a schema at this version. */
   readonly compatibleFrom: number
+  /** Tables that must be empty, because their rows lack what the new version needs; with what empties them. */
+  readonly emptied?: { readonly table: string; readonly how: string }
 }
 
 /** Forward only; a released migration is never edited. */
@@ -42,6 +45,16 @@ export const migrations: readonly Migration[] = [
   { version: 9, name: 'campaigns', sql: campaigns, compatibleFrom: 3 },
   { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
   { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
+  {
+    version: 12,
+    name: 'destinations',
+    sql: destinations,
+    compatibleFrom: 12,
+    emptied: {
+      table: 'onceward.outbox',
+      how: 'They do not say which cluster or virtual host they are for. Stop the consumers and producers, and let the relays of the version that wrote them run on ("onceward relay --broker …", once per virtual host and cluster; for cdc with --cdc-keep 1) until "onceward status" shows an empty outbox. Then migrate again.',
+    },
+  },
   { version: 13, name: 'held origin', sql: heldOrigin + heldVerbs, compatibleFrom: 13 },
   {
     version: 14,

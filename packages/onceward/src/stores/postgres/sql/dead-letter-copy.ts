@@ -1,5 +1,6 @@
 import { bareCopy, withoutPrototypes } from '../../../bare-map.ts'
 import type { Enrolment, HeldRecord, Outgoing } from '../../../contracts/store.ts'
+import { fitsOnWire } from '../../../contracts/wire-size.ts'
 import { rabbitDeath, springDeadLetter } from './dead-letter-headers.ts'
 
 /** What leaves for the broker's dead-letter queue, under the message's own id, so that a copy sent twice is one. */
@@ -13,11 +14,13 @@ export function copyOfDeadLetter(
   const to = enrolment.facts.deadLetterTo!
   const messageId = id ?? `held:${heldId}`
   const known = knownElsewhere(enrolment, held, nowMs)
-  const headers = copyHeaders(held.headers, known, provenance(enrolment, held, heldId))
+  const ours = provenance(enrolment, held, heldId)
   // RabbitMQ is not told the key, and as a key of the outbox a routing key would put all copies in one line.
   const key = to.broker === 'rabbitmq' ? null : held.brokerKey
   const { properties, body } = held
-  return { ...to, exchange: null, messageId, key, headers, properties, body }
+  const copy = { ...to, exchange: null, messageId, key, properties, body }
+  const whole = { ...copy, headers: withOriginals(held.headers, known, ours) }
+  return fitsOnWire(to.broker, whole) ? whole : { ...copy, headers: withoutOriginals(known, ours) }
 }
 
 /** Headers on the broker's copy: enough to find the row, and to see the cause without it. */
@@ -41,18 +44,17 @@ function provenance(
   }
 }
 
-/** AMQP carries 64 KiB of headers at most: beyond what fits beside ours, the originals stay in the held row. */
-const copyHeaderBytesMax = 48 * 1024
-
 type Headers = Readonly<Record<string, unknown>>
 
-function copyHeaders(original: string, known: (original: Headers) => Headers, ours: Headers): string {
-  if (Buffer.byteLength(original) > copyHeaderBytesMax) {
-    const left = { 'onceward-headers': 'too large to copy, kept in the held row' }
-    return JSON.stringify({ ...known({}), ...ours, ...left })
-  }
+function withOriginals(original: string, known: (original: Headers) => Headers, ours: Headers): string {
   const kept = withoutPrototypes(JSON.parse(original)) as Headers
   return JSON.stringify(bareCopy(kept, known(kept), ours))
+}
+
+/** Beyond what fits beside ours, the originals stay in the held row. */
+function withoutOriginals(known: (original: Headers) => Headers, ours: Headers): string {
+  const left = { 'onceward-headers': 'too large to copy, kept in the held row' }
+  return JSON.stringify({ ...known({}), ...ours, ...left })
 }
 
 /** What the tools of the broker show for a dead letter. */

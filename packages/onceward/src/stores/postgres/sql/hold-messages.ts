@@ -85,7 +85,7 @@ export async function holdMessages(
   }
   if (blocked.size > 0)
     await client.query(block, [enrolment.consumerId, [...blocked.keys()], [...blocked.values()]])
-  if (copies.length > 0) await writeOutbox(client, copies)
+  if (copies.length > 0) await writeOutbox(client, copies, enrolment.facts.destinations)
 }
 
 function holdingsOf(conclusions: readonly Conclusion[]): readonly Holding[] {

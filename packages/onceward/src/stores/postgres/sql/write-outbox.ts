@@ -1,4 +1,4 @@
-import type { Outgoing } from '../../../contracts/store.ts'
+import type { Destinations, Outgoing } from '../../../contracts/store.ts'
 
 /** An open transaction, as far as it is needed here. */
 export interface OutboxTransaction {
@@ -6,14 +6,24 @@ export interface OutboxTransaction {
 }
 
 const insert = `
-  insert into onceward.outbox (broker, bucket, exchange, queue, message_id, key, headers, properties, body)
-  select broker, onceward.outbox_bucket_of(key), exchange, queue, message_id, key, headers, properties, body
-  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[], $7::json[], $8::bytea[])
-    with ordinality as message (broker, exchange, queue, message_id, key, headers, properties, body, place)
+  insert into onceward.outbox
+    (broker, destination, bucket, exchange, queue, message_id, key, headers, properties, body)
+  select broker, coalesce(destination, (select onceward.default_destination($10))), onceward.outbox_bucket_of(key),
+    exchange, queue, message_id, key, headers, properties, body
+  from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[], $7::json[], $8::bytea[], $9::text[])
+    with ordinality as message (broker, exchange, queue, message_id, key, headers, properties, body, destination, place)
   order by place`
 
-/** One statement for all of them; their ids follow the order given, and a relay publishes the rows of a key in the order of their ids. */
-export async function writeOutbox(tx: OutboxTransaction, messages: readonly Outgoing[]): Promise<void> {
+/**
+ * One statement for all of them; their ids follow the order given, and a relay publishes the rows of a key in the order of their ids. A
+ * message without a destination goes where `destinations` says for its kind of broker, else to the only one of that kind.
+ */
+export async function writeOutbox(
+  tx: OutboxTransaction,
+  messages: readonly Outgoing[],
+  destinations: Destinations = {},
+): Promise<void> {
+  const named = messages.map(({ broker, destination }) => destination ?? destinations[broker] ?? null)
   await tx.query(insert, [
     messages.map(message => message.broker),
     messages.map(message => message.exchange),
@@ -23,5 +33,7 @@ export async function writeOutbox(tx: OutboxTransaction, messages: readonly Outg
     messages.map(message => message.headers),
     messages.map(message => message.properties),
     messages.map(message => message.body),
+    named,
+    messages[named.indexOf(null)]?.broker ?? null,
   ])
 }

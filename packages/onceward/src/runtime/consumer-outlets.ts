@@ -1,0 +1,140 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
+import type { Publisher } from '../effects/publish/publisher.ts'
+import { type Addressing, deadLetterBroker } from '../engine/consumer-facts.ts'
+import { errorCode, errorText, OncewardError } from '../errors.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { Surroundings } from '../surroundings.ts'
+import { openPublisher, type PublisherAddresses } from './open-publisher.ts'
+import { type Broker, rabbitOutlet } from './open-source.ts'
+import { Outlet } from './outlet.ts'
+
+/** What a run of this consumer that had an address wrote down last, by kind of broker. */
+const lastRun = `
+  select r.destinations -> $2 as known from onceward.run r join onceward.consumer c on c.id = r.consumer_id
+  where c.name = $1 and r.destinations -> $2 ->> 'address' is not null order by r.id desc limit 1`
+
+interface Known {
+  readonly name: string
+  readonly address: string | null
+}
+
+export interface OutletSetting extends PublisherAddresses {
+  readonly pool: SqlPool
+  readonly world: Surroundings
+}
+
+/** Kinds of broker that the consumer's messages go to: its dead letters and retries, and targets that name no destination themselves. */
+export function outletKinds<M>(consumer: Consumer<M, SqlTransaction>): ReadonlySet<string> {
+  const { failure, effect, source } = consumer
+  const kinds = Object.values(effect?.publish ?? {})
+    .filter(({ destination }) => destination === undefined)
+    .map(({ broker }) => broker as string)
+  if (failure.deadLetter !== null || failure.retryLevelsMs.length > 0) kinds.push(deadLetterBroker(source))
+  return new Set(kinds)
+}
+
+/** Opens an outlet for every kind that this process has an address of, and learns where it leads. */
+export async function openOutlets<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  source: Broker,
+  setting: OutletSetting,
+): Promise<readonly Outlet[]> {
+  const own = deadLetterBroker(consumer.source)
+  const outlets: Outlet[] = []
+  try {
+    for (const kind of outletKinds(consumer)) {
+      if (kind !== 'rabbitmq' && kind !== 'kafka') continue
+      const outlet = await openOutlet(kind, setting, kind === own ? source : null)
+      if (outlet === null) continue
+      outlets.push(outlet)
+      await reachOrRemember(outlet, consumer.name, setting)
+    }
+    return outlets
+  } catch (error) {
+    for (const outlet of outlets) await outlet.close()
+    throw error
+  }
+}
+
+/** Null where no address is known. `source`: the broker that the consumer reads from is of this kind. */
+export async function openOutlet(
+  kind: 'rabbitmq' | 'kafka',
+  setting: OutletSetting,
+  source: Broker | null = null,
+): Promise<Outlet | null> {
+  const { pool, rabbitmqUrl, kafkaBootstrap, rabbitmqCluster, kafkaCluster } = setting
+  if (source?.outlet !== undefined)
+    return new Outlet(kind, source.outlet, pool).open(
+      async onBroker => (await source.openPublisher(onBroker)) as Publisher,
+    )
+  if (kind === 'rabbitmq' && rabbitmqUrl) {
+    const at = rabbitOutlet(rabbitmqUrl, rabbitmqCluster)
+    return new Outlet(kind, at, pool).open(onBroker => openPublisher(kind, setting, onBroker))
+  }
+  if (kind !== 'kafka' || !kafkaBootstrap) return null
+  const at = { address: kafkaBootstrap, cluster: kafkaCluster }
+  return new Outlet(kind, at, pool).open(onBroker => openPublisher(kind, setting, onBroker))
+}
+
+/** A broker that is away at start is no reason to stand still, once it is known where its messages go. */
+async function reachOrRemember(outlet: Outlet, name: string, { pool, world }: OutletSetting): Promise<void> {
+  try {
+    await outlet.reach()
+  } catch (error) {
+    if (errorCode(error) !== 'broker_unreachable') throw error
+    const known = await readLastRun(pool, name, outlet.kind)
+    if (known === null || known.address !== outlet.at.address) throw error
+    outlet.remember(known.name)
+    world.log.warn('broker away at start; its messages wait in the outbox', {
+      broker: outlet.kind,
+      destination: known.name,
+      error: errorText(error),
+    })
+  }
+}
+
+/** Where messages of this process go (null: it writes none): by the outlets, else as the consumer's last run had it, else to the only destination of that kind. */
+export async function addressingOf<M>(
+  consumer: Consumer<M, SqlTransaction> | null,
+  outlets: readonly Outlet[],
+  pool: SqlPool,
+  virtualHost = '',
+): Promise<Addressing> {
+  const destinations: Record<string, string> = {}
+  const addresses: Record<string, string> = {}
+  for (const kind of consumer === null ? [] : outletKinds(consumer)) {
+    const outlet = outlets.find(one => one.kind === kind)
+    if (outlet !== undefined) addresses[kind] = outlet.at.address
+    destinations[kind] =
+      outlet?.destination ??
+      (await readLastRun(pool, consumer!.name, kind))?.name ??
+      (await readDefault(pool, kind, consumer!.name))
+  }
+  const own = outlets.find(({ kind }) => kind === consumer?.source.kind)
+  return {
+    virtualHost,
+    destinations,
+    addresses,
+    confirm: async broker => own?.confirm(broker),
+  }
+}
+
+async function readLastRun(pool: SqlPool, consumer: string, kind: string): Promise<Known | null> {
+  const { rows } = await pool.query(lastRun, [consumer, kind])
+  return rows[0]?.known ?? null
+}
+
+async function readDefault(pool: SqlPool, kind: string, consumer: string): Promise<string> {
+  try {
+    const { rows } = await pool.query('select onceward.default_destination($1) as name', [kind])
+    return rows[0].name
+  } catch (error) {
+    if (errorCode(error) !== '22023') throw error
+    throw new OncewardError(
+      'configuration',
+      `Consumer "${consumer}" publishes to ${kind}, this process has no address of it, and the database knows several: ${errorText(error)} Nothing was started. Give this process the address, or name the destination in effect.publish.`,
+      { cause: error },
+    )
+  }
+}

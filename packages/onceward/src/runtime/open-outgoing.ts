@@ -1,0 +1,46 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
+import { type Addressing, deadLetterBroker } from '../engine/consumer-facts.ts'
+import { addressingOf, openOutlets, outletKinds } from './consumer-outlets.ts'
+import { assertAddresses } from './open-publisher.ts'
+import { type Carrier, openConsumerRelays, type RelaySetting } from './open-relays.ts'
+import type { Broker } from './open-source.ts'
+
+export interface Outgoing {
+  readonly addressing: Addressing
+  readonly relays: readonly Carrier[]
+}
+
+/** Learns where the consumer's messages go, before it writes any, and opens the relays of this process. */
+export async function openOutgoing<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  source: Broker,
+  setting: RelaySetting,
+  parts: ReadonlySet<string>,
+): Promise<Outgoing> {
+  const relays = parts.has('relay')
+  if (relays) await prepare(consumer, source, setting)
+  const writes = relays || parts.has('consumer') || parts.has('worker')
+  const outlets = writes ? await openOutlets(consumer, source, setting) : []
+  try {
+    const addressing = await addressingOf(writes ? consumer : null, outlets, setting.pool, source.virtualHost)
+    if (relays) return { addressing, relays: await openConsumerRelays(consumer, outlets, setting) }
+    await Promise.all(outlets.map(outlet => outlet.close()))
+    return { addressing, relays: [] }
+  } catch (error) {
+    await Promise.all(outlets.map(outlet => outlet.close()))
+    throw error
+  }
+}
+
+async function prepare<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  source: Broker,
+  setting: RelaySetting,
+): Promise<void> {
+  const own = deadLetterBroker(consumer.source)
+  const others = [...outletKinds(consumer)].filter(kind => kind !== own)
+  assertAddresses(others, setting, `Consumer "${consumer.name}" publishes`)
+  const { deadLetter } = consumer.failure
+  if (deadLetter !== null) await source.ensureQueue(deadLetter)
+}

@@ -1,0 +1,82 @@
+import type { BrokerIdentity } from '../contracts/source.ts'
+import type { Publisher } from '../effects/publish/publisher.ts'
+import { OncewardError } from '../errors.ts'
+import { declareDestination, findDestination } from '../stores/postgres/destinations.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { OutletAddress } from './open-source.ts'
+
+/**
+ * An address that messages are sent to, and the destination behind it:
+ *
+ *   unknown ──reach, or remembered──▶ known ──each connection──▶ the same, or refused
+ *
+ * Once known it stays: rows name it, and a connection that leads elsewhere is not used.
+ */
+export class Outlet {
+  readonly kind: 'rabbitmq' | 'kafka'
+  readonly at: OutletAddress
+  readonly #pool: SqlPool
+  #publisher: Publisher | null = null
+  #destination: string | null = null
+
+  constructor(kind: 'rabbitmq' | 'kafka', at: OutletAddress, pool: SqlPool) {
+    this.kind = kind
+    this.at = at
+    this.#pool = pool
+  }
+
+  /** Null until the broker was reached once. */
+  get destination(): string | null {
+    return this.#destination
+  }
+
+  get publisher(): Publisher {
+    return this.#publisher!
+  }
+
+  async open(
+    make: (onBroker: (broker: BrokerIdentity) => Promise<void>) => Promise<Publisher>,
+  ): Promise<this> {
+    this.#publisher = await make(broker => this.confirm(broker))
+    return this
+  }
+
+  /** Rejects with an OncewardError: `broker_unreachable` where trying again may help. */
+  async reach(): Promise<string> {
+    const { cluster, virtualHost } = this.at
+    if (cluster !== undefined)
+      this.#destination ??= await declareDestination(this.#pool, {
+        kind: this.kind,
+        cluster,
+        ...(virtualHost !== undefined && { virtualHost }),
+      })
+    else await this.publisher.connect!()
+    if (this.#destination !== null) return this.#destination
+    throw new OncewardError(
+      'configuration',
+      `The ${this.kind} broker at ${this.at.address} does not say which cluster it is. Nothing was started. Give it a name: ONCEWARD_${this.kind.toUpperCase()}_CLUSTER.`,
+    )
+  }
+
+  /** The broker is away, and the last run of the same consumer went this way. */
+  remember(destination: string): void {
+    this.#destination ??= destination
+  }
+
+  /** Called with what a connection of this address reached. Rejects where that is another destination than before. */
+  async confirm(broker: BrokerIdentity): Promise<void> {
+    if (this.at.cluster !== undefined) return
+    const found = await findDestination(this.#pool, broker, this.#destination)
+    this.#destination ??= found
+    if (this.#destination === found) return
+    throw new OncewardError(
+      'configuration',
+      `${this.at.address} led to destination ${this.#destination} and leads to ${found} now. Nothing was sent or taken there, and nothing is lost. If the address was moved on purpose, restart; rows for the old destination wait for a relay that reaches it.`,
+      { details: { was: this.#destination, now: found } },
+    )
+  }
+
+  async close(): Promise<void> {
+    await this.#publisher?.close()
+  }
+}

@@ -1,0 +1,68 @@
+import { errorText } from '../errors.ts'
+import type { Surroundings } from '../surroundings.ts'
+import type { RelayCarrier } from './open-relays.ts'
+import type { Outlet } from './outlet.ts'
+
+const againMs = 1_000
+
+/** A relay takes no row before it knows where its address leads: until the broker was reached once, it serves nothing. */
+export class RelayWhenReached implements RelayCarrier {
+  readonly finished: Promise<void>
+  readonly #outlet: Outlet
+  readonly #begin: (destination: string) => RelayCarrier
+  readonly #world: Surroundings
+  readonly #end = Promise.withResolvers<void>()
+  #relay: RelayCarrier | null = null
+  #closed = false
+  #cancel: () => void = () => {}
+
+  constructor(outlet: Outlet, begin: (destination: string) => RelayCarrier, world: Surroundings) {
+    this.#outlet = outlet
+    this.#begin = begin
+    this.#world = world
+    this.finished = this.#end.promise
+    this.finished.catch(() => {})
+  }
+
+  get away(): readonly string[] {
+    return this.#relay?.away ?? [this.#outlet.kind]
+  }
+
+  start(): void {
+    void this.#reach()
+  }
+
+  kick(): void {
+    this.#relay?.kick()
+  }
+
+  async drain(deadlineMs?: number): Promise<void> {
+    if (this.#relay === null) this.leave()
+    else await this.#relay.drain(deadlineMs)
+    await this.finished
+  }
+
+  leave(): void {
+    if (this.#relay !== null) return this.#relay.leave()
+    this.#closed = true
+    this.#cancel()
+    void this.#outlet.close().finally(() => this.#end.resolve())
+  }
+
+  async #reach(): Promise<void> {
+    try {
+      const destination = await this.#outlet.reach()
+      if (this.#closed) return
+      const relay = this.#begin(destination)
+      this.#relay = relay
+      relay.finished.then(this.#end.resolve, this.#end.reject)
+      await relay.start()
+    } catch (error) {
+      if (this.#closed || this.#relay !== null) return
+      const { kind, at } = this.#outlet
+      const reason = { broker: kind, address: at.address, error: errorText(error) }
+      this.#world.log.warn('relay cannot reach its broker yet; rows wait in the outbox', reason)
+      this.#cancel = this.#world.timers.after(againMs, () => void this.#reach())
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { publishInTransaction } from 'onceward/outbox'
+import { openConnection } from '../../src/sources/rabbitmq/connection.ts'
+import { identityOf } from '../../src/sources/rabbitmq/identity.ts'
+import { declareDestination, findDestination } from '../../src/stores/postgres/destinations.ts'
+import { migrate } from '../../src/stores/postgres/migrate.ts'
+import { migrations } from '../../src/stores/postgres/migrations/index.ts'
+import { createPool } from '../../src/stores/postgres/pool.ts'
+import { createVirtualHost, type TestVirtualHost } from '../rabbitmq/virtual-host.ts'
+import { createEmptyDatabase, skipWithout } from '../services/services.ts'
+import { openScene, type Scene } from './scene.ts'
+
+describe('destinations', await skipWithout('postgres', 'rabbitmq'), () => {
+  let scene: Scene
+  before(async () => {
+    scene = await openScene()
+  })
+  after(() => scene.close())
+
+  const reach = async (t: TestContext, host: TestVirtualHost) => {
+    const connection = await openConnection(host.url, 'tests')
+    t.after(() => connection.close(2_000))
+    return identityOf(connection, host.url)
+  }
+  const find = (broker: Parameters<typeof findDestination>[1], was: string | null = null) =>
+    findDestination(scene.pool, broker, was)
+
+  it('another node of the same cluster is the same destination, another virtual host is another', async t => {
+    const [one, two] = await Promise.all([createVirtualHost(t), createVirtualHost(t)])
+    const first = await reach(t, one!)
+    const name = await find({ ...first, cluster: 'rabbit@node-1' })
+    assert.equal(name, `rabbitmq:rabbit@node-1/${one!.name}`)
+    assert.equal(await find({ ...first, cluster: 'rabbit@node-2' }), name)
+    assert.equal(await find({ ...first, cluster: 'named later' }), name)
+    const second = await reach(t, two!)
+    assert.equal(await find({ ...second, cluster: 'rabbit@node-1' }), `rabbitmq:rabbit@node-1/${two!.name}`)
+  })
+
+  it('two clusters differ, also where the definitions of one were copied to the other', async t => {
+    const host = await createVirtualHost(t)
+    const broker = await reach(t, host)
+    const east = await find({ ...broker, cluster: 'east' })
+    assert.equal(await find({ ...broker, cluster: 'west' }), `rabbitmq:west/${host.name}`)
+    assert.equal(await find({ ...broker, cluster: 'east' }), east)
+    const elsewhere = { has: async () => false, put: async () => true }
+    const other = await find({ ...broker, cluster: 'rabbit@elsewhere', marks: elsewhere })
+    assert.equal(other, `rabbitmq:rabbit@elsewhere/${host.name}`)
+  })
+
+  it('without the right to a mark, another node behind the same address is the same destination', async () => {
+    const marks = { has: async () => false, put: async () => false }
+    const broker = { kind: 'rabbitmq', virtualHost: 'locked', marks }
+    const name = await find({ ...broker, cluster: 'rabbit@a' })
+    assert.equal(await find({ ...broker, cluster: 'rabbit@b' }, name), name)
+    assert.notEqual(await find({ ...broker, cluster: 'rabbit@c' }), name)
+  })
+
+  it('processes that meet a cluster at the same time agree', async t => {
+    const host = await createVirtualHost(t)
+    const broker = await reach(t, host)
+    const names = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => find({ ...broker, cluster: `rabbit@race-${n}` })),
+    )
+    assert.equal(new Set(names).size, 1)
+  })
+})
+
+describe('a producer without an address', await skipWithout('postgres'), () => {
+  const target = { broker: 'kafka', topic: 'events' } as const
+  const write = async (scene: Scene, id: string, destination?: string) => {
+    const to = destination === undefined ? target : { ...target, destination }
+    await publishInTransaction(scene.pool, to, [{ id, body: {} }])
+  }
+  const written = async (scene: Scene) => {
+    const { rows } = await scene.pool.query('select message_id, destination from onceward.outbox order by id')
+    return rows.map(row => `${row.message_id} ${row.destination}`)
+  }
+
+  it('writes for the only destination of its kind, waits for the first, and has to name one of several', async t => {
+    const scene = await openScene()
+    t.after(() => scene.close())
+    await write(scene, 'early')
+    assert.deepEqual(await written(scene), ['early kafka'])
+    await declareDestination(scene.pool, { kind: 'kafka', cluster: 'main' })
+    await scene.pool.query(`select onceward.adopt_outbox('kafka:main')`)
+    await write(scene, 'known')
+    assert.deepEqual(await written(scene), ['early kafka:main', 'known kafka:main'])
+    await declareDestination(scene.pool, { kind: 'kafka', cluster: 'second' })
+    await assert.rejects(
+      write(scene, 'which'),
+      /several kafka destinations \(kafka:main, kafka:second\).*Name one/,
+    )
+    await write(scene, 'named', 'kafka:second')
+    assert.equal((await written(scene)).at(-1), 'named kafka:second')
+    await assert.rejects(
+      write(scene, 'wrong', 'rabbitmq:main/x'),
+      /destination must name a kafka destination/,
+    )
+  })
+
+  it('rows of the bare kind go to nobody once there are several destinations', async t => {
+    const scene = await openScene()
+    t.after(() => scene.close())
+    await write(scene, 'early')
+    for (const cluster of ['main', 'second']) await declareDestination(scene.pool, { kind: 'kafka', cluster })
+    await scene.pool.query(`select onceward.adopt_outbox('kafka:main')`)
+    assert.deepEqual(await written(scene), ['early kafka'])
+    const { rows } = await scene.pool.query('select destination, waiting from onceward.outbox_unserved')
+    assert.deepEqual(rows, [{ destination: 'kafka', waiting: 1 }])
+  })
+})
+
+describe('migrating an outbox of the old shape', await skipWithout('postgres'), () => {
+  it('is refused while it has rows, says how to empty it, and changes nothing', async t => {
+    const database = await createEmptyDatabase()
+    const pool = createPool(database.url, { max: 2 })
+    t.after(async () => {
+      await pool.end()
+      await database.drop()
+    })
+    const version = async () =>
+      (await pool.query('select max(version) as version from onceward.migration')).rows[0].version
+    await pool.query(`create schema onceward; create table onceward.migration (version integer primary key,
+      name text not null, compatible_from integer not null, applied_at timestamptz not null default clock_timestamp())`)
+    for (const one of migrations.filter(({ version: n }) => n < 12)) {
+      await pool.query(one.sql)
+      await pool.query('insert into onceward.migration values ($1, $2, $3)', [
+        one.version,
+        one.name,
+        one.compatibleFrom,
+      ])
+    }
+    await pool.query(
+      `insert into onceward.outbox (broker, bucket, queue, message_id, body) values ('rabbitmq', 0, 'q', 'm', '')`,
+    )
+    await pool.query('delete from onceward.migration where version = 11')
+    await assert.rejects(
+      migrate(pool),
+      /onceward\.outbox still has 1 rows .*onceward relay.*onceward status/s,
+    )
+    assert.equal(await version(), 10)
+    await pool.query(`insert into onceward.migration values (11, 'campaign ahead', 3)`)
+    await assert.rejects(migrate(pool), /Nothing was changed/)
+    assert.equal(await version(), 11)
+    await pool.query('delete from onceward.outbox')
+    await migrate(pool)
+    assert.ok((await version()) >= 12)
+  })
+})

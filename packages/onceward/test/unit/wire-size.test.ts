@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import { describe, test } from 'node:test'
+import { fitsOnWire, tableBytes } from '../../src/contracts/wire-size.ts'
+import { outgoingOf } from '../../src/engine/buffer-messages.ts'
+import { plainTable } from '../../src/sources/rabbitmq/plain-table.ts'
+
+const library = createRequire(import.meta.url)
+  .resolve('amqplib')
+  .replace(/channel_api\.js$/, 'lib/codec.js')
+const { encodeTable } = createRequire(import.meta.url)(library) as {
+  encodeTable(buffer: Buffer, table: object, offset: number): number
+}
+
+const message = { messageId: 'm', key: null, properties: '{}', body: Buffer.from('b') }
+
+describe('what a message takes on the wire', () => {
+  const tables: Record<string, unknown>[] = [
+    {},
+    { a: '', b: 'é', c: null, d: true },
+    { n: [0, -128, 127, 128, -129, 32_767, 32_768, -32_769, 2 ** 31, 2 ** 31 - 1, 2 ** 53, 0.5, 1e300] },
+    { nested: { list: [[], {}, { x: [''] }], bytes: Buffer.alloc(300) } },
+    { many: Array.from({ length: 5_000 }, () => '') },
+  ]
+  for (const [index, table] of tables.entries())
+    test(`is what the client encodes, table ${index}`, () => {
+      assert.equal(tableBytes(table), encodeTable(Buffer.alloc(2 ** 20), plainTable(table), 0))
+    })
+
+  test('typed values never take more than they are counted for', () => {
+    for (const value of [
+      { '!': 'timestamp', value: 1_700_000_000 },
+      { '!': 'float', value: 0.5 },
+      { '!': 'decimal', value: { places: 2, digits: 314 } },
+      { '!': 'other', value: 1 },
+    ])
+      assert.ok(tableBytes({ value }) >= encodeTable(Buffer.alloc(1_000), plainTable({ value }), 0))
+  })
+
+  test('14,000 empty texts do not fit into AMQP, nor a name of 256 bytes, nor what is nested beyond the stack', () => {
+    const fits = (headers: object) => fitsOnWire('rabbitmq', { ...message, headers: JSON.stringify(headers) })
+    assert.equal(fits({ list: Array.from({ length: 14_000 }, () => '') }), false)
+    assert.equal(fits({ list: Array.from({ length: 12_000 }, () => '') }), true)
+    assert.equal(fits({ ['n'.repeat(256)]: 1, more: 'x'.repeat(300) }), false)
+    const deep = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`
+    assert.equal(fitsOnWire('rabbitmq', { ...message, headers: deep }), false)
+  })
+
+  test('a Kafka record counts with its key', () => {
+    const record = { ...message, headers: '{}', body: Buffer.alloc(700 * 1024) }
+    assert.equal(fitsOnWire('kafka', record), true)
+    assert.equal(fitsOnWire('kafka', { ...record, key: 'k'.repeat(200 * 1024) }), false)
+  })
+
+  test('a message whose headers AMQP cannot carry is refused before its row is written', () => {
+    const target = { broker: 'rabbitmq', queue: 'q' } as const
+    const headers = { list: Array.from({ length: 14_000 }, () => '') }
+    assert.throws(
+      () => outgoingOf(target, { id: 'm', body: {}, headers }, 'here'),
+      /here: the headers take \d+ bytes/,
+    )
+  })
+})
