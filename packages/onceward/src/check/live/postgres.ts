@@ -108,8 +108,6 @@ const peoplesFunctions = [
     'delete_parked',
     'fix_parked',
     'free_keys',
-    'let_go',
-    'let_keys_go',
     'redrive_stage',
     'redrive_start',
     'redrive_stop',
