@@ -114,8 +114,6 @@ const peoplesFunctions = [
     'fix_guard',
     'fix_parked',
     'free_keys',
-    'let_go',
-    'let_keys_go',
     'redrive_stage',
     'redrive_start',
     'redrive_stop',

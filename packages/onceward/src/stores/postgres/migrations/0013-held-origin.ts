@@ -82,7 +82,7 @@ $$;
 
 -- Makes work of the rows that may go, with what protects them written first: whoever is about to take a marker or a business key is waited for
 -- and seen, and of two rows with one key the second finds it used. What is behind a row that stays, stays. Answers with every row and why it
--- stays. Without the two settings a selection that was just written is read whole each time.
+-- stays. It has the rights of its caller, here and below: only the audited functions have those of the owner. Without the two settings a selection that was just written is read whole each time.
 create function onceward.let_go(of integer, picked bigint[], in_order boolean)
 returns table (id bigint, order_key text, why text) language plpgsql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -125,7 +125,6 @@ begin
     where h.id = any (gone);
   return query select * from unnest(ruled_ids, ruled_keys, ruled_whys);
 end $$;
-revoke execute on function onceward.let_go from public;
 
 -- Lets what is parked under these keys go, in order, up to the first row that may not: that one is the head of its key from then on, with the
 -- reason. What comes meanwhile goes behind it. The blocked key is locked first: who is about to append is waited for, and its row is then among these.
@@ -159,7 +158,6 @@ begin
   where b.consumer_id = of and b.key = k.key;
   return freed;
 end $$;
-revoke execute on function onceward.let_keys_go from public;
 
 create or replace function onceward.free_keys(of integer, keys text[]) returns bigint[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
