@@ -13,6 +13,7 @@ import { campaignAhead } from './0011-campaign-ahead.ts'
 import { heldOrigin } from './0013-held-origin.ts'
 import { heldVerbs } from './0013-held-verbs.ts'
 import { acts } from './0014-acts.ts'
+import { days } from './0014-days.ts'
 import { fixes } from './0014-fixes.ts'
 import { judge } from './0014-judge.ts'
 import { names } from './0014-names.ts'
@@ -41,5 +42,10 @@ export const migrations: readonly Migration[] = [
   { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
   { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
   { version: 13, name: 'held origin', sql: heldOrigin + heldVerbs, compatibleFrom: 13 },
-  { version: 14, name: 'people', sql: people + acts + names + fixes + judge + roles, compatibleFrom: 14 },
+  {
+    version: 14,
+    name: 'people',
+    sql: people + acts + names + fixes + judge + days + roles,
+    compatibleFrom: 14,
+  },
 ]
