@@ -14,6 +14,7 @@ import { destinations } from './0012-destinations.ts'
 import { heldOrigin } from './0013-held-origin.ts'
 import { heldVerbs } from './0013-held-verbs.ts'
 import { acts } from './0014-acts.ts'
+import { days } from './0014-days.ts'
 import { fixes } from './0014-fixes.ts'
 import { judge } from './0014-judge.ts'
 import { names } from './0014-names.ts'
@@ -59,7 +60,7 @@ export const migrations: readonly Migration[] = [
   {
     version: 14,
     name: 'people',
-    sql: withdrawnLosses + people + acts + names + fixes + judge + roles,
+    sql: withdrawnLosses + people + acts + names + fixes + judge + days + roles,
     compatibleFrom: 14,
   },
   { version: 17, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
