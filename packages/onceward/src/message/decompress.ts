@@ -1,8 +1,11 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import { unreadableReason } from '../contracts/unreadable.ts'
 import type { Limits } from './limits.ts'
 
 /** The body without its content encoding, never larger than the limit. Throws on an unknown encoding. */
 export function decompress(body: Buffer, encoding: string | undefined, limits: Limits): Buffer {
+  const unreadable = unreadableReason(encoding)
+  if (unreadable !== null) throw new RangeError(unreadable)
   const options = { maxOutputLength: limits.decompressedBytesMax }
   switch (encoding?.toLowerCase()) {
     case undefined:

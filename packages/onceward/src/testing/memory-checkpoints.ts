@@ -1,4 +1,12 @@
-import type { Checkpoints, LogOptions, Loss, OpenLoss, Ownership, Position, Progress } from '../contracts/source.ts'
+import type {
+  Checkpoints,
+  LogOptions,
+  Loss,
+  OpenLoss,
+  Ownership,
+  Position,
+  Progress,
+} from '../contracts/source.ts'
 import { OncewardError } from '../errors.ts'
 
 /** Ownership and positions in this process's memory, for tests of a log source without a store. Hand it to several subscriptions to make them rivals. */

@@ -315,6 +315,31 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     const [last] = await store.takePartitions(enrolment, ['t/0'])
     assert.deepEqual([last!.stored, last!.resumeAt], [loss.to, null])
     assert.match((await onceward(['losses'])).stdout, /resumed/)
+
+    const mistaken = {
+      ...loss,
+      from: loss.to,
+      to: { incarnation: 'life', next: '0' },
+      reason: 'the log ends at 0',
+    }
+    await store.declareLoss(enrolment, mistaken)
+    assert.match((await onceward(['status'])).stdout, /1 declared losses/)
+    await store.withdrawLoss(enrolment, 't/0', last!.epoch, loss.to, 'its records are there')
+    assert.doesNotMatch((await onceward(['status'])).stdout, /declared losses/)
+    const listed = await onceward(['losses'])
+    assert.match(listed.stdout, /withdrawn .*the log ends at 0; withdrawn: its records are there/)
+    const withdrawn = JSON.parse((await onceward(['losses', '--json'])).stdout).losses.at(-1)
+    const refused = await onceward([
+      'losses',
+      'accept',
+      String(withdrawn.id),
+      '--consumer',
+      'cli_log',
+      '--because',
+      'too late',
+    ])
+    assert.equal(refused.code, 2)
+    assert.match(refused.stderr, /was withdrawn: its records are there\. There is nothing to accept/)
   })
 
   async function depth(queue: string): Promise<number> {

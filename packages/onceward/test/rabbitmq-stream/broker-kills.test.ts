@@ -74,7 +74,13 @@ function writeOn(url: string) {
   }
   const running = (async () => {
     while (!stopped) {
-      await Promise.race([session().catch(() => {}), untilStuck(() => confirmed.size, () => stopped)])
+      await Promise.race([
+        session().catch(() => {}),
+        untilStuck(
+          () => confirmed.size,
+          () => stopped,
+        ),
+      ])
       next += 200
       await delay(100)
     }

@@ -105,12 +105,15 @@ export async function openStream(
   t: TestContext,
   name: string,
   options: StreamOptions,
-  given: Partial<Omit<OpenOptions, 'log'>> & { log?: Partial<LogOptions> } = {},
+  given: Partial<Omit<OpenOptions, 'log'>> & { log?: Partial<LogOptions>; keptBytesMax?: number } = {},
 ): Promise<Opened> {
   const events: SourceEvent[] = []
   const waiting = new Set<() => void>()
-  const { log, ...limits } = given
-  const source = createStreamSource(stream(name, options), { url: (await rabbitmqStreamUrl())! })
+  const { log, keptBytesMax, ...limits } = given
+  const source = createStreamSource(stream(name, options), {
+    url: (await rabbitmqStreamUrl())!,
+    ...(keptBytesMax !== undefined && { keptBytesMax }),
+  })
   const subscription = await source.open({
     inFlightMax: 10_000,
     inFlightBytesMax: 64 * 1024 * 1024,

@@ -59,9 +59,12 @@ async function byHand(): Promise<void> {
     {
       onChunk: (frame, at) => {
         const chunk = readChunk(frame, at)!
-        eachRecord(chunk, 0, (offset, bytes) => {
-          batch.push({ offset, ...readAmqpMessage(bytes, chunk.timestampMs) })
-          if (batch.length === 500) batch = []
+        eachRecord(chunk, 0, {
+          onRecord(offset, bytes) {
+            batch.push({ offset, ...readAmqpMessage(bytes, chunk.timestampMs) })
+            if (batch.length === 500) batch = []
+          },
+          onBroken: (_offset, _records, _bytes, problem) => done.reject(new Error(problem)),
         })
         count += chunk.records
         giveCredit(connection, id, 1)

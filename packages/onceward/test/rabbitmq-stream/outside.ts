@@ -33,7 +33,7 @@ export async function countFrom(connection: StreamConnection, stream: string, fr
     {
       onChunk: (frame, at) => {
         const chunk = readChunk(frame, at)
-        if (chunk !== null) eachRecord(chunk, from, () => count++)
+        if (chunk !== null) eachRecord(chunk, from, { onRecord: () => count++, onBroken: () => {} })
       },
       onActive: (_active, answer) => answer(null),
     },

@@ -12,6 +12,8 @@ export interface RecoveringBroker {
   /** From now on `committed` is the newest chunk it knows of, for so many statistics; then all is as it is. */
   recover(committed: number, answers: number): void
   recovered(): void
+  /** Damages the next chunks on their way. */
+  damage(chunks: number): void
 }
 
 const statsAnswer = command.streamStats | 0x8000
@@ -20,10 +22,15 @@ export async function startRecoveringBroker(t: TestContext, url: string): Promis
   const upstream = new URL(url)
   let state: { readonly committed: number; left: number } | null = null
   let falseAnswers = 0
+  let damages = 0
   const sockets = new Set<Socket>()
   const filter = (frame: Buffer): Buffer | null => {
-    if (state === null) return frame
     const key = frame.readUInt16BE(0)
+    if (key === command.deliver && damages > 0) {
+      damages--
+      return damaged(frame)
+    }
+    if (state === null) return frame
     if (key === command.deliver) return null
     if (key !== statsAnswer) return frame
     falseAnswers++
@@ -73,7 +80,16 @@ export async function startRecoveringBroker(t: TestContext, url: string): Promis
     recovered: () => {
       state = null
     },
+    damage: chunks => {
+      damages = chunks
+    },
   }
+}
+
+function damaged(frame: Buffer): Buffer {
+  const changed = Buffer.from(frame)
+  changed[changed.length - 1]! ^= 1
+  return changed
 }
 
 function withCommitted(frame: Buffer, committed: number): Buffer {

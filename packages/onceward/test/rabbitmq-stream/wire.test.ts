@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { crc32, gzipSync } from 'node:zlib'
 import { Credit } from '../../src/sources/rabbitmq-stream/credit.ts'
+import { toRecords } from '../../src/sources/rabbitmq-stream/to-records.ts'
 import { readAmqpMessage } from '../../src/sources/rabbitmq-stream/wire/amqp-message.ts'
 import { eachRecord, readChunk } from '../../src/sources/rabbitmq-stream/wire/chunk.ts'
 import { FrameSplitter } from '../../src/sources/rabbitmq-stream/wire/frame-splitter.ts'
@@ -36,6 +37,12 @@ function chunkOf(firstOffset: number, records: number, entries: readonly Buffer[
   return Buffer.concat([header, data])
 }
 
+const listenTo = (read: string[]) => ({
+  onRecord: (offset: number, bytes: Buffer) => void read.push(`${offset}${bytes}`),
+  onBroken: (offset: number, records: number, _bytes: Buffer, problem: string) =>
+    void read.push(`${offset}+${records} broken: ${problem}`),
+})
+
 describe('a chunk', () => {
   const mixed = chunkOf(100, 8, [
     sized('a'),
@@ -48,7 +55,7 @@ describe('a chunk', () => {
   test('may mix records and sub-batches; every record has its own offset', () => {
     for (const from of [0, 100, 101, 102, 103, 105, 107, 108]) {
       const read: string[] = []
-      eachRecord(readChunk(mixed, 0)!, from, (offset, bytes) => read.push(`${offset}${bytes}`))
+      eachRecord(readChunk(mixed, 0)!, from, listenTo(read))
       const all = ['100a', '101b', '102c', '103d', '104e', '105f', '106g', '107h']
       assert.deepEqual(
         read,
@@ -58,11 +65,102 @@ describe('a chunk', () => {
     }
   })
 
-  test('with a wrong sum, or cut short, is refused', () => {
+  const broken = (bytes: Buffer, from = 0) => {
+    const read: string[] = []
+    const chunk = readChunk(bytes, 0)!
+    const next = eachRecord(chunk, from, listenTo(read))
+    return { read, next, damaged: chunk.damaged }
+  }
+
+  test('with a wrong sum, or cut short, is damaged as a whole', () => {
     const damaged = Buffer.from(mixed)
     damaged[60]! ^= 1
-    assert.throws(() => readChunk(damaged, 0), /damaged on its way/)
-    assert.throws(() => readChunk(mixed.subarray(0, 70), 0), /cannot be read/)
+    for (const [bytes, problem] of [
+      [damaged, 'its sum does not match its bytes'],
+      [mixed.subarray(0, 70), 'bytes of it are missing'],
+    ] as const) {
+      const { read, next, damaged: isDamaged } = broken(bytes)
+      assert.deepEqual([read.length, next, isDamaged], [1, 108, true])
+      assert.match(read[0]!, new RegExp(`^100\\+8 broken: .*${problem}`))
+      assert.match(broken(bytes, 103).read[0]!, /^103\+5 broken/, 'from where we read')
+    }
+    assert.throws(() => readChunk(mixed.subarray(0, 40), 0), /cannot be read/)
+  })
+
+  test('whose sizes or counts do not fit is broken as a whole: nothing of it is handed over', () => {
+    const long = sized('a')
+    long.writeUInt32BE(1_000, 0)
+    const huge = packed(0, 'b')
+    huge.writeUInt32BE(0xffff_ffff, 7)
+    for (const [entries, records, problem] of [
+      [[long], 1, 'entry 1 of 1 runs 999 bytes past it'],
+      [[sized('x'), huge], 2, 'entry 2 of 2 runs 4294967290 bytes past it'],
+      [[sized('x'), Buffer.from([0x80, 0])], 2, 'entry 2 of 2 is missing'],
+      [[sized('x'), sized('y')], 5, 'it says 5 records, its entries 2'],
+      [[packed(0, 'x', 'y')], 1, 'it says 1 records, its entries 2'],
+    ] as const) {
+      const { read, next } = broken(chunkOf(100, records, entries))
+      assert.deepEqual([read, next], [[`100+${records} broken: ${problem}`], 100 + records])
+    }
+    const bytesBehind = chunkOf(100, 1, [sized('x'), Buffer.from('more')])
+    bytesBehind.writeUInt16BE(1, 2)
+    assert.deepEqual(broken(bytesBehind).read, ['100+1 broken: 4 bytes stand behind its last entry'])
+  })
+
+  test('with a broken sub-batch hands over all others, each at its own offset', () => {
+    const notGzip = packed(0, 'x', 'y')
+    notGzip[0] = 0x90
+    const short = packed(0, 'x')
+    short.writeUInt16BE(3, 1)
+    const more = packed(0, 'x', 'y', 'z')
+    more.writeUInt16BE(2, 1)
+    const unknown = packed(0, 'x')
+    unknown[0] = 0xf0
+    const snappy = packed(0, 'x')
+    snappy[0] = 0xa0
+    for (const [entry, records, problem] of [
+      [notGzip, 2, /gzip: incorrect header check/],
+      [short, 3, /record 2 of 3 is missing/],
+      [more, 2, /5 bytes stand behind its 2 records/],
+      [unknown, 1, /packed with method 7/],
+      [snappy, 1, /packed with snappy, which this process cannot unpack/],
+    ] as const) {
+      const { read, next } = broken(chunkOf(100, records + 2, [sized('a'), entry, packed(1, 'b')]))
+      assert.deepEqual([read[0], read[2], next], ['100a', `${101 + records}b`, 102 + records])
+      assert.match(read[1]!, problem)
+      assert.match(read[1]!, new RegExp(`^101\\+${records} broken`))
+    }
+  })
+
+  test('takes no memory for what unpacks to too much, whatever it says of itself', () => {
+    const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024), { level: 9 })
+    const entry = (stated: number) =>
+      Buffer.concat([Buffer.from([0x90, 0, 1]), u32(stated), u32(bomb.length), bomb])
+    const bytes = chunkOf(100, 7, [
+      ...Array.from({ length: 6 }, (_, index) => entry(index % 2 ? 10 : 2 ** 31)),
+      sized('z'),
+    ])
+    const before = process.memoryUsage().arrayBuffers
+    const { read } = broken(bytes)
+    assert.ok(process.memoryUsage().arrayBuffers - before < 200 * 1024 * 1024)
+    assert.match(read[0]!, /says that it unpacks to 2147483648 bytes, limit/)
+    assert.match(read[1]!, /unpacks to more than 67108864 bytes/)
+    assert.equal(read[6], '106z')
+  })
+
+  test('that unpacks to much is read in portions', () => {
+    const batch = (letter: string) => packed(1, letter.repeat(3_000_000), letter)
+    const chunk = readChunk(chunkOf(100, 9, [batch('a'), batch('b'), batch('c'), batch('d'), sized('e')]), 0)!
+    const portions: string[][] = []
+    for (let from = 100; from < 109; ) {
+      const { records, next } = toRecords(chunk, 's', from, 0)
+      portions.push(records.map(({ at, body }) => `${at}${body.toString()[0]}`))
+      from = next
+    }
+    assert.deepEqual(portions, [
+      ['100a', '101a', '102b', '103b'],
+      ['104c', '105c', '106d', '107d', '108e'],
+    ])
   })
 
   test('that the broker wrote for itself has no records for us', () => {

@@ -55,14 +55,34 @@ describe('the Kafka driver', () => {
     )
   })
 
-  test('declares a batch nobody can read when all before it is settled, and loses nothing but it', async t => {
+  test('hands the bytes of a batch nobody can read over in the place of its records, and goes on behind it', async t => {
+    const { driver, seen, group, log, checkpoints } = rig(t)
+    group.onAssigned([0], aMember())
+    await until('it is read', () => seen.added.length === 1)
+    const { progress } = seen.added[0]!
+    log.onRecords(progress, [record(0), record(1)], 2)
+    const bytes = Buffer.from('a batch')
+    log.onUnreadable(progress, { at: 2, next: 5, reason: 'a batch whose checksum does not match', bytes })
+    const deliveries = await driver.subscription.receive(3)
+    const [, , broken] = deliveries
+    assert.deepEqual([broken!.body, broken!.place!.at, broken!.place!.next], [bytes, '2', '5'])
+    assert.equal(broken!.position, 't/0@2')
+    assert.match(broken!.properties.contentEncoding!, /^unreadable: 3 records.*checksum does not match/)
+    assert.equal(seen.added.length, 2, 'reading goes on')
+    assert.deepEqual([seen.added[1]!.progress, seen.added[1]!.offset], [progress, 5])
+    await driver.subscription.settle(deliveries)
+    assert.deepEqual([progress.position, checkpoints.losses], ['5', []])
+  })
+
+  test('declares a batch nobody can read or keep when all before it is settled, and loses nothing but it', async t => {
     const { driver, seen, group, log, checkpoints } = rig(t)
     group.onAssigned([0], aMember())
     await until('it is read', () => seen.added.length === 1)
     const { progress } = seen.added[0]!
     log.onRecords(progress, [record(0), record(1)], 2)
     const deliveries = await driver.subscription.receive(2)
-    log.onUnreadable(progress, 2, 5, 'a batch whose checksum does not match')
+    const bytes = Buffer.alloc(33 * 1024 * 1024)
+    log.onUnreadable(progress, { at: 2, next: 5, reason: 'a batch whose checksum does not match', bytes })
     await driver.subscription.settle(deliveries.slice(1))
     assert.equal(checkpoints.losses.length, 0)
     await driver.subscription.settle(deliveries.slice(0, 1))

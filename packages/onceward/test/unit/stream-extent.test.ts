@@ -4,7 +4,10 @@ import { confirmExtent, confirmGone } from '../../src/sources/rabbitmq-stream/co
 import { type Extent, toExtent } from '../../src/sources/rabbitmq-stream/extent.ts'
 
 const extent = (firstChunk: number, committedChunk: number, records = 1): Extent =>
-  toExtent({ firstChunk, committedChunk }, committedChunk < 0 ? null : { firstOffset: committedChunk, records })
+  toExtent(
+    { firstChunk, committedChunk },
+    committedChunk < 0 ? null : { firstOffset: committedChunk, records },
+  )
 const recovering = extent(0, -1)
 const unknown = extent(-1, -1)
 const full = extent(0, 14_500, 54)
@@ -71,7 +74,11 @@ describe("a stream's extent", () => {
   test('of a stream without a mark may be empty', async () => {
     assert.equal(await confirmExtent({ ...scripted(unknown), marked: false, ...reaches(0) }), unknown)
     const script = scripted(recovering, full)
-    assert.equal(await confirmExtent({ ...script, marked: false, ...reaches(0) }), full, 'chunks are no emptiness')
+    assert.equal(
+      await confirmExtent({ ...script, marked: false, ...reaches(0) }),
+      full,
+      'chunks are no emptiness',
+    )
   })
 
   test('counts every record of the newest chunk', () => {
@@ -82,9 +89,23 @@ describe("a stream's extent", () => {
 
   test('what is missing is missing once it has been for three seconds', async () => {
     const { timing, tookMs } = scripted()
-    assert.equal(await confirmGone(async () => null, one => one === null, timing), null)
+    assert.equal(
+      await confirmGone(
+        async () => null,
+        one => one === null,
+        timing,
+      ),
+      null,
+    )
     assert.equal(tookMs(), 3_000)
     let asked = 0
-    assert.equal(await confirmGone(async () => (++asked < 3 ? null : 'mark'), one => one === null, timing), 'mark')
+    assert.equal(
+      await confirmGone(
+        async () => (++asked < 3 ? null : 'mark'),
+        one => one === null,
+        timing,
+      ),
+      'mark',
+    )
   })
 })

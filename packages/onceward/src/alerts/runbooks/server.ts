@@ -28,6 +28,10 @@ export const serverRunbooks: readonly Runbook[] = [
     steps: [
       { text: 'What is missing, from where to where?', commands: () => ['onceward losses'] },
       {
+        text: 'Was the log only away or recovering? Start the consumer again once it is back: a loss whose records are there is withdrawn by itself.',
+        commands: ({ file }) => [`onceward run ${file}`],
+      },
+      {
         text: 'Is there another copy: an archive, another cluster, the producer? Bring it back as a campaign from a file.',
         commands: ({ file, consumer }) => [
           `onceward replay create ${file} --mode ${fromFile(consumer)} --file RECORDS --because REASON`,

@@ -143,7 +143,8 @@ export class FileReader implements PullReader {
     const nowMs = this.#clock.nowMs()
     const sinceMs = this.#doubted.get(path) ?? nowMs
     this.#doubted.set(path, sinceMs)
-    if (nowMs - sinceMs < doubtMs) throw new Error(`${reason}; it is looked for again before that counts as a loss`)
+    if (nowMs - sinceMs < doubtMs)
+      throw new Error(`${reason}; it is looked for again before that counts as a loss`)
     this.#doubted.delete(path)
   }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Loss, OpenLoss, OpenOptions, Position } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
+import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
 import type { LogRecord } from '../log/log-record.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
 import { withdrawLossAt } from '../log/open-loss.ts'
@@ -14,6 +15,7 @@ import type {
   Membership,
   MembershipEvents,
   OutOfRange,
+  UnreadableAt,
 } from './client/kafka-client.ts'
 import { Committer, type Lease } from './committer.ts'
 import { lossError, madeAgain, outOfRange, unreadable } from './loss.ts'
@@ -199,8 +201,12 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const { partition, epoch, incarnation } = progress
     const position = { incarnation, next: String(offset) }
     const { checkpoints } = this.#options.open.log
-    withdrawLossAt(checkpoints, { partition, epoch, openLoss }, position, { isSameLog: sameLog }).catch(error =>
-      this.#options.log.warn('a loss that was none stays open', { partition, reason: errorText(error, 300) }),
+    withdrawLossAt(checkpoints, { partition, epoch, openLoss }, position, { isSameLog: sameLog }).catch(
+      error =>
+        this.#options.log.warn('a loss that was none stays open', {
+          partition,
+          reason: errorText(error, 300),
+        }),
     )
   }
 
@@ -213,10 +219,26 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     if (loss !== null) void this.#declare([loss])
   }
 
-  /** What stands before it can be read and is finished first: whoever accepts the loss goes on behind it. */
-  onUnreadable(progress: PartitionProgress, at: number, next: number | null, reason: string): void {
-    this.#unreadable.set(progress, { at, next, reason })
-    this.#declareUnreadable(progress)
+  /**
+   * Kept with its bytes where they can be, in the place of its records, and quarantined by the engine. Else it is a loss: what stands before it
+   * is finished first, because whoever accepts the loss goes on behind it.
+   */
+  onUnreadable(progress: PartitionProgress, batch: UnreadableAt): void {
+    const { at, next, reason, bytes } = batch
+    if (next === null || bytes.length > keptBytesMax) {
+      this.#unreadable.set(progress, batch)
+      return this.#declareUnreadable(progress)
+    }
+    const { partition } = progress
+    const number = numberOf(partition)
+    const broken = { partition, offset: at, records: next - at, bytes, problem: reason, redelivered: false }
+    this.onWarning(
+      `${partition}@${at}: ${reason}; its bytes are handed over as one record that cannot be read`,
+    )
+    const leaderEpoch = this.#fetcher.leaderEpochAt(number, at)
+    this.#fetcher.remove(number)
+    this.onRecords(progress, [brokenRecord(broken)], next)
+    this.#fetcher.add(number, progress, next, leaderEpoch)
   }
 
   #declareUnreadable(progress: PartitionProgress): void {
@@ -382,12 +404,6 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     await within(lastCommitMs, this.#membership.leave())
     await this.#options.client.close()
   }
-}
-
-interface UnreadableAt {
-  readonly at: number
-  readonly next: number | null
-  readonly reason: string
 }
 
 /** A partition the group gave us. */

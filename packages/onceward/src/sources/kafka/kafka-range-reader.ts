@@ -1,5 +1,7 @@
 import type { Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
+import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
+import type { LogRecord } from '../log/log-record.ts'
 import type { Page } from '../log/pull-source.ts'
 import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
@@ -17,12 +19,14 @@ export interface KafkaRangeOptions extends KafkaConnectionOptions {
 
 const fetchBytesMax = 1024 * 1024
 const decodedBytesMax = 4 * 1024 * 1024
+const damagedReadsMax = 3
 
 /** A topic's records between two places, read from the leaders. Belongs to no group and commits nothing. */
 export class KafkaRangeReader implements RangeReader {
   readonly origin: string
   readonly #options: KafkaRangeOptions
   readonly #connections: KafkaConnections
+  readonly #damagedReads = new Map<string, number>()
   #topic: TopicDescription | null = null
 
   constructor(options: KafkaRangeOptions) {
@@ -59,14 +63,9 @@ export class KafkaRangeReader implements RangeReader {
       throw error
     })
     if (answer === null) return lost(`${partition} has no offset ${from.next} any more`)
-    const set = this.#decode(answer, Number(from.next))
-    return {
-      kind: 'records',
-      records: set.records.map(record => toLogRecord(record, partition, true)),
-      next: String(set.next),
-      atEnd: false,
-      behind: Math.max(0, Number(answer.highWatermark) - set.next),
-    }
+    const { records, next } = this.#decode(answer, partition, Number(from.next))
+    const behind = Math.max(0, Number(answer.highWatermark) - next)
+    return { kind: 'records', records, next: String(next), atEnd: false, behind }
   }
 
   close(): Promise<void> {
@@ -141,21 +140,50 @@ export class KafkaRangeReader implements RangeReader {
     throw new KafkaError(trouble, `${this.origin}/${partition}`)
   }
 
-  /** What stands before a damaged batch is history all the same; at the batch itself people are asked. */
-  #decode({ records, aborted }: FetchedPartition, from: number): RecordSet {
+  /** What stands before a batch that cannot be read comes first; the batch itself is one record that nobody can read. */
+  #decode({ records, aborted }: FetchedPartition, partition: string, from: number): Decoded {
     const { isolation } = this.#options
+    const decoded = (set: RecordSet) => ({
+      records: set.records.map(record => toLogRecord(record, partition, true)),
+      next: set.next,
+    })
     try {
-      return decodeRecordSet(records, { from, isolation, aborted, bytesMax: decodedBytesMax })
+      return decoded(decodeRecordSet(records, { from, isolation, aborted, bytesMax: decodedBytesMax }))
     } catch (error) {
       if (!(error instanceof UnreadableBatch)) throw error
-      if (error.before.next > from) return error.before
-      throw new OncewardError(
-        'configuration',
-        `${this.origin}: the batch at offset ${error.offset} cannot be read (${error.message}). Nothing of it was handed over. Leave it out with ranges before and after it.`,
-        { cause: error },
-      )
+      return error.before.next > from ? decoded(error.before) : this.#broken(error, partition, from)
     }
   }
+
+  /** Fetched again first: it may have been damaged on its way. */
+  #broken(error: UnreadableBatch, partition: string, from: number): Decoded {
+    const { message, next, bytes } = error
+    const place = `${partition}@${from}`
+    const reads = (this.#damagedReads.get(place) ?? 0) + 1
+    this.#damagedReads.set(place, reads)
+    if (reads < damagedReadsMax) throw new Error(`the batch at ${place} cannot be read: ${message}`)
+    if (next !== null && bytes.length <= keptBytesMax) {
+      const part = {
+        partition,
+        offset: from,
+        records: next - from,
+        bytes,
+        problem: message,
+        redelivered: true,
+      }
+      return { records: [brokenRecord(part)], next }
+    }
+    throw new OncewardError(
+      'configuration',
+      `${this.origin}: the batch at offset ${error.offset} cannot be read (${message}), and its bytes cannot be kept. Nothing of it was handed over. Leave it out with ranges before and after it.`,
+      { cause: error },
+    )
+  }
+}
+
+interface Decoded {
+  readonly records: readonly LogRecord[]
+  readonly next: number
 }
 
 interface Span {

@@ -32,12 +32,15 @@ export class UnreadableBatch extends Error {
   readonly next: number | null
   /** What stood before it. */
   readonly before: RecordSet
+  /** Its own, as they came. */
+  readonly bytes: Buffer
 
-  constructor(reason: string, offset: number, next: number | null, before: RecordSet) {
+  constructor(reason: string, offset: number, next: number | null, before: RecordSet, bytes: Buffer) {
     super(reason)
     this.offset = offset
     this.next = next
     this.before = before
+    this.bytes = bytes
   }
 }
 
@@ -64,7 +67,7 @@ export function decodeRecordSet(bytes: Buffer, options: RecordSetOptions): Recor
     if (end > bytes.length && start > 0) break
     if (decodedBytes >= options.bytesMax) return sofar(true)
     const unreadable = (reason: string, after: number | null) =>
-      new UnreadableBatch(reason, next, after, sofar(false))
+      new UnreadableBatch(reason, next, after, sofar(false), bytes.subarray(start, Math.max(start, end)))
     const problem = headerProblem(bytes, start, end)
     if (problem !== null) throw unreadable(problem, soundBaseAt(bytes, end, next))
     const base = baseOf(bytes, start)

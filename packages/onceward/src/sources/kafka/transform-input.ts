@@ -12,6 +12,7 @@ import type {
   Membership,
   MembershipEvents,
   OutOfRange,
+  UnreadableAt,
 } from './client/kafka-client.ts'
 import type { ConsumedOffset } from './client/transactions.ts'
 import type { Lease } from './committer.ts'
@@ -203,7 +204,8 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     if (loss !== null) this.#options.onHalt(lossError([loss]))
   }
 
-  onUnreadable(progress: PartitionProgress, at: number, next: number | null, reason: string): void {
+  /** A transform has no place to keep what it cannot read. */
+  onUnreadable(progress: PartitionProgress, { at, next, reason }: UnreadableAt): void {
     const from = { incarnation: progress.incarnation, next: progress.position }
     this.#options.onHalt(lossError([unreadable(progress.partition, from, at, next, reason)]))
   }

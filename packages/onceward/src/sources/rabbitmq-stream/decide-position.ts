@@ -66,7 +66,9 @@ async function resume(question: Question, resumeAt: Position): Promise<Decision>
 /** True where everything before the position was written before the loss was declared. */
 async function isOlderThan(question: Question, openLoss: OpenLoss, { end }: Extent): Promise<boolean> {
   const { connection, ownership } = question
-  const since = await lookAt(connection, ownership.partition, { timestampMs: Math.floor(openLoss.declaredMs) })
+  const since = await lookAt(connection, ownership.partition, {
+    timestampMs: Math.floor(openLoss.declaredMs),
+  })
   return (since?.firstOffset ?? end) >= Number(openLoss.from.next)
 }
 

@@ -27,7 +27,8 @@ export async function surveyExtent(connection: StreamConnection, stream: string)
   const { committedChunk } = stats
   const last = await lookAt(connection, stream, 'last')
   // The newest chunk on disk may not be committed yet, and then nothing is served from there.
-  const newest = last ?? (committedChunk < 0 ? null : await lookAt(connection, stream, { offset: committedChunk }))
+  const newest =
+    last ?? (committedChunk < 0 ? null : await lookAt(connection, stream, { offset: committedChunk }))
   return toExtent(stats, newest)
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LogOptions, Loss, Position } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import type { LogSubscription } from '../log/log-subscription.ts'
 import { withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
@@ -10,7 +9,7 @@ import { Credit } from './credit.ts'
 import { decidePosition, recordsLost } from './decide-position.ts'
 import type { OffsetTeller } from './offset-teller.ts'
 import type { StreamDeclaration } from './stream.ts'
-import { toRecords } from './to-records.ts'
+import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
 import { giveCredit, queryNodes, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
@@ -27,6 +26,10 @@ export interface ReaderOptions {
   readonly teller: OffsetTeller
   /** Offsets below it were handed over by this process before. */
   readonly handedOver: Map<string, number>
+  /** How often a chunk came damaged, by its place. */
+  readonly damagedReads: Map<string, number>
+  /** Largest part of the stream that is kept when it cannot be read. */
+  readonly keptBytesMax?: number
   readonly onAssigned: () => void
   readonly onRevoked: (reason: string) => void
   readonly connectionToLeader: () => Promise<StreamConnection>
@@ -38,6 +41,7 @@ export interface ReaderOptions {
 const revokeTimeoutMs = 20_000
 const lostTimeoutMs = 3_000
 const standAsideMs = 1_000
+const damagedReadsMax = 3
 
 /**
  * Reads one partition on one connection.
@@ -58,8 +62,13 @@ export class PartitionReader {
   /** Where the next record is expected. */
   #readOn = 0
   #newest = 0
-  /** Chunks that wait for an answer about a gap before them. */
-  #held: Chunk[] | null = null
+  /** Chunks that are not handed over yet, in order. */
+  #chunks: Chunk[] = []
+  /** The first of them was begun: more of it is unpacked when there is room. */
+  #begun = false
+  /** What the first of them waits for: whether records are missing before it, or that all before a part nobody can keep is settled. */
+  #waitsFor: 'gap' | 'loss' | null = null
+  #lossAhead: UnkeptPart | null = null
 
   constructor(options: ReaderOptions) {
     this.#options = options
@@ -101,8 +110,7 @@ export class PartitionReader {
    * took it is the active one by then. Never rejects.
    */
   release(): Promise<void> {
-    this.#progress = null
-    this.#held = null
+    this.#forget()
     const { connection } = this.#options
     return this.#next(async () => {
       await unsubscribe(connection, this.#id)
@@ -115,6 +123,7 @@ export class PartitionReader {
   /** Called when there may be room again. */
   topUp(): void {
     if (this.#progress === null || !this.#options.subscription.wants(this.partition)) return
+    if (this.#begun) this.#hand()
     const more = this.#credit.more()
     if (more > 0) giveCredit(this.#options.connection, this.#id, more)
   }
@@ -127,6 +136,7 @@ export class PartitionReader {
   /** Called now and then: without chunks the broker says nothing of what it has. */
   async look(): Promise<void> {
     if (this.#progress === null) return
+    this.#declareLossAhead()
     if (this.#credit.given > 0) this.#newest = this.#readOn
     else {
       const { committedChunk } = await queryStats(this.#options.connection, this.partition)
@@ -201,11 +211,19 @@ export class PartitionReader {
   }
 
   #own(progress: PartitionProgress, { next }: Position): void {
+    this.#forget()
     this.#progress = progress
     this.#readOn = Number(next)
     this.#newest = this.#readOn
-    this.#held = null
     this.#options.subscription.own(progress)
+  }
+
+  #forget(): void {
+    this.#progress = null
+    this.#chunks = []
+    this.#begun = false
+    this.#waitsFor = null
+    this.#lossAhead = null
   }
 
   async #stepDown(reason: string, timeoutMs = revokeTimeoutMs): Promise<void> {
@@ -214,8 +232,7 @@ export class PartitionReader {
     subscription.stop(partition)
     await within(timeoutMs, log.onRevoke([partition]))
     await within(timeoutMs, teller.flush())
-    this.#progress = null
-    this.#held = null
+    this.#forget()
     subscription.drop(partition)
     this.#options.onRevoked(reason)
   }
@@ -238,7 +255,10 @@ export class PartitionReader {
       )
     }
     // A broker that has just started may know less than it will in a moment.
-    const isGone = await confirmGone(() => isUnknown(connection, partition), unknown => unknown)
+    const isGone = await confirmGone(
+      () => isUnknown(connection, partition),
+      unknown => unknown,
+    )
     if (!isGone) return cause
     const reason = 'the stream was deleted'
     return this.#lost({ partition, from: stored, to: null, records: null, reason })
@@ -250,10 +270,11 @@ export class PartitionReader {
     try {
       const chunk = readChunk(frame, at)
       if (chunk !== null) {
+        if (chunk.damaged) this.#askAgain(chunk)
         const end = chunk.firstOffset + chunk.records
         this.#newest = committed > chunk.firstOffset ? Math.max(committed + 1, end) : end
-        if (this.#held === null) this.#read(chunk)
-        else this.#held.push(chunk)
+        this.#chunks.push(chunk)
+        this.#hand()
       }
       this.topUp()
     } catch (error) {
@@ -261,39 +282,86 @@ export class PartitionReader {
     }
   }
 
-  #read(chunk: Chunk): void {
-    if (chunk.firstOffset > this.#readOn) {
-      this.#held = [chunk]
-      void this.#next(() => this.#checkGap())
-      return
-    }
-    this.#offer(chunk)
+  /** Throws a few times, so that another connection brings the chunk once more: it may have been damaged on its way. */
+  #askAgain({ firstOffset, problem }: Chunk): void {
+    const { partition, damagedReads } = this.#options
+    const place = `${partition}@${firstOffset}`
+    const reads = (damagedReads.get(place) ?? 0) + 1
+    damagedReads.set(place, reads)
+    if (reads < damagedReadsMax) throw new Error(`the chunk at ${place} came damaged: ${problem}`)
+    damagedReads.delete(place)
   }
 
-  #offer(chunk: Chunk): void {
-    const { partition, handedOver, subscription } = this.#options
+  /** Hands chunks over for as long as nothing has to be waited for. */
+  #hand(): void {
+    const { partition, subscription } = this.#options
+    while (this.#waitsFor === null && this.#chunks.length > 0) {
+      if (this.#begun && !subscription.wants(partition)) return
+      const chunk = this.#chunks[0]!
+      if (chunk.firstOffset > this.#readOn) {
+        this.#waitsFor = 'gap'
+        void this.#next(() => this.#checkGap())
+        return
+      }
+      this.#begun = !this.#offer(chunk)
+      if (!this.#begun) this.#chunks.shift()
+    }
+  }
+
+  /** True when all of it was handed over. */
+  #offer(chunk: Chunk): boolean {
+    const { partition, handedOver, keptBytesMax, subscription } = this.#options
     const before = handedOver.get(partition) ?? 0
-    const records = readRecords(chunk, partition, this.#readOn, before)
-    this.#readOn = Math.max(this.#readOn, chunk.firstOffset + chunk.records)
+    const { records, next, tooLarge } = toRecords(chunk, partition, this.#readOn, before, keptBytesMax)
+    this.#readOn = Math.max(this.#readOn, next)
     handedOver.set(partition, Math.max(before, this.#readOn))
     if (records.length > 0) subscription.offer(this.#progress!, records, records.at(-1)!.next)
+    if (tooLarge !== null) {
+      this.#waitsFor = 'loss'
+      this.#lossAhead = tooLarge
+      return false
+    }
+    return this.#readOn >= chunk.firstOffset + chunk.records
+  }
+
+  /** What stands before it is finished first: whoever accepts the loss goes on behind it. */
+  #declareLossAhead(): void {
+    const { partition, subscription } = this.#options
+    const part = this.#lossAhead
+    const progress = this.#progress
+    if (part === null || progress === null) return
+    if (progress.unsettled > 0 || subscription.readAhead(partition) > 0) return
+    this.#lossAhead = null
+    const { incarnation, position } = progress
+    const to = { incarnation, next: String(part.offset + part.records) }
+    const reason = `the stream has ${part.records} records at ${part.offset} that cannot be taken apart (${part.problem}) and are too large to be kept`
+    void this.#next(async () => {
+      subscription.stop(partition)
+      throw await this.#lost({
+        partition,
+        from: { incarnation, next: position },
+        to,
+        records: part.records,
+        reason,
+      })
+    })
   }
 
   /**
-   * Offsets are missing before the first held chunk. The broker uses some for itself (every stored offset is one); but when the stream now
+   * Offsets are missing before the next chunk. The broker uses some for itself (every stored offset is one); but when the stream now
    * begins after the place we were at, retention was faster than we were, and nobody can say what those offsets were.
    */
   async #checkGap(): Promise<void> {
     const { firstChunk } = await queryStats(this.#options.connection, this.partition)
-    const held = this.#held
+    const chunk = this.#chunks[0]
     const progress = this.#progress
-    if (held === null || progress === null) return
-    this.#held = null
+    if (chunk === undefined || progress === null || this.#waitsFor !== 'gap') return
+    this.#waitsFor = null
+    const to = chunk.firstOffset
     if (firstChunk > this.#readOn) {
-      this.#progress = null
+      this.#forget()
       this.#options.subscription.stop(this.partition)
       const { incarnation, position } = progress
-      const to = held[0]!.firstOffset
       // From the position on, not from where we read: what was read and not settled is gone from the stream as well.
       throw await this.#lost({
         partition: this.partition,
@@ -303,24 +371,9 @@ export class PartitionReader {
         reason: `retention removed offsets from ${position} on while they were being read`,
       })
     }
-    this.#offer(held.shift()!)
-    while (held.length > 0 && this.#held === null) this.#read(held.shift()!)
-    if (this.#held !== null) (this.#held as Chunk[]).push(...held)
+    this.#readOn = Math.max(this.#readOn, to)
+    this.#hand()
     this.topUp()
-  }
-}
-
-/** Its sum was right, so it was written like this and trying again cannot help. */
-function readRecords(chunk: Chunk, partition: string, from: number, handedOver: number): LogRecord[] {
-  try {
-    return toRecords(chunk, partition, from, handedOver)
-  } catch (error) {
-    if (error instanceof OncewardError) throw error
-    throw new OncewardError(
-      'configuration',
-      `${partition}: the chunk at offset ${chunk.firstOffset} cannot be taken apart (${errorText(error, 200)}). Nothing of it was handed over or settled. Find out which publisher wrote it, and begin after it under another group if it must be left out.`,
-      { cause: error },
-    )
   }
 }
 

@@ -18,6 +18,8 @@ export interface SessionOptions {
   readonly subscription: LogSubscription
   readonly teller: OffsetTeller
   readonly handedOver: Map<string, number>
+  readonly damagedReads: Map<string, number>
+  readonly keptBytesMax?: number
   readonly onEvent: (event: SourceEvent) => void
   readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
 }

@@ -12,6 +12,8 @@ import { within } from './within.ts'
 export interface StreamSourceOptions {
   /** Used where the declaration names none. */
   readonly url?: string
+  /** Largest part of a stream that is quarantined with its bytes when it cannot be read; a larger one is a declared loss. Default 32 MiB. */
+  readonly keptBytesMax?: number
   /** Gives up an `open` that is still trying to reach the broker. */
   readonly signal?: AbortSignal
 }
@@ -35,7 +37,7 @@ export function createStreamSource(
       const address = readAddress(declaration.url ?? options.url, name)
       const group = declaration.group ?? groupOf(openOptions.log.consumer)
       assertStream(declaration, group)
-      const driver = new StreamDriver(declaration, address, group, openOptions)
+      const driver = new StreamDriver(declaration, address, group, openOptions, options.keptBytesMax)
       const giveUp = () => void driver.close()
       options.signal?.addEventListener('abort', giveUp, { once: true })
       if (options.signal?.aborted) giveUp()
@@ -69,13 +71,22 @@ class StreamDriver implements LogDriver {
   readonly #options: OpenOptions
   readonly #teller: OffsetTeller
   readonly #handedOver = new Map<string, number>()
+  readonly #keptBytesMax: number | undefined
+  readonly #damagedReads = new Map<string, number>()
   readonly #opened = Promise.withResolvers<void>()
   readonly #closed = new AbortController()
   #run: Promise<void> = Promise.resolve()
   #session: StreamSession | null = null
   #openings = 0
 
-  constructor(declaration: StreamDeclaration, address: StreamAddress, group: string, options: OpenOptions) {
+  constructor(
+    declaration: StreamDeclaration,
+    address: StreamAddress,
+    group: string,
+    options: OpenOptions,
+    keptBytesMax: number | undefined,
+  ) {
+    this.#keptBytesMax = keptBytesMax
     this.origin = declaration.stream
     this.#declaration = declaration
     this.#address = address
@@ -141,6 +152,8 @@ class StreamDriver implements LogDriver {
       subscription: this.subscription,
       teller: this.#teller,
       handedOver: this.#handedOver,
+      damagedReads: this.#damagedReads,
+      ...(this.#keptBytesMax !== undefined && { keptBytesMax: this.#keptBytesMax }),
     })
     this.#session = session
     try {

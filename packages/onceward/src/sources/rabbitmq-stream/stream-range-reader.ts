@@ -6,7 +6,7 @@ import { readAddress, type StreamAddress } from './address.ts'
 import { confirmExtent } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
 import { readLife } from './life.ts'
-import { toRecords } from './to-records.ts'
+import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
 import { giveCredit, queryPartitions, subscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
@@ -23,6 +23,7 @@ export interface StreamRangeOptions {
 /** Chunks the broker may send ahead. */
 const chunksAhead = 4
 const chunkTimeoutMs = 10_000
+const damagedReadsMax = 3
 
 /** A stream's records between two offsets. Subscribes without a name, and stores no offset. */
 export class StreamRangeReader implements RangeReader {
@@ -30,6 +31,7 @@ export class StreamRangeReader implements RangeReader {
   readonly #options: StreamRangeOptions
   readonly #address: StreamAddress
   readonly #flows = new Map<string, Flow>()
+  readonly #damagedReads = new Map<string, number>()
   readonly #connections = new Set<StreamConnection>()
   #shared: StreamConnection | null = null
 
@@ -64,18 +66,22 @@ export class StreamRangeReader implements RangeReader {
       this.#flows.delete(partition)
       throw error
     })
+    if (chunk.damaged) this.#askAgain(partition, chunk)
     const wanted = Number(from.next)
     // What is missing before a chunk the broker kept for itself, or retention was faster than we are.
     if (chunk.firstOffset > wanted) {
       const { first } = await surveyExtent(flow.connection, partition)
       if (first > wanted) return lost(`retention has removed ${partition}@${wanted}`)
     }
-    const next = Math.max(wanted, chunk.firstOffset + chunk.records)
-    flow.at = next
+    const end = chunk.firstOffset + chunk.records
+    const { records, next, tooLarge } = toRecords(chunk, partition, wanted, end)
+    if (tooLarge !== null && records.length === 0) return unkept(partition, from, tooLarge)
+    flow.at = Math.max(wanted, next)
+    flow.begun = flow.at < end ? chunk : null
     return {
       kind: 'records',
-      records: toRecords(chunk, partition, wanted, next),
-      next: String(next),
+      records,
+      next: String(flow.at),
       atEnd: false,
       behind: null,
     }
@@ -83,6 +89,16 @@ export class StreamRangeReader implements RangeReader {
 
   async close(): Promise<void> {
     await Promise.all([...this.#connections].map(connection => connection.close(2_000)))
+  }
+
+  /** Throws a few times, so that another subscription brings the chunk once more: it may have been damaged on its way. */
+  #askAgain(partition: string, { firstOffset, problem }: Chunk): void {
+    const place = `${partition}@${firstOffset}`
+    const reads = (this.#damagedReads.get(place) ?? 0) + 1
+    this.#damagedReads.set(place, reads)
+    if (reads >= damagedReadsMax) return
+    this.#flows.delete(partition)
+    throw new Error(`the chunk at ${place} came damaged: ${problem}`)
   }
 
   /** The subscription that stands at this place, or a new one; or what is gone since the range was surveyed. */
@@ -123,6 +139,8 @@ const unmarked = 'unmarked'
 class Flow {
   readonly connection: StreamConnection
   at: number
+  /** A chunk of which more is to be unpacked. */
+  begun: Chunk | null = null
   readonly #chunks: (Chunk | Error)[] = []
   #arrived: () => void = () => {}
   #id = -1
@@ -147,6 +165,7 @@ class Flow {
 
   /** The next chunk that has records from our place on. Rejects when none comes: there are some, so the broker is in trouble. */
   async next(): Promise<Chunk> {
+    if (this.begun !== null) return this.begun
     for (;;) {
       const chunk = this.#chunks.shift() ?? (await this.#wait())
       if (chunk instanceof Error) throw chunk
@@ -200,6 +219,16 @@ function assertWithin(partition: string, from: number, to: number, { first, end 
     'configuration',
     `Stream ${partition} reaches from ${first} to ${end} now, and offsets ${from} to ${to} were asked for. Nothing was read. Ask for what is there.`,
   )
+}
+
+function unkept(
+  partition: string,
+  { incarnation }: Position,
+  { offset, records, problem }: UnkeptPart,
+): Page {
+  const to = { incarnation, next: String(offset + records) }
+  const reason = `${partition} has ${records} records at ${offset} that cannot be taken apart (${problem}) and are too large to be kept`
+  return { kind: 'lost', to, records, reason }
 }
 
 function lost(reason: string): Page {

@@ -119,12 +119,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
     return this.transaction(enrolment, async session => (session as MemorySession).lose(loss))
   }
 
-  withdrawLoss(
-    enrolment: Enrolment,
-    partition: string,
-    epoch: number,
-    from: Position,
-  ): Promise<void> {
+  withdrawLoss(enrolment: Enrolment, partition: string, epoch: number, from: Position): Promise<void> {
     return this.transaction(enrolment, async session => {
       await session.advance([{ partition, epoch, incarnation: from.incarnation, from: null, next: null }])
       ;(session as MemorySession).withdraw(partition, from)
@@ -265,7 +260,12 @@ class MemorySession implements StoreSession<MemoryTransaction> {
       const stored = row?.stored ?? null
       this.#state.checkpoints.set(this.#key(partition), { epoch, runId: this.#runId, stored })
       const lost = [...this.#state.losses].findLast(([key]) => key.startsWith(this.#key(`${partition}\0`)))
-      const openLoss = lost && { from: lost[1].from, to: lost[1].to, declaredMs: lost[1].declaredMs, accepted: false }
+      const openLoss = lost && {
+        from: lost[1].from,
+        to: lost[1].to,
+        declaredMs: lost[1].declaredMs,
+        accepted: false,
+      }
       const ownership = { partition, epoch, lastRun: row?.runId ?? null, stored, resumeAt: null }
       return openLoss === undefined ? ownership : { ...ownership, openLoss }
     })

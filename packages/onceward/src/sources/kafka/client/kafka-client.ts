@@ -112,12 +112,21 @@ export interface FetchEvents {
   /** The log has no record at our offset: before its start, past its end, or rewritten since. */
   onOutOfRange(progress: PartitionProgress, at: number, found: OutOfRange): void
   /** The same batch could not be read several times. */
-  onUnreadable(progress: PartitionProgress, at: number, next: number | null, reason: string): void
+  onUnreadable(progress: PartitionProgress, batch: UnreadableAt): void
   /** Asked for a topic id the broker does not know. */
   onTopicGone(): void
   onWarning(reason: string): void
   /** This user may not read. */
   onRefused(error: OncewardError): void
+}
+
+/** A batch that nobody can read. */
+export interface UnreadableAt {
+  readonly at: number
+  /** Where the log goes on behind it; null where nobody can tell. */
+  readonly next: number | null
+  readonly reason: string
+  readonly bytes: Buffer
 }
 
 export type OutOfRange =

@@ -242,11 +242,12 @@ export class WireFetcher implements Fetcher {
     )
   }
 
-  #onUnreadable(read: PartitionRead, { message, offset, next }: UnreadableBatch): void {
+  #onUnreadable(read: PartitionRead, { message, offset, next, bytes }: UnreadableBatch): void {
     read.unreadable++
     if (read.unreadable >= unreadableTriesMax) {
       read.stopped = true
-      return this.#events.onUnreadable(read.progress, Math.max(offset, read.offset), next, message)
+      const at = Math.max(offset, read.offset)
+      return this.#events.onUnreadable(read.progress, { at, next, reason: message, bytes })
     }
     this.#events.onWarning(`${read.progress.partition}@${offset}: ${message}; it is fetched again`)
     this.#pause(read, unreadableDelayMs * 2 ** read.unreadable, false)

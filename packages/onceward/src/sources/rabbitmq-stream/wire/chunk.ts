@@ -1,5 +1,5 @@
-import { crc32, gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { OncewardError } from '../../../errors.ts'
+import { crc32 } from 'node:zlib'
+import { unpackSubBatch } from './sub-batch.ts'
 
 /** The unit the broker stores and hands over: records in a row that were written together. */
 export interface Chunk {
@@ -12,90 +12,133 @@ export interface Chunk {
   readonly frame: Buffer
   readonly begin: number
   readonly end: number
+  /** Why its entries cannot be told apart; null where they can. */
+  readonly problem: string | null
+  /** The bytes are not what the broker wrote: asked for again they may be. */
+  readonly damaged: boolean
 }
 
 const userData = 0
 const headerBytes = 48
-const recordOf = 0x80
+const subBatchBit = 0x80
+const subBatchHeaderBytes = 11
 
-/** Reads a chunk's header and checks its sum. Throws where the bytes are not what the broker wrote. */
+/** Reads a chunk's header, checks its sum and that its entries fit. Null for what the broker wrote for itself. */
 export function readChunk(frame: Buffer, at: number): Chunk | null {
-  const type = frame.readUInt8(at + 1)
   const begin = at + headerBytes
-  const end = begin + frame.readUInt32BE(at + 36)
-  if (frame.readUInt8(at) >> 4 !== 5 || end > frame.length) throw new Error('a chunk that cannot be read')
-  if (type !== userData) return null
-  const firstOffset = Number(frame.readBigUInt64BE(at + 24))
-  if (crc32(frame.subarray(begin, end)) !== frame.readUInt32BE(at + 32))
-    throw new Error(`the chunk at offset ${firstOffset} was damaged on its way: its sum does not match`)
-  return {
-    firstOffset,
+  if (begin > frame.length || frame.readUInt8(at) >> 4 !== 5) throw new Error('a chunk that cannot be read')
+  if (frame.readUInt8(at + 1) !== userData) return null
+  const stated = begin + frame.readUInt32BE(at + 36)
+  const chunk = {
+    firstOffset: Number(frame.readBigUInt64BE(at + 24)),
     records: frame.readUInt32BE(at + 4),
     timestampMs: Number(frame.readBigInt64BE(at + 8)),
     entries: frame.readUInt16BE(at + 2),
     frame,
     begin,
-    end,
+    end: Math.min(stated, frame.length),
   }
+  if (stated > frame.length)
+    return { ...chunk, problem: `${stated - frame.length} bytes of it are missing`, damaged: true }
+  if (crc32(frame.subarray(begin, stated)) !== frame.readUInt32BE(at + 32))
+    return { ...chunk, problem: 'its sum does not match its bytes', damaged: true }
+  return Object.assign(chunk, { problem: entriesProblem(chunk), damaged: false })
 }
 
-/** Calls back for every record from `from` on, in order: chunks begin where the writer began, not where a reader asked. */
+/** Only the sizes are read, before anything is handed over: a count that is wrong would shift the offsets of all that follow. */
+function entriesProblem({ frame, begin, end, entries, records }: Omit<Chunk, 'problem' | 'damaged'>) {
+  let at = begin
+  let counted = 0
+  for (let entry = 1; entry <= entries; entry++) {
+    const isBatch = at < end && frame[at]! >= subBatchBit
+    const head = isBatch ? subBatchHeaderBytes : 4
+    if (at + head > end) return `entry ${entry} of ${entries} is missing`
+    counted += isBatch ? frame.readUInt16BE(at + 1) : 1
+    at += head + frame.readUInt32BE(isBatch ? at + 7 : at)
+    if (at > end) return `entry ${entry} of ${entries} runs ${at - end} bytes past it`
+  }
+  if (at < end) return `${end - at} bytes stand behind its last entry`
+  return counted === records ? null : `it says ${records} records, its entries ${counted}`
+}
+
+export interface ChunkListener {
+  onRecord(offset: number, bytes: Buffer): void
+  /** A part that cannot be read takes the offsets of its records. */
+  onBroken(offset: number, records: number, bytes: Buffer, problem: string): void
+}
+
+/**
+ * Calls back for every record from `from` on, in order: chunks begin where the writer began, not where a reader asked. Stops before a packed
+ * sub-batch once `unpackedBytesMax` were unpacked, and says where to read on: a chunk of a megabyte may unpack to thousands.
+ */
 export function eachRecord(
   chunk: Chunk,
   from: number,
-  onRecord: (offset: number, bytes: Buffer) => void,
-): void {
-  const { frame, entries } = chunk
+  listener: ChunkListener,
+  unpackedBytesMax = Number.POSITIVE_INFINITY,
+): number {
+  const { frame, entries, firstOffset, records: all } = chunk
+  const first = Math.max(from, firstOffset)
+  if (chunk.problem !== null) {
+    const left = firstOffset + all - first
+    listener.onBroken(first, left, frame.subarray(chunk.begin, chunk.end), chunk.problem)
+    return firstOffset + all
+  }
   let at = chunk.begin
-  let offset = chunk.firstOffset
+  let offset = firstOffset
+  let unpacked = 0
   for (let entry = 0; entry < entries; entry++) {
-    const first = frame.readUInt8(at)
-    if (first < recordOf) {
+    const type = frame[at]!
+    if (type < subBatchBit) {
       const next = at + 4 + frame.readUInt32BE(at)
-      if (offset >= from) onRecord(offset, frame.subarray(at + 4, next))
+      if (offset >= from) listener.onRecord(offset, frame.subarray(at + 4, next))
       offset++
       at = next
       continue
     }
     const records = frame.readUInt16BE(at + 1)
-    const next = at + 11 + frame.readUInt32BE(at + 7)
+    const next = at + subBatchHeaderBytes + frame.readUInt32BE(at + 7)
     if (offset + records > from) {
-      const packed = frame.subarray(at + 11, next)
-      const bytes = unpack((first & 0x70) >> 4, packed)
-      eachPacked(bytes, records, offset, from, onRecord)
+      if (unpacked >= unpackedBytesMax) return offset
+      unpacked += eachPacked(frame.subarray(at, next), offset, from, listener)
     }
     offset += records
     at = next
   }
+  return offset
 }
 
-function eachPacked(
-  bytes: Buffer,
-  records: number,
-  firstOffset: number,
-  from: number,
-  onRecord: (offset: number, bytes: Buffer) => void,
-): void {
-  let at = 0
-  for (let index = 0; index < records; index++) {
+/** Of a sub-batch that is wrong anywhere nothing is handed over as a record. Says how many bytes were unpacked. */
+function eachPacked(entry: Buffer, firstOffset: number, from: number, listener: ChunkListener): number {
+  const records = entry.readUInt16BE(1)
+  const first = Math.max(from, firstOffset)
+  let bytes: Buffer
+  try {
+    bytes = unpackSubBatch(
+      (entry[0]! & 0x70) >> 4,
+      entry.subarray(subBatchHeaderBytes),
+      entry.readUInt32BE(3),
+    )
+    assertRecords(bytes, records)
+  } catch (error) {
+    listener.onBroken(first, firstOffset + records - first, entry, (error as Error).message)
+    return 0
+  }
+  for (let index = 0, at = 0; index < records; index++) {
     const next = at + 4 + bytes.readUInt32BE(at)
-    if (firstOffset + index >= from) onRecord(firstOffset + index, bytes.subarray(at + 4, next))
+    if (firstOffset + index >= from) listener.onRecord(firstOffset + index, bytes.subarray(at + 4, next))
     at = next
   }
+  return bytes.length
 }
 
-/** Some clients write a wrong unpacked size beside the batch, so only this bounds it. */
-const maxOutputLength = 256 * 1024 * 1024
-const names = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
-
-/** A sub-batch as it was before its publisher packed it. Snappy and LZ4 are not among what Node can read. */
-function unpack(method: number, packed: Buffer): Buffer {
-  if (method === 0) return packed
-  if (method === 1) return gunzipSync(packed, { maxOutputLength })
-  if (method === 4 && typeof zstdDecompressSync === 'function')
-    return zstdDecompressSync(packed, { maxOutputLength })
-  throw new OncewardError(
-    'configuration',
-    `The stream holds sub-batches packed with ${names[method] ?? `method ${method}`}, which this process cannot unpack. Nothing of them was handed over or settled. Let publishers use gzip, zstd (Node 22.15 or later) or no compression.`,
-  )
+function assertRecords(bytes: Buffer, records: number): void {
+  let at = 0
+  for (let record = 1; record <= records; record++) {
+    if (at + 4 > bytes.length) throw new RangeError(`record ${record} of ${records} is missing`)
+    at += 4 + bytes.readUInt32BE(at)
+    if (at > bytes.length) throw new RangeError(`record ${record} of ${records} runs past its sub-batch`)
+  }
+  if (at < bytes.length)
+    throw new RangeError(`${bytes.length - at} bytes stand behind its ${records} records`)
 }
