@@ -321,8 +321,8 @@ const publicNames: Record<string, string> = {
     createKafkaTransform KafkaTransform KafkaTransformInput KafkaTransformOptions KafkaTransformOutput kafkaTransformPromise`,
   './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
   './postgres': `createPool createPortStore createPostgresSource createPostgresStore createQueue hint migrate OpenTransaction postgresQueue
-    PostgresStore PostgresStoreOptions publish queueDepth SqlPort TransactionOptions WatchedStatements`,
-  './kysely': 'createKyselyStore',
+    PostgresStore PostgresStoreOptions publish queueDepth SqlPort TransactionOptions WatchedStatements watchReplication`,
+  './kysely': 'createKyselyStore KyselyStoreOptions',
   './drizzle': 'createDrizzleStore DrizzleTransaction',
   './knex': 'createKnexStore',
   './outbox': `OutboxMessage publishInTransaction PublishRequest PublishTarget RelayedBroker RunningRelay RunRelayOptions runRelay`,
@@ -332,9 +332,9 @@ const publicNames: Record<string, string> = {
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
     faultKinds GapRow handlerOn HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
-    RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
+    replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
-    TestSurroundings TestSurroundingsOptions traceSchedule until UntilOptions`,
+    SynchronousStandby TestSurroundings TestSurroundingsOptions traceSchedule until UntilOptions`,
 }
 
 function doorFiles(): Record<string, string> {
