@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -13,6 +11,7 @@ import {
   shortLived,
 } from '../../../../scripts/services/kafka.ts'
 import { until } from '../../src/testing/until.ts'
+import { freePorts } from '../services/free-ports.ts'
 import { type Certificates, makeCertificates } from './certificates.ts'
 
 /** A broker of the test's own, on ports and in a folder of its own: it may be killed, frozen and started again. */
@@ -176,23 +175,3 @@ const toText = (properties: Readonly<Record<string, string>>) =>
   Object.entries(properties)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('')
-
-/**
- * Free at this moment: all are held until the last one is known, so that none comes twice. Below those that the system gives to whoever
- * asks for any: until the broker has started, or while it is dead, nobody is given one of them.
- */
-async function freePorts(count: number): Promise<number[]> {
-  const servers: Server[] = []
-  while (servers.length < count) {
-    const server = createServer()
-    const listening = once(server, 'listening').then(
-      () => true,
-      () => false,
-    )
-    server.listen(randomInt(15_000, 30_000), '127.0.0.1')
-    if (await listening) servers.push(server)
-  }
-  const ports = servers.map(server => (server.address() as { port: number }).port)
-  await Promise.all(servers.map(server => new Promise(resolve => server.close(resolve))))
-  return ports
-}
