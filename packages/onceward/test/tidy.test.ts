@@ -86,6 +86,7 @@ describe('import boundaries', () => {
       'surroundings.ts',
       'crash-points.ts',
       'stored-json.ts',
+      'tls/',
     ]
     const adapters = imports.filter(({ file }) => within(file, 'sources/', 'stores/'))
     const foreign = adapters.filter(({ file, to }) => {

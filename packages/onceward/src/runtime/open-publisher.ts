@@ -1,12 +1,14 @@
 import { inKeyOrder } from '../effects/publish/in-key-order.ts'
 import type { OutgoingMessage, Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
+import { kafkaAddress, rabbitAddress } from './broker-addresses.ts'
 import { importKafka, importRabbit } from './broker-clients.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 
 /** Brokers that rows of the outbox are carried to; those for `cdc` only grow old. */
 export type RelayedBroker = 'kafka' | 'rabbitmq' | 'postgres' | 'cdc'
 
-export interface PublisherAddresses {
+export interface PublisherAddresses extends BrokerSecurity {
   readonly rabbitmqUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
 }
@@ -27,12 +29,12 @@ export function assertAddresses(brokers: Iterable<string>, addresses: PublisherA
 /** Connects with the first message; a broker that is away only keeps the rows waiting. */
 export async function openPublisher(
   broker: Exclude<RelayedBroker, 'cdc'>,
-  { rabbitmqUrl, kafkaBootstrap }: PublisherAddresses,
+  addresses: PublisherAddresses,
 ): Promise<Publisher | 'same database'> {
   if (broker === 'postgres') return 'same database'
-  if (broker === 'rabbitmq') return openRabbitPublisher(rabbitmqUrl!)
+  if (broker === 'rabbitmq') return openRabbitPublisher(rabbitAddress({}, addresses.rabbitmqUrl, addresses)!)
   const { createKafkaPublisher } = await importKafka()
-  return createKafkaPublisher({ bootstrap: kafkaBootstrap! })
+  return createKafkaPublisher(kafkaAddress({}, addresses.kafkaBootstrap, addresses)!)
 }
 
 export async function openRabbitPublisher(url: string): Promise<Publisher> {

@@ -4,12 +4,14 @@ import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { rabbitAddress } from './broker-addresses.ts'
 import { importRabbit } from './broker-clients.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 import { openKafka } from './open-kafka.ts'
 import { openRabbitPublisher } from './open-publisher.ts'
 
 /** What a broker kind needs to be opened. */
-export interface BrokerAccess {
+export interface BrokerAccess extends BrokerSecurity {
   readonly pool: SqlPool
   /** RabbitMQ's address, when the declaration carries none. */
   readonly rabbitmqUrl?: string | undefined
@@ -61,11 +63,9 @@ async function openPostgres(declaration: SourceDeclaration, { pool, world }: Bro
   }
 }
 
-async function openRabbit(
-  declaration: SourceDeclaration,
-  { rabbitmqUrl, world }: BrokerAccess,
-): Promise<Broker> {
-  const url = (declaration as { url?: string }).url ?? rabbitmqUrl
+async function openRabbit(declaration: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
+  const { world } = access
+  const url = rabbitAddress(declaration as { url?: string }, access.rabbitmqUrl, access)
   if (url === undefined) {
     throw new OncewardError(
       'configuration',
@@ -74,7 +74,7 @@ async function openRabbit(
   }
   const rabbit = await importRabbit()
   return {
-    source: rabbit.createRabbitSource(declaration as never, { url, log: world.log }),
+    source: rabbit.createRabbitSource({ ...declaration, url } as never, { log: world.log }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
     openRetryLevels: async levelsMs => {
       const { queue } = declaration as SourceDeclaration & { queue: string }
@@ -86,11 +86,9 @@ async function openRabbit(
 }
 
 /** Streams are read over a protocol of their own; dead letters go to a queue, over AMQP. */
-async function openRabbitStream(
-  declaration: SourceDeclaration,
-  { rabbitmqUrl, rabbitmqStreamUrl }: BrokerAccess,
-): Promise<Broker> {
-  const url = (declaration as { url?: string }).url ?? rabbitmqStreamUrl
+async function openRabbitStream(declaration: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
+  const url = rabbitAddress(declaration as { url?: string }, access.rabbitmqStreamUrl, access)
+  const rabbitmqUrl = rabbitAddress({}, access.rabbitmqUrl, access)
   if (url === undefined) {
     throw new OncewardError(
       'configuration',
@@ -106,7 +104,7 @@ async function openRabbitStream(
     )
   }
   return {
-    source: createStreamSource(declaration as never, { url }),
+    source: createStreamSource({ ...declaration, url } as never),
     ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
     openPublisher: async () => openRabbitPublisher(deadLetterUrl()),
   }

@@ -16,12 +16,13 @@ import { createPool } from '../stores/postgres/pool.ts'
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 import { instanceName } from './instance-name.ts'
 import { openSelection } from './open-selection.ts'
 import { realSurroundings } from './real-surroundings.ts'
 import { assertSameDatabase } from './same-database.ts'
 
-export interface ReplayOptions {
+export interface ReplayOptions extends BrokerSecurity {
   readonly databaseUrl: string
   readonly kafkaBootstrap?: string | undefined
   readonly rabbitmqStreamUrl?: string | undefined
@@ -70,7 +71,7 @@ export async function openReplay<M>(
     verify: client => life.check(client),
   })
   const world = options.world ?? realSurroundings()
-  const { environment, kafkaBootstrap, rabbitmqStreamUrl } = options
+  const { environment } = options
   if (options.store !== undefined)
     await assertSameDatabase(options.store, pool).catch(async error => {
       await pool.end()
@@ -79,8 +80,7 @@ export async function openReplay<M>(
   const store =
     options.store ?? createPostgresStore({ pool, life, log: world.log, ...(environment && { environment }) })
   const instance = options.instance ?? instanceName()
-  const openReader = (selection: Selection) =>
-    openSelection(selection, consumer, { pool, kafkaBootstrap, rabbitmqStreamUrl })
+  const openReader = (selection: Selection) => openSelection(selection, consumer, { ...options, pool })
   const { patienceMs = 60_000 } = options
   const around = { consumer, store, pool, openReader, world, instance, patienceMs }
   const rebuild: RebuildOptions = around

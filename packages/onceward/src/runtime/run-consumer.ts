@@ -13,6 +13,7 @@ import { createPool, type OwnPool, type SqlPool } from '../stores/postgres/pool.
 import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 import { instanceName } from './instance-name.ts'
 import { type Carrier, type Lifecycle, openConsumerRelays } from './open-relays.ts'
 import { openRetention } from './open-retention.ts'
@@ -28,7 +29,7 @@ export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay' | 'retention'
 /** The modes of a plain run. The others are campaigns, see `openReplay`. */
 const runModes: readonly Mode[] = ['live', 'replay', 'rebuild']
 
-export interface RunOptions {
+export interface RunOptions extends BrokerSecurity {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
@@ -100,8 +101,7 @@ export async function runConsumer<M>(
   try {
     await assertUsable(pool, options.environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
-    const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap } = options
-    const access = { pool, rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, world }
+    const access = { ...options, pool, world }
     const broker = await openBroker(consumer.source, access)
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
     const { retryLevelsMs } = consumer.failure

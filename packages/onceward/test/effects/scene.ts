@@ -70,7 +70,14 @@ export async function intend(
   const enrolment = { runId: 1, facts: { name: consumerName } } as Enrolment
   const intents = keys.map(key => {
     const body = Buffer.from(bodyOf(key))
-    return { messageId: `m-${key}`, target, key, body, contentType: 'application/json', digest: bytesDigest(body) }
+    return {
+      messageId: `m-${key}`,
+      target,
+      key,
+      body,
+      contentType: 'application/json',
+      digest: bytesDigest(body),
+    }
   })
   await recordIntents(client, enrolment, intents)
   client.release()

@@ -64,7 +64,10 @@ describe('a library that cannot hear warnings', () => {
       }
     },
   })
-  const refusal = { code: 'configuration', message: /synchronous standby.*createKyselyStore\(db, \{ pool \}\)/ }
+  const refusal = {
+    code: 'configuration',
+    message: /synchronous standby.*createKyselyStore\(db, \{ pool \}\)/,
+  }
 
   test('is refused at start, and before each COMMIT', async () => {
     const pool = userPool(url)
@@ -128,8 +131,11 @@ describe('a dispatcher on a server with a synchronous standby', () => {
       await standby.resume()
       await until('it is called', () => gateway.callsFor(key).length > 0, { deadlineMs })
       const stateOf = async () =>
-        (await outside.query('select state::text, attempts from onceward.ledger where effect_key = $1', [key]))
-          .rows[0]
+        (
+          await outside.query('select state::text, attempts from onceward.ledger where effect_key = $1', [
+            key,
+          ])
+        ).rows[0]
       await until('it completes', async () => (await stateOf()).state === 'completed', { deadlineMs })
       assert.deepEqual([gateway.callsFor(key).length, (await stateOf()).attempts], [1, 1])
     })

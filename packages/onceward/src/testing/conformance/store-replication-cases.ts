@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { Store } from '../../contracts/store.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
-import type { SynchronousStandby } from './store-replication.ts'
 import { claimOf, type StoreBench } from './store-bench.ts'
+import type { SynchronousStandby } from './store-replication.ts'
 
 export interface ReplicationBench {
   readonly bench: StoreBench<unknown>
