@@ -315,12 +315,12 @@ const publicNames: Record<string, string> = {
     Cause cause ReconcileSection
     ConsumerParts consumerParts loadPolicy Policy withPolicy
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
-  './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue
+  './rabbitmq': `BrokerTls createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource createRetryTopicSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher
     KafkaPublisherOptions KafkaPublishResult KafkaSasl KafkaSourceOptions KafkaTls topic TopicDeclaration TopicOptions TopicStart
     createKafkaTransform KafkaTransform KafkaTransformInput KafkaTransformOptions KafkaTransformOutput kafkaTransformPromise`,
-  './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
+  './rabbitmq-stream': `BrokerTls createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
   './postgres': `createPool createPortStore createPostgresSource createPostgresStore createQueue hint migrate OpenTransaction postgresQueue
     PostgresStore PostgresStoreOptions publish queueDepth SqlPort TransactionOptions WatchedStatements watchReplication`,
   './kysely': 'createKyselyStore KyselyStoreOptions',

@@ -164,8 +164,9 @@ describe('who may connect', await skipWithout('kafka'), () => {
         source: postgresQueue(`in.${name}`),
         identity: { id: m => m.id },
         effect: { publish: { out: { broker: 'kafka', topic } } },
-        handle: async ({ message, effects }) => effects.publish('out', { key: message.id, body: message }),
-      } as never)
+        handle: async ({ message, effects }) =>
+          effects.publish('out', { key: message.id, body: JSON.stringify(message) }),
+      })
       const running = await runConsumer(consumer, { databaseUrl: database.url, ...way })
       parts.push(running)
       await publish(pool, `in.${name}`, [{ body: JSON.stringify({ id: name }) }])

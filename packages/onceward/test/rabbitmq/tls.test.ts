@@ -225,26 +225,21 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
       rabbitmqUrl: amqps(),
       rabbitmqStreamUrl: streams(),
     }
-    const contract = {
-      owner: 'tests',
-      risk: 'projection',
-      identity: { id: (m: { id: string }) => m.id },
-      effect: { publish: { out: { broker: 'rabbitmq', queue: to } } },
-      handle: async ({ message, tx, effects }) => {
-        await tx.query('insert into got (id) values ($1)', [message.id])
-        await effects.publish('out', { key: message.id, body: message })
-      },
-    } as const
-    const reading = defineConsumer<{ id: string }, SqlTransaction>({
-      ...contract,
-      name: 'reads_queue',
-      source: queue(from, { tls: files }),
-    } as never)
-    const following = defineConsumer<{ id: string }, SqlTransaction>({
-      ...contract,
-      name: 'reads_stream',
-      source: stream(log, { start: 'first' }),
-    } as never)
+    const consumerOf = (name: string, source: ReturnType<typeof queue> | ReturnType<typeof stream>) =>
+      defineConsumer<{ id: string }, SqlTransaction>({
+        name,
+        source,
+        owner: 'tests',
+        risk: 'projection',
+        identity: { id: m => m.id },
+        effect: { publish: { out: { broker: 'rabbitmq', queue: to } } },
+        handle: async ({ message, tx, effects }) => {
+          await tx.query('insert into got (id) values ($1)', [message.id])
+          effects.publish('out', { key: message.id, body: JSON.stringify(message) })
+        },
+      })
+    const reading = consumerOf('reads_queue', queue(from, { tls: files }))
+    const following = consumerOf('reads_stream', stream(log, { start: 'first' }))
     await refused(runConsumer(following, options), /not signed by an authority/)
     for (const consumer of [reading, following])
       running.push(await runConsumer(consumer, { ...options, rabbitmqTls: files }))

@@ -2,10 +2,10 @@ import { OncewardError } from '../../errors.ts'
 import type { SqlClient, SqlPool } from './pool.ts'
 
 interface Notice {
-  readonly message?: string
-  readonly detail?: string
+  readonly message?: string | undefined
+  readonly detail?: string | undefined
   /** The function of the server that spoke: the words come in the server's language, and their number says nothing. */
-  readonly routine?: string
+  readonly routine?: string | undefined
 }
 
 /** Whatever emits the notices of a connection, as a client of `pg` does. */
