@@ -1,1 +1,1 @@
-export { createKyselyStore } from './stores/postgres/adapters/kysely.ts'
+export { createKyselyStore, type KyselyStoreOptions } from './stores/postgres/adapters/kysely.ts'

@@ -17,4 +17,5 @@ export {
   type SqlPort,
   type TransactionOptions,
   type WatchedStatements,
+  watchReplication,
 } from './stores/postgres/index.ts'

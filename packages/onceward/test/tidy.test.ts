@@ -87,6 +87,7 @@ describe('import boundaries', () => {
       'crash-points.ts',
       'stored-json.ts',
       'bare-map.ts',
+      'tls/',
     ]
     const adapters = imports.filter(({ file }) => within(file, 'sources/', 'stores/'))
     const foreign = adapters.filter(({ file, to }) => {
@@ -315,15 +316,15 @@ const publicNames: Record<string, string> = {
     Cause cause ReconcileSection
     ConsumerParts consumerParts loadPolicy Policy withPolicy
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
-  './rabbitmq': `createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue
+  './rabbitmq': `BrokerTls createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource createRetryTopicSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher
     KafkaPublisherOptions KafkaPublishResult KafkaSasl KafkaSourceOptions KafkaTls topic TopicDeclaration TopicOptions TopicStart
     createKafkaTransform KafkaTransform KafkaTransformInput KafkaTransformOptions KafkaTransformOutput kafkaTransformPromise`,
-  './rabbitmq-stream': `createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
+  './rabbitmq-stream': `BrokerTls createStreamSource stream StreamDeclaration StreamOptions StreamSourceOptions StreamStart`,
   './postgres': `createPool createPortStore createPostgresSource createPostgresStore createQueue hint migrate OpenTransaction postgresQueue
-    PostgresStore PostgresStoreOptions publish queueDepth SqlPort TransactionOptions WatchedStatements`,
-  './kysely': 'createKyselyStore',
+    PostgresStore PostgresStoreOptions publish queueDepth SqlPort TransactionOptions WatchedStatements watchReplication`,
+  './kysely': 'createKyselyStore KyselyStoreOptions',
   './drizzle': 'createDrizzleStore DrizzleTransaction',
   './knex': 'createKnexStore',
   './outbox': `OutboxMessage publishInTransaction PublishRequest PublishTarget RelayedBroker RunningRelay RunRelayOptions runRelay`,
@@ -333,9 +334,9 @@ const publicNames: Record<string, string> = {
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
     faultKinds GapRow handlerOn HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
-    RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
+    replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
-    TestSurroundings TestSurroundingsOptions traceSchedule until UntilOptions`,
+    SynchronousStandby TestSurroundings TestSurroundingsOptions traceSchedule until UntilOptions`,
 }
 
 function doorFiles(): Record<string, string> {

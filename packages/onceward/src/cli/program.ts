@@ -47,6 +47,9 @@ Environment:
   ONCEWARD_KAFKA_BOOTSTRAP          Kafka, for contracts that read from it or publish to it: host:port,host:port
   ONCEWARD_RABBITMQ_CLUSTER         a name for that RabbitMQ cluster, instead of the one it announces
   ONCEWARD_KAFKA_CLUSTER            a name for that Kafka cluster, instead of its id
+  ONCEWARD_RABBITMQ_CA_FILE         authorities to trust for RabbitMQ over TLS; also …_CERT_FILE, …_KEY_FILE: docs/security.md
+  ONCEWARD_KAFKA_CA_FILE            the same for Kafka; ONCEWARD_KAFKA_TLS=true trusts what Node trusts
+  ONCEWARD_KAFKA_SASL_MECHANISM     how to log in to Kafka, with …_SASL_USERNAME and …_SASL_PASSWORD
   ONCEWARD_POLICY                   the policy file, where it is not the onceward.yaml beside the consumer
   ONCEWARD_ARCHIVE_FOLDER           where contracts that archive what they forget write to
   ONCEWARD_METRICS_PORT             where run and relay serve /metrics, /livez and /readyz; off: nowhere

@@ -1,4 +1,5 @@
 import { environmentName } from '../runtime/addresses.ts'
+import { brokerSecurity } from '../runtime/broker-security.ts'
 
 /** What the environment says about servers. Addresses carry secrets, so never argv. */
 export function serverAddresses() {
@@ -10,5 +11,6 @@ export function serverAddresses() {
     rabbitmqCluster: env.ONCEWARD_RABBITMQ_CLUSTER,
     kafkaCluster: env.ONCEWARD_KAFKA_CLUSTER,
     environment: environmentName(),
+    ...brokerSecurity(env),
   }
 }

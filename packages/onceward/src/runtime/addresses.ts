@@ -1,10 +1,13 @@
 import { OncewardError } from '../errors.ts'
+import { type BrokerSecurity, brokerSecurity } from './broker-security.ts'
 
 /** What the environment says about servers, for whoever starts something. What the caller gives comes first, as a contract's own address does. */
 export interface ServerSettings {
   readonly rabbitmqUrl?: string | undefined
   readonly rabbitmqStreamUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
+  readonly rabbitmqCluster?: string | undefined
+  readonly kafkaCluster?: string | undefined
   readonly environment?: string | undefined
   readonly archiveFolder?: string | undefined
 }
@@ -13,19 +16,21 @@ const variables: Readonly<Record<keyof ServerSettings, string>> = {
   rabbitmqUrl: 'ONCEWARD_RABBITMQ_URL',
   rabbitmqStreamUrl: 'ONCEWARD_RABBITMQ_STREAM_URL',
   kafkaBootstrap: 'ONCEWARD_KAFKA_BOOTSTRAP',
+  rabbitmqCluster: 'ONCEWARD_RABBITMQ_CLUSTER',
+  kafkaCluster: 'ONCEWARD_KAFKA_CLUSTER',
   environment: 'ONCEWARD_ENVIRONMENT',
   archiveFolder: 'ONCEWARD_ARCHIVE_FOLDER',
 }
 
 /** The options, completed from the variables of the process. An empty address is one that is not set. */
-export function withEnvironment<O extends ServerSettings>(options: O): O {
+export function withEnvironment<O extends ServerSettings & BrokerSecurity>(options: O): O & BrokerSecurity {
   const found: Record<string, string> = {}
   for (const [name, variable] of Object.entries(variables)) {
     const value = process.env[variable]
     if (options[name as keyof ServerSettings] === undefined && value) found[name] = value
   }
   if (options.environment === undefined) environmentName()
-  return { ...options, ...found }
+  return { ...brokerSecurity(process.env), ...options, ...found }
 }
 
 /** The environment this process is set up for. An empty name is usually a variable that was not expanded. */

@@ -1,9 +1,8 @@
 import { errorCode, OncewardError } from '../errors.ts'
 import { diagnose } from '../stores/postgres/diagnose.ts'
+import { tlsRefusal } from '../tls/tls-refusal.ts'
 
-/** What Node and OpenSSL call certificates that do not fit; the client has no code for a server without TLS. */
-const tlsCodes =
-  /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/
+/** The client has no code for a server without TLS. */
 const tlsTexts = /server does not support SSL|error response.*SSL/i
 
 /** Resource and system errors of a server that does answer. */
@@ -17,10 +16,11 @@ const broken = /^(25|58|XX)...$/
 export function databaseTrouble(error: unknown, url: string | undefined): unknown {
   if (error instanceof OncewardError || !(error instanceof Error)) return error
   const code = errorCode(error)
-  if (/^(28|3D)...$/.test(code) || tlsCodes.test(code) || tlsTexts.test(error.message))
+  const tls = tlsTexts.test(error.message) ? 'it does not speak TLS' : tlsRefusal(error)
+  if (/^(28|3D)...$/.test(code) || tls !== null)
     return new OncewardError(
       'configuration',
-      `The database at ${placeOf(url)} refused the connection: ${error.message} (${code}). Nothing was started or changed. Check ONCEWARD_DATABASE_URL.`,
+      `The database at ${placeOf(url)} ${tls === null ? `refused the connection: ${error.message} (${code})` : `cannot be used over TLS: ${tls}`}. Nothing was started or changed. Check ONCEWARD_DATABASE_URL.`,
       { cause: error },
     )
   if (diagnose(error) !== 'unavailable' || broken.test(code)) return error

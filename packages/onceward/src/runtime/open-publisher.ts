@@ -2,12 +2,14 @@ import type { BrokerIdentity } from '../contracts/source.ts'
 import { inKeyOrder } from '../effects/publish/in-key-order.ts'
 import type { OutgoingMessage, Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
+import { kafkaAddress, rabbitAddress } from './broker-addresses.ts'
 import { importKafka, importRabbit } from './broker-clients.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 
 /** Brokers that rows of the outbox are carried to; those for `cdc` only grow old. */
 export type RelayedBroker = 'kafka' | 'rabbitmq' | 'postgres' | 'cdc'
 
-export interface PublisherAddresses {
+export interface PublisherAddresses extends BrokerSecurity {
   readonly rabbitmqUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
   /** Names of the clusters behind these addresses, instead of what the brokers announce: part of a destination's name. */
@@ -33,12 +35,13 @@ export function assertAddresses(brokers: Iterable<string>, addresses: PublisherA
 /** Connects with the first message; `onBroker` says on each connection whether it is the right one. */
 export async function openPublisher(
   broker: 'rabbitmq' | 'kafka',
-  { rabbitmqUrl, kafkaBootstrap }: PublisherAddresses,
+  addresses: PublisherAddresses,
   onBroker: OnBroker,
 ): Promise<Publisher> {
-  if (broker === 'rabbitmq') return openRabbitPublisher(rabbitmqUrl!, onBroker)
+  if (broker === 'rabbitmq')
+    return openRabbitPublisher(rabbitAddress({}, addresses.rabbitmqUrl, addresses)!, onBroker)
   const { createKafkaPublisher } = await importKafka()
-  return createKafkaPublisher({ bootstrap: kafkaBootstrap!, onBroker })
+  return createKafkaPublisher({ ...kafkaAddress({}, addresses.kafkaBootstrap, addresses)!, onBroker })
 }
 
 export async function openRabbitPublisher(url: string, onBroker: OnBroker): Promise<Publisher> {

@@ -6,9 +6,11 @@ import type { Selection } from '../replay/selection.ts'
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
 import type { RangeReader } from '../sources/log/range-reader.ts'
 import type { StreamDeclaration } from '../sources/rabbitmq-stream/stream.ts'
+import { kafkaAddress, rabbitAddress } from './broker-addresses.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 import type { BrokerAccess } from './open-source.ts'
 
-type Access = Pick<BrokerAccess, 'pool' | 'kafkaBootstrap' | 'rabbitmqStreamUrl'>
+type Access = BrokerSecurity & Pick<BrokerAccess, 'pool' | 'kafkaBootstrap' | 'rabbitmqStreamUrl'>
 
 /** What reads a selection. Nothing is connected to anybody's group, and no position of the live consumer is touched. */
 export async function openSelection(
@@ -46,35 +48,28 @@ async function openFiles(path: string): Promise<RangeReader> {
   return new FileRangeReader(path)
 }
 
-async function openTopic(declaration: TopicDeclaration, { kafkaBootstrap }: Access): Promise<RangeReader> {
-  const { topic, isolation = 'committed', tls, sasl } = declaration
-  const bootstrap = declaration.bootstrap ?? kafkaBootstrap
-  if (bootstrap === undefined)
+async function openTopic(declaration: TopicDeclaration, access: Access): Promise<RangeReader> {
+  const { topic, isolation = 'committed' } = declaration
+  const connection = kafkaAddress(declaration, access.kafkaBootstrap, access)
+  if (connection === null)
     throw new OncewardError(
       'configuration',
       'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was read.',
     )
   const { KafkaRangeReader } = await import('../sources/kafka/kafka-range-reader.ts')
-  return new KafkaRangeReader({
-    topic,
-    isolation,
-    bootstrap,
-    clientId: 'onceward-replay',
-    ...(tls !== undefined && { tls }),
-    ...(sasl !== undefined && { sasl }),
-  })
+  return new KafkaRangeReader({ topic, isolation, clientId: 'onceward-replay', ...connection })
 }
 
 async function openStream(
-  { stream, superStream = false, url, group }: StreamDeclaration,
+  { stream, superStream = false, url, tls, group }: StreamDeclaration,
   { name, generation }: Consumer<unknown, SqlTransaction>,
-  { rabbitmqStreamUrl }: Access,
+  access: Access,
 ): Promise<RangeReader> {
   const { StreamRangeReader } = await import('../sources/rabbitmq-stream/stream-range-reader.ts')
   return new StreamRangeReader({
     stream,
     superStream,
-    url: url ?? rabbitmqStreamUrl,
+    url: rabbitAddress({ url, tls }, access.rabbitmqStreamUrl, access),
     group: group ?? (generation === 1 ? name : `${name}-${generation}`),
   })
 }

@@ -6,12 +6,14 @@ import { addressOf, virtualHostOf } from '../sources/rabbitmq/address.ts'
 import { readAddress } from '../sources/rabbitmq-stream/address.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { rabbitAddress } from './broker-addresses.ts'
 import { importRabbit } from './broker-clients.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 import { openKafka } from './open-kafka.ts'
 import { type OnBroker, openRabbitPublisher } from './open-publisher.ts'
 
 /** What a broker kind needs to be opened. */
-export interface BrokerAccess {
+export interface BrokerAccess extends BrokerSecurity {
   readonly pool: SqlPool
   /** RabbitMQ's address, when the declaration carries none. */
   readonly rabbitmqUrl?: string | undefined
@@ -83,11 +85,9 @@ async function openPostgres(declaration: SourceDeclaration, { pool, world }: Bro
   }
 }
 
-async function openRabbit(
-  declaration: SourceDeclaration,
-  { rabbitmqUrl, rabbitmqCluster, world, signal }: BrokerAccess,
-): Promise<Broker> {
-  const url = (declaration as { url?: string }).url ?? rabbitmqUrl
+async function openRabbit(declaration: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
+  const { world, signal, rabbitmqCluster } = access
+  const url = rabbitAddress(declaration as { url?: string }, access.rabbitmqUrl, access)
   if (url === undefined) {
     throw new OncewardError(
       'configuration',
@@ -96,8 +96,7 @@ async function openRabbit(
   }
   const rabbit = await importRabbit()
   return {
-    source: rabbit.createRabbitSource(declaration as never, {
-      url,
+    source: rabbit.createRabbitSource({ ...declaration, url } as never, {
       log: world.log,
       ...(signal && { signal }),
     }),
@@ -128,11 +127,10 @@ export function clusterOf(
 }
 
 /** Streams are read over a protocol of their own; dead letters go to a queue, over AMQP. */
-async function openRabbitStream(
-  declaration: SourceDeclaration,
-  { rabbitmqUrl, rabbitmqStreamUrl, rabbitmqCluster, signal }: BrokerAccess,
-): Promise<Broker> {
-  const url = (declaration as { url?: string }).url ?? rabbitmqStreamUrl
+async function openRabbitStream(declaration: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
+  const { signal, rabbitmqCluster } = access
+  const url = rabbitAddress(declaration as { url?: string }, access.rabbitmqStreamUrl, access)
+  const rabbitmqUrl = rabbitAddress({}, access.rabbitmqUrl, access)
   if (url === undefined) {
     throw new OncewardError(
       'configuration',
@@ -148,7 +146,7 @@ async function openRabbitStream(
     )
   }
   return {
-    source: createStreamSource(declaration as never, { url, ...(signal && { signal }) }),
+    source: createStreamSource({ ...declaration, url } as never, signal && { signal }),
     ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
     openPublisher: async onBroker => openRabbitPublisher(deadLetterUrl(), onBroker),
     virtualHost: readAddress(url, 'The stream').vhost,

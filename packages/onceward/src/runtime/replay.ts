@@ -19,13 +19,14 @@ import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { withEnvironment } from './addresses.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 import { addressingOf } from './consumer-outlets.ts'
 import { instanceName } from './instance-name.ts'
 import { openSelection } from './open-selection.ts'
 import { realSurroundings } from './real-surroundings.ts'
 import { assertSameDatabase } from './same-database.ts'
 
-export interface ReplayOptions {
+export interface ReplayOptions extends BrokerSecurity {
   readonly databaseUrl: string
   readonly kafkaBootstrap?: string | undefined
   readonly rabbitmqStreamUrl?: string | undefined
@@ -75,7 +76,8 @@ export async function openReplay<M>(
     verify: client => life.check(client),
   })
   const world = options.world ?? realSurroundings()
-  const { environment, kafkaBootstrap, rabbitmqStreamUrl } = withEnvironment(options)
+  const reached = withEnvironment(options)
+  const { environment } = reached
   try {
     await assertUsable(pool, environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
@@ -86,8 +88,7 @@ export async function openReplay<M>(
   const store =
     options.store ?? createPostgresStore({ pool, life, log: world.log, ...(environment && { environment }) })
   const instance = options.instance ?? instanceName()
-  const openReader = (selection: Selection) =>
-    openSelection(selection, consumer, { pool, kafkaBootstrap, rabbitmqStreamUrl })
+  const openReader = (selection: Selection) => openSelection(selection, consumer, { ...reached, pool })
   const { patienceMs = 60_000 } = options
   const callInline = createInlineCalls(consumer, { world, readVariable: name => process.env[name] })
   const around = { consumer, store, pool, openReader, world, instance, patienceMs, callInline }

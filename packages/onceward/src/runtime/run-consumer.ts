@@ -14,6 +14,7 @@ import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { withEnvironment } from './addresses.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 import { databaseTrouble } from './database-trouble.ts'
 import { instanceName } from './instance-name.ts'
 import { openOutgoing } from './open-outgoing.ts'
@@ -35,7 +36,7 @@ export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay' | 'retention'
 const runModes: readonly Mode[] = ['live', 'replay', 'rebuild']
 
 /** Addresses and the environment that are not given come from the variables the command reads: `ONCEWARD_RABBITMQ_URL` and its like. */
-export interface RunOptions extends StartOptions {
+export interface RunOptions extends StartOptions, BrokerSecurity {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
@@ -129,9 +130,7 @@ async function startConsumer<M>(
   try {
     await assertUsable(pool, options.environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
-    const { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, rabbitmqCluster, kafkaCluster } = options
-    const addresses = { rabbitmqUrl, rabbitmqStreamUrl, kafkaBootstrap, rabbitmqCluster, kafkaCluster }
-    const access = { pool, ...addresses, world, signal }
+    const access = { ...options, pool, world, signal }
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
     const { retryLevelsMs, deadLetter } = consumer.failure
     if (wanted.has('consumer') || retryLevelsMs.length > 0 || (wanted.has('relay') && deadLetter !== null))

@@ -3,9 +3,12 @@ import { errorText } from '../errors.ts'
 import type { SourceWindow } from '../retention/needed-retention.ts'
 import { queueWindow, streamWindow, topicWindow } from '../retention/source-windows.ts'
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
+import type { BrokerTls } from '../tls/broker-tls.ts'
+import { kafkaAddress, rabbitAddress } from './broker-addresses.ts'
+import type { BrokerSecurity } from './broker-security.ts'
 import type { BrokerAccess } from './open-source.ts'
 
-type Addresses = Pick<BrokerAccess, 'rabbitmqUrl' | 'rabbitmqStreamUrl' | 'kafkaBootstrap'>
+type Addresses = BrokerSecurity & Pick<BrokerAccess, 'rabbitmqUrl' | 'rabbitmqStreamUrl' | 'kafkaBootstrap'>
 
 /** Asks the broker how long it may hand a message over again. Never rejects: what cannot be asked must be declared. */
 export async function readSourceWindow(
@@ -32,17 +35,17 @@ export async function readSourceWindow(
   }
 }
 
-async function ofTopic(declaration: TopicDeclaration, { kafkaBootstrap }: Addresses): Promise<SourceWindow> {
-  const { tls, sasl, topic } = declaration
-  const bootstrap = declaration.bootstrap ?? kafkaBootstrap
-  if (bootstrap === undefined) return { unknown: 'no address of Kafka is known' }
+async function ofTopic(declaration: TopicDeclaration, access: Addresses): Promise<SourceWindow> {
+  const { topic } = declaration
+  const connection = kafkaAddress(declaration, access.kafkaBootstrap, access)
+  if (connection === null) return { unknown: 'no address of Kafka is known' }
   const { topicRetentionMs } = await import('../sources/kafka/topic-retention.ts')
-  const connection = { bootstrap, ...(tls !== undefined && { tls }), ...(sasl !== undefined && { sasl }) }
   return topicWindow(topic, await topicRetentionMs(connection, topic))
 }
 
 interface RabbitDeclaration {
   readonly url?: string
+  readonly tls?: BrokerTls
   readonly managementUrl?: string
 }
 
@@ -59,7 +62,7 @@ interface WindowedStream extends RabbitDeclaration {
 async function ofQueue(declaration: WindowedQueue, access: Addresses): Promise<SourceWindow> {
   const { queue } = declaration
   const own = declaration.arguments?.['x-message-ttl']
-  const asked = await ask(declaration, queue, declaration.url ?? access.rabbitmqUrl)
+  const asked = await ask(declaration, queue, rabbitAddress(declaration, access.rabbitmqUrl, access))
   const ttl = 'known' in asked ? (asked.known.messageTtl ?? own) : own
   if (typeof ttl !== 'number' && 'unknown' in asked) return { unknown: asked.unknown }
   return queueWindow(queue, ttl)
@@ -67,7 +70,8 @@ async function ofQueue(declaration: WindowedQueue, access: Addresses): Promise<S
 
 /** The broker it is read from; the other address is no better than a guess. */
 async function ofStream(declaration: WindowedStream, access: Addresses): Promise<SourceWindow> {
-  const { stream, superStream, url = access.rabbitmqStreamUrl ?? access.rabbitmqUrl } = declaration
+  const { stream, superStream } = declaration
+  const url = rabbitAddress(declaration, access.rabbitmqStreamUrl ?? access.rabbitmqUrl, access)
   const asked = await ask(declaration, superStream ? `${stream}-0` : stream, url)
   return 'unknown' in asked ? asked : streamWindow(stream, asked.known.maxAge)
 }
@@ -75,5 +79,5 @@ async function ofStream(declaration: WindowedStream, access: Addresses): Promise
 async function ask({ managementUrl }: RabbitDeclaration, queue: string, url: string | undefined) {
   if (url === undefined) return { unknown: 'no address of RabbitMQ is known' }
   const { askQueue } = await import('../sources/rabbitmq/management.ts')
-  return askQueue(managementUrl, url.replace(/^rabbitmq-stream(\+tls)?:/, 'amqp:'), queue)
+  return askQueue(managementUrl, url, queue)
 }

@@ -17,6 +17,7 @@ export {
   type StoreUnderTest,
   storeConformance,
 } from './conformance/store.ts'
+export { replicationConformance, type SynchronousStandby } from './conformance/store-replication.ts'
 export { type DeathOptions, dieAt } from './crash.ts'
 export { logOptions, MemoryCheckpoints } from './memory-checkpoints.ts'
 export { handlerOn, probeRollback, type RollbackProbe } from './probe-rollback.ts'

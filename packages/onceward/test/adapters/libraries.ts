@@ -40,8 +40,9 @@ export interface Tables {
 export const kyselyLibrary: Library<Transaction<Tables>> = {
   name: 'Kysely',
   open(url, options) {
-    const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: userPool(url) }) })
-    return { store: createKyselyStore(db, options), close: () => db.destroy() }
+    const pool = userPool(url)
+    const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+    return { store: createKyselyStore(db, { ...options, pool }), close: () => db.destroy() }
   },
   write: (tx, key) => tx.insertInto('effect').values({ key }).execute(),
   send: (tx, text) => kyselySql.raw(text).execute(tx),

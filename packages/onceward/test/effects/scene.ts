@@ -33,28 +33,12 @@ export async function openScene() {
       await pool.end()
       await database.drop()
     },
-    async intend(
+    intend: (
       consumerName: string,
       keys: readonly string[],
-      bodyOf = (key: string) => `{"capture":"${key}"}`,
-      target = 'gateway',
-    ) {
-      const client = await pool.connect()
-      const enrolment = { runId: 1, facts: { name: consumerName } } as Enrolment
-      const intents = keys.map(key => {
-        const body = Buffer.from(bodyOf(key))
-        return {
-          messageId: `m-${key}`,
-          target,
-          key,
-          body,
-          contentType: 'application/json',
-          digest: bytesDigest(body),
-        }
-      })
-      await recordIntents(client, enrolment, intents)
-      client.release()
-    },
+      bodyOf?: (key: string) => string,
+      target?: string,
+    ) => intend(pool, consumerName, keys, bodyOf, target),
     async row(consumerName: string, key: string): Promise<LedgerRow> {
       const { rows } = await pool.query(
         `select state::text, epoch, attempts, due_at::text as due, response_status, response_digest,
@@ -72,6 +56,31 @@ export async function openScene() {
       return Object.fromEntries(rows.map(row => [row.state, row.n]))
     },
   }
+}
+
+/** Records intents as a consumer does. */
+export async function intend(
+  pool: SqlPool,
+  consumerName: string,
+  keys: readonly string[],
+  bodyOf = (key: string) => `{"capture":"${key}"}`,
+  target = 'gateway',
+): Promise<void> {
+  const client = await pool.connect()
+  const enrolment = { runId: 1, facts: { name: consumerName } } as Enrolment
+  const intents = keys.map(key => {
+    const body = Buffer.from(bodyOf(key))
+    return {
+      messageId: `m-${key}`,
+      target,
+      key,
+      body,
+      contentType: 'application/json',
+      digest: bytesDigest(body),
+    }
+  })
+  await recordIntents(client, enrolment, intents)
+  client.release()
 }
 
 export type Scene = Awaited<ReturnType<typeof openScene>>

@@ -166,7 +166,10 @@ function scramUsers(): string[] {
 
 const noCertificates: Certificates = {
   ca: '',
+  caFile: '',
   client: { cert: '', key: '' },
+  server: { cert: '', key: '' },
+  expired: { cert: '', key: '' },
   keystoreFile: '',
   truststoreFile: '',
 }

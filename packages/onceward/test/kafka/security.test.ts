@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { defineConsumer, runConsumer, type SqlTransaction } from 'onceward'
+import { runRelay } from 'onceward/outbox'
+import { createPool, createQueue, postgresQueue, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
 import { OncewardError } from '../../src/errors.ts'
+import { brokerSecurity } from '../../src/runtime/broker-security.ts'
 import type { KafkaConnectionOptions } from '../../src/sources/kafka/client/connection-options.ts'
 import { KafkaConnections } from '../../src/sources/kafka/client/connections.ts'
 import { KafkaProducer } from '../../src/sources/kafka/client/producer.ts'
-import { skipWithout } from '../services/services.ts'
+import { startTlsFront } from '../proxy/tls-front.ts'
+import { createDatabase, skipWithout } from '../services/services.ts'
 import { openKafka } from './fixture.ts'
 import { type PrivateKafka, startPrivateKafka } from './private-kafka.ts'
 
@@ -37,13 +43,17 @@ describe('who may connect', await skipWithout('kafka'), () => {
     }
   }
 
-  const refused = (options: KafkaConnectionOptions, says: RegExp) =>
+  const refused = (
+    options: KafkaConnectionOptions,
+    says: RegExp,
+    state = /Nothing was read, written or committed/,
+  ) =>
     assert.rejects(
       () => tries(options),
       (error: OncewardError) => {
         assert.equal(error.code, 'configuration', error.message)
         assert.match(error.message, says)
-        assert.match(error.message, /Nothing was read, written or committed/)
+        assert.match(error.message, state)
         assert.doesNotMatch(error.message, /secret/)
         return true
       },
@@ -100,6 +110,81 @@ describe('who may connect', await skipWithout('kafka'), () => {
     await refused({ bootstrap, tls: true }, /authority/)
     await refused({ bootstrap, tls: { ca, servername: 'elsewhere.test' } }, /TLS/)
     await refused({ bootstrap }, /TLS/)
+  })
+
+  test('TLS: paths are read, and each way to be refused is named', async t => {
+    const bootstrap = broker.listeners.tls
+    const { ca, caFile, expired } = broker.certificates
+    assert.equal(await tries({ bootstrap, tls: { ca: caFile } }), null)
+    await refused(
+      { bootstrap, tls: { ca: `${caFile}.none` } },
+      /file for ca cannot be read \(ENOENT\)/,
+      /opened/,
+    )
+    await refused({ bootstrap, tls: true }, /not signed by an authority that we trust/)
+    await refused({ bootstrap, tls: { ca, servername: 'elsewhere.test' } }, /for other names/)
+    const front = await startTlsFront(expired, Number(broker.bootstrap.split(':')[1]))
+    t.after(() => front.close())
+    await refused({ bootstrap: `127.0.0.1:${front.port}`, tls: { ca } }, /has expired/)
+  })
+
+  test('SASL without TLS at a listener that speaks TLS only does not blame the password', async () => {
+    const sasl = { mechanism: 'PLAIN', username: 'alice', password: 'alice-secret' } as const
+    const bootstrap = broker.listeners.tls
+    await refused({ bootstrap, sasl }, /speaks TLS only/)
+  })
+
+  test('a relay and consumers of other brokers reach Kafka with what the process says of TLS and SASL', async t => {
+    const kafka = await openKafka(t, broker.bootstrap)
+    const database = await createDatabase()
+    const pool = createPool(database.url, { max: 2 })
+    const parts: { drain(deadlineMs: number): Promise<void> }[] = []
+    t.after(async () => {
+      await Promise.all(parts.map(part => part.drain(10_000)))
+      await pool.end()
+      await database.drop()
+    })
+    const { caFile } = broker.certificates
+    const environment = {
+      ONCEWARD_KAFKA_SASL_MECHANISM: 'SCRAM-SHA-512',
+      ONCEWARD_KAFKA_SASL_USERNAME: 'alice',
+      ONCEWARD_KAFKA_SASL_PASSWORD: 'alice-secret',
+    }
+    const ways = {
+      tls: { kafkaBootstrap: broker.listeners.tls, ...brokerSecurity({ ONCEWARD_KAFKA_CA_FILE: caFile }) },
+      sasl: { kafkaBootstrap: broker.listeners.sasl, ...brokerSecurity(environment) },
+    }
+    for (const [name, way] of Object.entries(ways)) {
+      const topic = await kafka.createTopic()
+      await createQueue(pool, `in.${name}`)
+      const consumer = defineConsumer<{ id: string }, SqlTransaction>({
+        name: `to_kafka_${name}`,
+        owner: 'tests',
+        risk: 'projection',
+        source: postgresQueue(`in.${name}`),
+        identity: { id: m => m.id },
+        effect: { publish: { out: { broker: 'kafka', topic } } },
+        handle: async ({ message, effects }) =>
+          effects.publish('out', { key: message.id, body: JSON.stringify(message) }),
+      })
+      const running = await runConsumer(consumer, { databaseUrl: database.url, ...way })
+      parts.push(running)
+      await publish(pool, `in.${name}`, [{ body: JSON.stringify({ id: name }) }])
+      await until('the consumer has published', async () => (await kafka.read(topic)).length === 1, {
+        deadlineMs: 60_000,
+      })
+      await running.drain(10_000)
+      const relay = await runRelay({ databaseUrl: database.url, brokers: ['kafka'], ...way })
+      parts.push(relay)
+      await pool.query(
+        `insert into onceward.outbox (broker, bucket, queue, message_id, key, body)
+         values ('kafka', onceward.outbox_bucket_of('k'), $1, $2, 'k', '\\x00')`,
+        [topic, `relayed-${name}`],
+      )
+      await until('the relay has published', async () => (await kafka.read(topic)).length === 2, {
+        deadlineMs: 60_000,
+      })
+    }
   })
 
   test('TLS both ways: a broker that asks for our certificate refuses us without it', async () => {

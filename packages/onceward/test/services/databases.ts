@@ -23,8 +23,9 @@ export async function createDatabase(): Promise<TestDatabase> {
   return database
 }
 
-/** Without the schema. */
-export const createEmptyDatabase = (): Promise<TestDatabase> => create('template1')
+/** Without the schema; in another encoding than the server's own where one is given. */
+export const createEmptyDatabase = (encoding?: string): Promise<TestDatabase> =>
+  create(encoding === undefined ? 'template1' : `template0 encoding '${encoding}' locale 'C'`)
 
 async function copySchema(): Promise<TestDatabase> {
   template ??= ensureTemplate()

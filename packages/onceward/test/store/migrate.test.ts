@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createPool, createPostgresStore, migrate } from 'onceward/postgres'
+import { defineConsumer, runConsumer } from 'onceward'
+import { runRelay } from 'onceward/outbox'
+import { createPool, createPostgresStore, migrate, postgresQueue } from 'onceward/postgres'
 import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 
 const facts = {
@@ -61,10 +63,45 @@ describe('migrations', await skipWithout('postgres'), () => {
     const { rows } = await database.pool.query('select count(*)::int from onceward.consumer')
     assert.equal(rows[0].count, 0)
   })
+
+  for (const encoding of ['LATIN1', 'SQL_ASCII'] as const) {
+    test(`a database encoded in ${encoding} is refused by migrate and left alone`, async () => {
+      await using database = await freshDatabase(encoding)
+      const refusal = { code: 'configuration', message: new RegExp(`${encoding}; Onceward needs UTF8`) }
+      await assert.rejects(migrate(database.pool), refusal)
+      const { rows } = await database.pool.query(`select to_regnamespace('onceward') as schema`)
+      assert.equal(rows[0].schema, null)
+    })
+  }
+
+  test('a database encoded in LATIN1 is refused at start by consumers and relays', async () => {
+    await using database = await freshDatabase('LATIN1')
+    const refusal = { code: 'configuration', message: /LATIN1; Onceward needs UTF8.*Nothing was started/ }
+    await using store = closing(createPostgresStore({ url: database.url }))
+    await assert.rejects(store.enroll(facts), refusal)
+    const consumer = defineConsumer({
+      name: 'gate',
+      owner: 'tests',
+      risk: 'money',
+      source: postgresQueue('q'),
+      identity: { id: (m: { id: string }) => m.id },
+      handle: async () => {},
+    })
+    await assert.rejects(runConsumer(consumer, { databaseUrl: database.url }), refusal)
+    await assert.rejects(runRelay({ databaseUrl: database.url, brokers: ['cdc'] }), refusal)
+  })
+
+  test('connections with another client encoding are refused', async () => {
+    await using database = await freshDatabase()
+    const client = await database.pool.connect()
+    await client.query(`set client_encoding = 'LATIN1'`)
+    client.release()
+    await assert.rejects(migrate(database.pool), { code: 'configuration', message: /client_encoding LATIN1/ })
+  })
 })
 
-async function freshDatabase() {
-  const database = await createEmptyDatabase()
+async function freshDatabase(encoding?: 'LATIN1' | 'SQL_ASCII') {
+  const database = await createEmptyDatabase(encoding)
   const pool = createPool(database.url, { max: 2 })
   return {
     url: database.url,

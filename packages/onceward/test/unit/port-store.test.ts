@@ -29,6 +29,7 @@ function portThat(ends: (ended: Promise<unknown>) => Promise<unknown>, sent: str
   }
   return {
     dialect: 'postgres',
+    hearsReplication: true,
     query,
     transaction: (_isolation, work) => ends(work({ query, handle: () => null })) as never,
   }

@@ -1,11 +1,12 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { BrokerIdentity } from '../../contracts/source.ts'
 import type { SourceWindow } from '../../retention/needed-retention.ts'
+import type { BrokerSecurity } from '../../runtime/broker-security.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { type Finding, type Found, findingsOf, type Rule, type RuleText } from '../rule.ts'
 
 /** Where the servers are that contracts are compared with. What is not given is not asked. */
-export interface LiveAccess {
+export interface LiveAccess extends BrokerSecurity {
   readonly databaseUrl?: string | undefined
   readonly rabbitmqUrl?: string | undefined
   readonly rabbitmqStreamUrl?: string | undefined

@@ -1,5 +1,6 @@
 import { errorText } from '../../errors.ts'
 import { topicWindow } from '../../retention/source-windows.ts'
+import { kafkaAddress } from '../../runtime/broker-addresses.ts'
 import type { KafkaConnectionOptions } from '../../sources/kafka/client/connection-options.ts'
 import type { ClusterState } from '../../sources/kafka/describe-cluster.ts'
 import type { TopicDeclaration } from '../../sources/kafka/topic.ts'
@@ -69,10 +70,8 @@ const noAddress = 'no address of Kafka is known (ONCEWARD_KAFKA_BOOTSTRAP)'
 /** Its own cluster for a contract that reads from Kafka, as its relay does it; else the one that is known. */
 function optionsOf({ consumer }: Checked, access: LiveAccess): KafkaConnectionOptions | null {
   const declaration = consumer.source.kind === 'kafka' ? (consumer.source as TopicDeclaration) : {}
-  const { bootstrap = access.kafkaBootstrap, tls, sasl }: Partial<TopicDeclaration> = declaration
-  if (bootstrap === undefined) return null
-  const login = { ...(tls !== undefined && { tls }), ...(sasl !== undefined && { sasl }) }
-  return { bootstrap, clientId: 'onceward check', ...login }
+  const connection = kafkaAddress(declaration, access.kafkaBootstrap, access)
+  return connection === null ? null : { ...connection, clientId: 'onceward check' }
 }
 
 function writtenBy(checked: Checked, access: LiveAccess, findings: Finding[]): Named[] {

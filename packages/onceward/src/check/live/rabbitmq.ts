@@ -1,6 +1,7 @@
 import { errorText } from '../../errors.ts'
 import type { SourceWindow } from '../../retention/needed-retention.ts'
 import { queueWindow, streamWindow } from '../../retention/source-windows.ts'
+import { rabbitAddress } from '../../runtime/broker-addresses.ts'
 import { virtualHostOf } from '../../sources/rabbitmq/address.ts'
 import type { QueueDeclaration } from '../../sources/rabbitmq/declaration.ts'
 import type { BrokerAddress, BrokerState, QueueState } from '../../sources/rabbitmq/describe-broker.ts'
@@ -72,7 +73,7 @@ function publishedBy({ consumer, file }: Checked, access: LiveAccess, findings: 
   )
   if (outlets.length === 0) return []
   const own = consumer.source.kind === 'rabbitmq' ? (consumer.source as QueueDeclaration) : null
-  const url = own?.url ?? access.rabbitmqUrl
+  const url = rabbitAddress(own ?? {}, access.rabbitmqUrl, access)
   if (url === undefined) {
     if (own === null) findings.push(...aboutServer(unaskedServer, noAddress, file, consumer.name))
     return []
@@ -94,16 +95,16 @@ function addressOf(
 ): { readonly address: BrokerAddress; readonly queue: string } | string | null {
   const { kind } = consumer.source
   if (kind === 'rabbitmq') {
-    const {
-      url = access.rabbitmqUrl,
-      managementUrl = access.managementUrl,
-      queue,
-    } = consumer.source as QueueDeclaration
+    const declared = consumer.source as QueueDeclaration
+    const { managementUrl = access.managementUrl, queue } = declared
+    const url = rabbitAddress(declared, access.rabbitmqUrl, access)
     if (url === undefined) return noAddress
     return { address: { amqpUrl: url, loginUrl: url, managementUrl }, queue }
   }
   if (kind !== 'rabbitmq-stream') return null
-  const { url = access.rabbitmqStreamUrl, stream } = consumer.source as StreamDeclaration
+  const declared = consumer.source as StreamDeclaration
+  const { stream } = declared
+  const url = rabbitAddress(declared, access.rabbitmqStreamUrl, access)
   if (url === undefined) return "no address of RabbitMQ's streams is known (ONCEWARD_RABBITMQ_STREAM_URL)"
   const { managementUrl } = access
   if (managementUrl === undefined)

@@ -1,3 +1,4 @@
+import { assertWarningsArrive } from '../../stores/postgres/replication.ts'
 import type { LogFields } from '../../surroundings.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
 import { decideResult } from './decide-result.ts'
@@ -12,7 +13,7 @@ import type { Target } from './targets/target.ts'
 
 export type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
 
-const claimLostNote = 'the answer to its claim was lost; nothing was sent'
+const claimLostNote = 'its claim was not confirmed; nothing was sent'
 const claimLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent(claimLostNote), doubtful })
 
 /**
@@ -80,7 +81,8 @@ export class Dispatcher {
     return this.#loop.finished
   }
 
-  start(): Promise<void> {
+  async start(): Promise<void> {
+    await assertWarningsArrive(this.#options.pool)
     return this.#loop.start()
   }
 

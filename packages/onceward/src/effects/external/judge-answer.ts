@@ -40,8 +40,9 @@ const perhapsTurnedAway = new Set([408, 503])
 
 /**
  * Pure. 2xx happened. Turned away (busy, limited, the same key in progress) did not, and is tried again. Other server errors may have
- * come after the effect: unknown. One that the target replays from its memory is no new evidence and never will be another: it is not
- * asked for again. What remains is a refusal people must look at, 422 above all: the target may know the key with other bytes.
+ * come after the effect: unknown. So may redirects: 302 and 303 are how many applications answer a POST they have carried out, and a
+ * proxy may turn 307 and 308 into either. One that the target replays from its memory is no new evidence and never will be another: it
+ * is not asked for again. What remains is a refusal people must look at, 422 above all: the target may know the key with other bytes.
  */
 export function judgeAnswer(answer: Answer, facts: JudgeFacts): Judgement {
   switch (answer.kind) {
@@ -68,7 +69,7 @@ function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): Judgement
   if (status >= 200 && status < 300) return { ...succeeded(answer), ...facts }
   const excerpt = excerptOf(answer.body)
   const said = { ...facts, excerpt }
-  if (replayed && status >= 500)
+  if (replayed && saysNothing(status))
     return {
       ...judgement('unknown', `answered ${status} from its memory: no new evidence`),
       ...said,
@@ -77,16 +78,29 @@ function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): Judgement
   const believed = keyed || retryAfterMs !== null
   if (turnedAway.has(status) || (perhapsTurnedAway.has(status) && believed) || (keyed && status === 409))
     return { ...judgement('retryable', `answered ${status}`), ...said }
-  if (status >= 500 || perhapsTurnedAway.has(status)) {
+  if (saysNothing(status) || perhapsTurnedAway.has(status)) {
     const again = before.status === status && before.digest?.equals(digest) === true
     const note = again ? 'the same as before: no new evidence' : 'which does not say whether it took effect'
-    return { ...judgement('unknown', `answered ${status}, ${note}`), ...said }
+    return { ...judgement('unknown', `answered ${status}, ${note}${adviceFor(status)}`), ...said }
   }
   return {
     ...judgement('failed', refusalOf(status)),
     ...said,
     endsDoubt: keyed && replayed && status !== 422,
   }
+}
+
+/** Neither done nor refused: a redirect or a server error. */
+function saysNothing(status: number): boolean {
+  return isRedirect(status) || status >= 500
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400
+}
+
+function adviceFor(status: number): string {
+  return isRedirect(status) ? '; redirects are not followed, configure the final address' : ''
 }
 
 function succeeded({ status, reply }: HttpAnswer): Judgement {
@@ -128,7 +142,5 @@ function refusalOf(status: number): string {
     return `answered ${status}: the target does not accept our credentials`
   if (status === 422)
     return 'answered 422: the target refuses this request, or knows its key with other bytes'
-  if (status >= 300 && status < 400)
-    return `answered ${status}: redirects are not followed, configure the final address`
   return `answered ${status}`
 }

@@ -133,6 +133,30 @@ export const sourceKeys: readonly PolicyKey[] = [
     kind: 'address',
     description: "address of RabbitMQ's management plugin",
   },
+  {
+    ...same('source.tls.ca'),
+    kind: 'text',
+    description:
+      'file with the authorities to trust, for Kafka, RabbitMQ and its streams. Default what Node trusts',
+  },
+  {
+    ...same('source.tls.cert'),
+    kind: 'text',
+    description: 'file with our certificate, where brokers ask for one',
+  },
+  { ...same('source.tls.key'), kind: 'text', description: 'file with its key' },
+  { ...same('source.tls.passphrase'), kind: 'address', description: 'of that key' },
+  {
+    ...same('source.tls.servername'),
+    kind: 'text',
+    description: "the name in the broker's certificate, where it is not the host of the address",
+  },
+  {
+    ...same('source.sasl.mechanism'),
+    kind: 'word',
+    words: ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'],
+    description: 'how to log in to Kafka',
+  },
   { ...same('source.sasl.username'), kind: 'address', description: 'who logs in to Kafka' },
   { ...same('source.sasl.password'), kind: 'address', description: 'and with what' },
 ]

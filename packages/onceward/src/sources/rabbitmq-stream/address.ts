@@ -1,10 +1,15 @@
 import { OncewardError } from '../../errors.ts'
+import type { BrokerTls } from '../../tls/broker-tls.ts'
+import { splitTls } from '../../tls/tls-url.ts'
 
 /** Where a broker listens for the stream protocol, and as whom to go there. */
 export interface StreamAddress {
   readonly host: string
   readonly port: number
-  readonly tls: boolean
+  /** Null without TLS. */
+  readonly tls: BrokerTls | null
+  /** Our certificate says who we are, not user and password. */
+  readonly external: boolean
   readonly user: string
   readonly password: string
   readonly vhost: string
@@ -19,11 +24,13 @@ export function readAddress(url: string | undefined, purpose: string): StreamAdd
       `${purpose} needs a URL like rabbitmq-stream://user:password@host:5552/vhost (or rabbitmq-stream+tls://); ${url === undefined ? 'none was given' : 'the one given cannot be read as such'}. Nothing was opened.`,
     )
   }
-  const tls = parsed.protocol === 'rabbitmq-stream+tls:'
+  const { tls, external } = splitTls(parsed.href, `RabbitMQ streams at ${parsed.host}`)
+  const encrypted = parsed.protocol === 'rabbitmq-stream+tls:'
   return {
     host: parsed.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: parsed.port === '' ? (tls ? 5551 : 5552) : Number(parsed.port),
-    tls,
+    port: parsed.port === '' ? (encrypted ? 5551 : 5552) : Number(parsed.port),
+    tls: encrypted ? tls : null,
+    external,
     user: decodeURIComponent(parsed.username) || 'guest',
     password: decodeURIComponent(parsed.password) || 'guest',
     vhost: decodeURIComponent(parsed.pathname.slice(1)) || '/',

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { OpenOptions, Source } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
+import { withTls } from '../../tls/tls-url.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
 import type { PartitionProgress } from '../log/partition-progress.ts'
 import { readAddress, type StreamAddress } from './address.ts'
@@ -34,7 +35,8 @@ export function createStreamSource(
       redelivers: true,
     },
     open: async openOptions => {
-      const address = readAddress(declaration.url ?? options.url, name)
+      const url = declaration.url ?? options.url
+      const address = readAddress(url && withTls(url, declaration.tls), name)
       const group = declaration.group ?? groupOf(openOptions.log.consumer)
       assertStream(declaration, group)
       const driver = new StreamDriver(declaration, address, group, openOptions, options.keptBytesMax)

@@ -1,5 +1,6 @@
 import { assertKnownOptions } from '../../contracts/known-options.ts'
 import { OncewardError } from '../../errors.ts'
+import type { BrokerTls } from '../../tls/broker-tls.ts'
 
 /** A RabbitMQ stream, or a super stream, as a contract names it: plain data, made by `stream(...)`. */
 export interface StreamDeclaration {
@@ -7,6 +8,8 @@ export interface StreamDeclaration {
   readonly stream: string
   /** `rabbitmq-stream://` or `rabbitmq-stream+tls://`; where absent the process that runs the consumer gives it. */
   readonly url?: string
+  /** Whom to trust, and who we are, for `rabbitmq-stream+tls://`. Default: what Node trusts. */
+  readonly tls?: BrokerTls
   /** True when the name is that of a super stream: each of its partitions is read, shared among the processes of the group. */
   readonly superStream?: boolean
   /** Who reads, as the broker knows it. Default: the consumer's name, with its generation from the second on. */
@@ -28,10 +31,17 @@ export type StreamStart =
   | { readonly timestamp: string | number }
 
 export type StreamOptions = Partial<
-  Pick<StreamDeclaration, 'url' | 'superStream' | 'group' | 'start' | 'singleActive'>
+  Pick<StreamDeclaration, 'url' | 'tls' | 'superStream' | 'group' | 'start' | 'singleActive'>
 >
 
-const optionNames: readonly (keyof StreamOptions)[] = ['url', 'superStream', 'group', 'start', 'singleActive']
+const optionNames: readonly (keyof StreamOptions)[] = [
+  'url',
+  'tls',
+  'superStream',
+  'group',
+  'start',
+  'singleActive',
+]
 
 /** Names the stream a consumer reads. Nothing is opened. */
 export function stream(name: string, options: StreamOptions = {}): StreamDeclaration {

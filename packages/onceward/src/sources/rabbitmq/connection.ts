@@ -1,5 +1,9 @@
-import { type Channel, type ChannelModel, connect } from 'amqplib'
+import { type Channel, type ChannelModel, connect, credentials } from 'amqplib'
 import { errorText, OncewardError } from '../../errors.ts'
+import { readTls } from '../../tls/broker-tls.ts'
+import { speaksTls } from '../../tls/speaks-tls.ts'
+import { tlsRefusal } from '../../tls/tls-refusal.ts'
+import { splitTls, type TlsUrl } from '../../tls/tls-url.ts'
 import { type FrameReader, readHeadersOurselves } from './read-headers.ts'
 
 /** One connection, with the two things the client does not give: why it ended, and an end that cannot hang. */
@@ -23,12 +27,7 @@ const heartbeatSeconds = 10
 const lingerMs = 1_000
 
 export async function openConnection(url: string, purpose: string): Promise<Connection> {
-  const model = await connect(withHeartbeat(url), {
-    noDelay: true,
-    keepAlive: true,
-    timeout: handshakeTimeoutMs,
-    clientProperties: { connection_name: `onceward ${purpose}` },
-  })
+  const model = await connectModel(splitTls(url, placeOf(url)), purpose)
   readHeadersOurselves(model.connection as unknown as FrameReader)
   const ended = Promise.withResolvers<string>()
   let reason: string | null = null
@@ -53,6 +52,48 @@ export async function openConnection(url: string, purpose: string): Promise<Conn
       if (!(await within(timeoutMs, model.close()))) destroy()
     },
   }
+}
+
+async function connectModel({ url, tls, external }: TlsUrl, purpose: string): Promise<ChannelModel> {
+  const encrypted = url.startsWith('amqps:')
+  const options = {
+    noDelay: true,
+    keepAlive: true,
+    timeout: handshakeTimeoutMs,
+    clientProperties: { connection_name: `onceward ${purpose}` },
+    ...(encrypted && readTls(tls, placeOf(url))),
+    ...(external && { credentials: credentials.external() }),
+  }
+  try {
+    return await connect(withHeartbeat(url), options)
+  } catch (error) {
+    const why = encrypted ? tlsRefusal(error) : await needsTls(url, error)
+    throw why === null ? error : tlsError(url, why, error)
+  }
+}
+
+/** A TLS listener hangs up on those who speak AMQP at once, which the client reports as a broken handshake. */
+async function needsTls(url: string, error: unknown): Promise<string | null> {
+  const brokeOff =
+    /handshake|abruptly|ECONNRESET|Invalid frame|Expected (protocol|ConnectionStart)|Unexpected/i
+  if (!brokeOff.test(errorText(error)) || refusal(error, '') !== null) return null
+  const { hostname, port } = new URL(url)
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const isTls = await speaksTls({ host, port: port === '' ? 5672 : Number(port) }, handshakeTimeoutMs)
+  return isTls ? 'this port speaks TLS only, and our address does not. Begin the address with amqps://' : null
+}
+
+function tlsError(url: string, why: string, cause: unknown): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `${placeOf(url)}: ${why}. Nothing was consumed, published or settled.`,
+    { cause, details: { tls: true } },
+  )
+}
+
+/** Without the login. */
+function placeOf(url: string): string {
+  return `RabbitMQ at ${new URL(url).host}`
 }
 
 function clusterOf(properties: object): string | null {

@@ -1,5 +1,6 @@
 import { assertKnownOptions } from '../../contracts/known-options.ts'
 import { OncewardError } from '../../errors.ts'
+import type { BrokerTls } from '../../tls/broker-tls.ts'
 
 /** A RabbitMQ queue as a contract names it: plain data, made by `queue(...)`. */
 export interface QueueDeclaration {
@@ -9,6 +10,8 @@ export interface QueueDeclaration {
   readonly url?: string
   /** The cluster's name, instead of the one it announces: messages go back to where this name and the virtual host say. */
   readonly cluster?: string
+  /** Whom to trust, and who we are, for `amqps://` and the https address of the management plugin. Default: what Node trusts. */
+  readonly tls?: BrokerTls
   /** Default `quorum`. A classic queue does not count deliveries. */
   readonly type?: 'quorum' | 'classic'
   /** Default `declare`: make the queue, or fail when it exists with other arguments. `verify`: it belongs to others. */
@@ -33,7 +36,7 @@ export interface QueueDeclaration {
   /** Further queue arguments, as the broker names them. They win over the ones derived from this declaration. */
   readonly arguments?: Readonly<Record<string, string | number | boolean>>
   readonly bind?: readonly { readonly exchange: string; readonly routingKey: string }[]
-  /** HTTP address of the management plugin; default `ONCEWARD_RABBITMQ_MANAGEMENT_URL`. Used for checks only. */
+  /** HTTP address of the management plugin; default `ONCEWARD_RABBITMQ_MANAGEMENT_URL`. Used for checks only; https, or http on this machine. */
   readonly managementUrl?: string
   readonly [option: string]: unknown
 }
@@ -43,6 +46,7 @@ export type QueueOptions = Partial<
     QueueDeclaration,
     | 'url'
     | 'cluster'
+    | 'tls'
     | 'type'
     | 'declare'
     | 'singleActiveConsumer'
@@ -59,6 +63,7 @@ export type QueueOptions = Partial<
 const optionNames: readonly (keyof QueueOptions)[] = [
   'url',
   'cluster',
+  'tls',
   'type',
   'declare',
   'singleActiveConsumer',

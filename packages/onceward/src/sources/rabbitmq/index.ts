@@ -1,3 +1,4 @@
+export type { BrokerTls } from '../../tls/broker-tls.ts'
 export { type QueueDeclaration, type QueueOptions, queue } from './declaration.ts'
 export type { OutgoingMessage, OutgoingTarget, PublishResult } from './publish-line.ts'
 export { createRabbitPublisher, type RabbitPublisher, type RabbitPublisherOptions } from './publisher.ts'

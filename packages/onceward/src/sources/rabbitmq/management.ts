@@ -1,4 +1,8 @@
 import { errorText, OncewardError } from '../../errors.ts'
+import { readTls } from '../../tls/broker-tls.ts'
+import { tlsRefusal } from '../../tls/tls-refusal.ts'
+import { tlsOf } from '../../tls/tls-url.ts'
+import { getJson } from './get-json.ts'
 
 /** What the management plugin knows of a queue, as far as the checks need it. */
 export interface QueueFacts {
@@ -39,22 +43,37 @@ export async function askManagement(
   const base = managementUrl ?? process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL
   if (base === undefined) return { unknown: 'no management URL is set (ONCEWARD_RABBITMQ_MANAGEMENT_URL)' }
   try {
-    const response = await fetch(...request(base, new URL(amqpUrl), path, timeoutMs))
-    if (!response.ok) return { unknown: `the management plugin answered ${response.status}` }
-    return { known: await response.json() }
+    const { address, authorization } = request(base, new URL(amqpUrl), path)
+    const unsafe = plainTextProblem(address)
+    if (unsafe !== null) return { unknown: unsafe }
+    const tls = readTls(tlsOf(amqpUrl), `The management plugin at ${address.host}`)
+    const { status, body } = await getJson(address, { authorization }, tls, timeoutMs)
+    if (status !== 200) return { unknown: `the management plugin answered ${status}` }
+    return { known: body }
   } catch (error) {
-    return { unknown: `the management plugin did not answer (${errorText(error, 200)})` }
+    const why = tlsRefusal(error) ?? errorText(error, 200)
+    return { unknown: `the management plugin did not answer (${why})` }
   }
+}
+
+/** Password and user travel with every question. */
+function plainTextProblem({ protocol, hostname, host }: URL): string | null {
+  if (protocol === 'https:' || isLoopback(hostname)) return null
+  return `the management plugin at ${host} was not asked: its address is not https, and the login would cross the network unencrypted. Use https (ONCEWARD_RABBITMQ_MANAGEMENT_URL), or http on this machine only`
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname)
 }
 
 function request(
   base: string,
   amqp: URL,
   path: (vhost: string) => string,
-  timeoutMs: number,
-): [string, RequestInit] {
+): { readonly address: URL; readonly authorization: string } {
   const address = URL.parse(base)
-  if (address === null) throw new OncewardError('configuration', 'the management URL cannot be read')
+  if (address === null || !/^https?:$/.test(address.protocol))
+    throw new OncewardError('configuration', 'the management URL cannot be read')
   const user = decodeURIComponent(address.username || amqp.username || 'guest')
   const password = decodeURIComponent(address.password || amqp.password || 'guest')
   const vhost = decodeURIComponent(amqp.pathname.slice(1)) || '/'
@@ -63,8 +82,7 @@ function request(
   const [where, query = ''] = path(encodeURIComponent(vhost)).split('?')
   address.pathname = `${address.pathname.replace(/\/$/, '')}/api/${where}`
   address.search = query
-  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
-  return [address.href, { headers: { authorization }, signal: AbortSignal.timeout(timeoutMs) }]
+  return { address, authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
 }
 
 interface QueueReply {

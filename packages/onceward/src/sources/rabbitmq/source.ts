@@ -8,6 +8,7 @@ import type {
 } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
+import { withTls } from '../../tls/tls-url.ts'
 import { QueueDepth } from '../log/queue-depth.ts'
 import { assertUrl, reconnectDelayMs, refusal, within } from './connection.ts'
 import { assertSafe, type QueueDeclaration } from './declaration.ts'
@@ -39,7 +40,7 @@ export function createRabbitSource(
       redelivers: true,
     },
     open: async openOptions => {
-      const url = assertUrl(declaration.url ?? options.url, name)
+      const url = withTls(assertUrl(declaration.url ?? options.url, name), declaration.tls)
       assertSafe(declaration)
       assertRoom(declaration, openOptions)
       const subscription = new RabbitSubscription(declaration, url, openOptions, options.log ?? silent)

@@ -1,4 +1,5 @@
 import type { StoreTrouble } from '../../contracts/store.ts'
+import { tlsRefusal } from '../../tls/tls-refusal.ts'
 
 const connectionCodes = new Set([
   'ECONNREFUSED',
@@ -21,6 +22,7 @@ export function diagnose(error: unknown): StoreTrouble {
     if (connectionCodes.has(code)) return 'unavailable'
     if (code === 'commit_not_confirmed') return diagnose(cause)
     if (code === 'wrong_server') return 'unavailable'
+    if (tlsRefusal(error) !== null) return 'configuration'
     if (/^[0-9A-Z]{5}$/.test(code)) return bySqlState(code, String(message ?? ''))
   }
   return typeof message === 'string' && connectionTexts.test(message) ? 'unavailable' : 'statement'

@@ -1,5 +1,6 @@
 import { inert, type Reach } from '../../crash-points.ts'
 import { OncewardError } from '../../errors.ts'
+import { assertUtf8 } from './encoding.ts'
 import { type Migration, migrations } from './migrations/index.ts'
 import type { SqlClient, SqlPool } from './pool.ts'
 
@@ -66,6 +67,7 @@ async function prepare(client: SqlClient, environment: string | undefined): Prom
       `PostgreSQL 15 or newer is needed, this is ${rows[0].version}. Nothing was changed.`,
     )
   }
+  await assertUtf8(client)
   await client.query(`
     create schema if not exists onceward;
     create table if not exists onceward.migration (
@@ -118,6 +120,7 @@ async function assertEmpty(
 
 /** The gate: older code on a newer schema works only while that schema says so; newer code wants its own. */
 export async function assertUsable(pool: Pick<SqlPool, 'query'>, environment?: string): Promise<void> {
+  await assertUtf8(pool)
   const { rows } = await pool.query(`select to_regclass('onceward.migration') is not null as present`)
   const found = rows[0].present
     ? await pool.query(

@@ -7,7 +7,7 @@ import { meetBroker } from './meet-broker.ts'
 import { assertUsable } from './migrate.ts'
 import { noteReading } from './note-reading.ts'
 import type { SqlClient } from './pool.ts'
-import { proveReplicated } from './replication.ts'
+import { assertWarningsArrive, proveReplicated } from './replication.ts'
 import type { ServerLife } from './server-life.ts'
 import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions, withdrawLoss } from './sql/own-partitions.ts'
@@ -26,6 +26,7 @@ export function outsideTransactions(
     noteRepeats: (enrolment, ids) => repeats.add(enrolment, ids),
     async enroll(facts) {
       await assertUsable(client, environment)
+      await assertWarningsArrive(client)
       await life.check(client)
       if (facts.mode === 'live') {
         await assertNoRebuilds(client, facts)

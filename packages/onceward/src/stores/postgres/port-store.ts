@@ -5,6 +5,7 @@ import { outsideTransactions } from './outside-transactions.ts'
 import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
 import { PortLoan } from './port-loan.ts'
+import { waitsForStandby } from './replication.ts'
 import { ServerLife } from './server-life.ts'
 import { SqlSession } from './session.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
@@ -37,7 +38,7 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
       await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])
       const result = await batch(session)
       session.end()
-      await prove(open)
+      await prove(open, port.hearsReplication === true)
       return result
     } finally {
       session.end()
@@ -65,8 +66,13 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
     return end.value
   }
 
+  const outside = outsideTransactions(port, options.environment, new ServerLife(), log)
   return {
-    ...outsideTransactions(port, options.environment, new ServerLife(), log),
+    ...outside,
+    async enroll(facts) {
+      if (port.hearsReplication !== true) await assertNoStandby(port, `select ${waitsForStandby} as waits`)
+      return outside.enroll(facts)
+    },
     capabilities: { durable: true, shared: true, sql: true, concurrent: false },
     transaction,
     work: workQueue((settings, text, values) =>
@@ -80,14 +86,26 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
 }
 
 /** The last statement: libraries do not tell a COMMIT that was answered with ROLLBACK from one that took. */
-async function prove(open: SqlClient): Promise<void> {
+async function prove(open: SqlClient, hearsReplication: boolean): Promise<void> {
   try {
-    await open.query(proof)
+    if (hearsReplication) await open.query(proof)
+    else await assertNoStandby(open, `${proof}, ${waitsForStandby} as waits`)
   } catch (cause) {
+    if (cause instanceof OncewardError) throw cause
     throw new OncewardError(
       'commit_not_confirmed',
       'The transaction was aborted or ended before its end. Nothing was committed, nothing will be settled.',
       { cause },
     )
   }
+}
+
+/** The standby may be set up while consumers run, so this is asked before every COMMIT, with the proof. */
+async function assertNoStandby(client: SqlClient, text: string): Promise<void> {
+  const { rows } = await client.query(text)
+  if (rows[0]?.waits !== true) return
+  throw new OncewardError(
+    'configuration',
+    'The database has a synchronous standby (synchronous_standby_names), and this store cannot hear the warning of a COMMIT that did not reach it: a failover would lose what was settled. Nothing was committed and nothing is lost. With Kysely give the pool too: createKyselyStore(db, { pool }). A port of your own sets hearsReplication and uses watchReplication.',
+  )
 }

@@ -8,6 +8,12 @@ import type { Isolation } from './transaction-options.ts'
 export interface SqlPort<Tx> {
   readonly dialect: 'postgres'
 
+  /**
+   * True when `query` and `transaction` also reject where the server warned that a COMMIT stopped waiting for its synchronous standby: see
+   * `watchReplication`. A port that cannot hear warnings leaves it out, and the store then refuses a database with such a standby.
+   */
+  readonly hearsReplication?: boolean
+
   /** A statement outside of any transaction. */
   query(text: string, values?: readonly unknown[]): Promise<SqlResult>
 

@@ -1,35 +1,85 @@
 import { OncewardError } from '../../errors.ts'
-import type { PooledClient, SqlClient, SqlPool } from './pool.ts'
+import type { SqlClient, SqlPool } from './pool.ts'
 
 interface Notice {
-  readonly message?: string
-  readonly detail?: string
+  readonly message?: string | undefined
+  readonly detail?: string | undefined
   /** The function of the server that spoke: the words come in the server's language, and their number says nothing. */
-  readonly routine?: string
+  readonly routine?: string | undefined
 }
 
-const watched = new WeakSet<object>()
-const doubtful = new WeakMap<object, string>()
+/** Whatever emits the notices of a connection, as a client of `pg` does. */
+export interface NoticeEmitter {
+  on(event: 'notice', listener: (notice: Notice) => void): unknown
+}
 
-/** Once per connection: hears the warning that comes beside a COMMIT whose wait for the synchronous standby somebody ended. */
-export function watchReplication(client: PooledClient): void {
-  if (watched.has(client)) return
-  watched.add(client)
-  const emitter = client as unknown as { on(event: 'notice', listener: (notice: Notice) => void): void }
-  emitter.on('notice', ({ message = '', detail = '', routine }) => {
-    if (routine === 'SyncRepWaitForLSN') doubtful.set(client, `${message}. ${detail}`)
-  })
+/** A pool of `pg`, as far as its connections can be listened to. */
+export interface AcquiringPool {
+  on(event: 'acquire', listener: (client: NoticeEmitter) => void): unknown
+}
+
+/** The warnings heard so far. */
+interface Heard {
+  count: number
+  words: string
+}
+
+const byConnection = new WeakMap<object, Heard>()
+
+/**
+ * Listens for the warning that comes beside a COMMIT whose wait for the synchronous standby was cancelled. The function it returns throws when
+ * one came on this connection meanwhile: that commit is on this server and perhaps nowhere else, and a failover now would lose it. It is
+ * reported as a commit without an answer, so that nothing is settled until the batch has run again, and that waits for `proveReplicated`.
+ */
+export function watchReplication(client: object): () => void {
+  let heard = byConnection.get(client)
+  if (heard === undefined) {
+    heard = { count: 0, words: '' }
+    byConnection.set(client, heard)
+    listen(client as NoticeEmitter, heard)
+  }
+  return since(heard)
 }
 
 /**
- * Committed here and perhaps nowhere else: a failover now would lose it. Told as a commit without an answer, so that nothing is settled until
- * the batch has been run again, and that waits for `proveReplicated`.
+ * The same over all connections of a pool, for libraries that do not say which one a transaction has. A warning for another transaction makes
+ * this one run again, which finds its own markers.
  */
-export function assertReplicated(client: object): void {
-  const words = doubtful.get(client)
-  if (words === undefined) return
-  doubtful.delete(client)
-  throw new OncewardError(
+export function watchPool(pool: AcquiringPool): { begin(): () => void; readonly acquired: number } {
+  const heard: Heard = { count: 0, words: '' }
+  const listening = new WeakSet<object>()
+  let acquired = 0
+  pool.on('acquire', client => {
+    acquired++
+    if (listening.has(client)) return
+    listening.add(client)
+    listen(client, heard)
+  })
+  return {
+    begin: () => since(heard),
+    get acquired() {
+      return acquired
+    },
+  }
+}
+
+function listen(client: NoticeEmitter, heard: Heard): void {
+  client.on('notice', ({ message = '', detail = '', routine }) => {
+    if (routine !== 'SyncRepWaitForLSN') return
+    heard.count++
+    heard.words = `${message}. ${detail}`
+  })
+}
+
+function since(heard: Heard): () => void {
+  const before = heard.count
+  return () => {
+    if (heard.count !== before) throw notReplicated(heard.words)
+  }
+}
+
+function notReplicated(words: string): OncewardError {
+  return new OncewardError(
     'commit_not_confirmed',
     `COMMIT took on this server only: ${words} Nothing is settled until a later commit has reached the standby.`,
     { cause: Object.assign(new Error(words), { code: '57P03' }) },
@@ -38,7 +88,7 @@ export function assertReplicated(client: object): void {
 
 /**
  * A commit of its own: when the standby has it, it has everything before it, a commit included whose answer was lost while it waited. Where
- * there is no synchronous standby this is a small write and nothing else.
+ * there is no synchronous standby this is a small write and nothing else. A port rejects by itself when the server warned.
  */
 export async function proveReplicated(from: SqlClient | SqlPool): Promise<void> {
   const text = `select pg_logical_emit_message(true, 'onceward', 'replicated')`
@@ -47,9 +97,9 @@ export async function proveReplicated(from: SqlClient | SqlPool): Promise<void> 
   let failed = true
   client.on('error', heardFromTheStatement)
   try {
-    watchReplication(client)
+    const assertReplicated = watchReplication(client)
     await client.query(text)
-    assertReplicated(client)
+    assertReplicated()
     failed = false
   } finally {
     client.removeListener('error', heardFromTheStatement)
@@ -59,3 +109,18 @@ export async function proveReplicated(from: SqlClient | SqlPool): Promise<void> 
 
 /** A dying connection also emits this, and without a listener that would end the process. */
 function heardFromTheStatement(): void {}
+
+/** Whether COMMIT waits for another server. */
+export const waitsForStandby = `(current_setting('synchronous_standby_names') <> ''
+  and current_setting('synchronous_commit') not in ('off', 'local'))`
+
+/** The server sends the warning only to those who want warnings. */
+export async function assertWarningsArrive(client: SqlClient): Promise<void> {
+  const { rows } = await client.query(`select current_setting('client_min_messages') as level`)
+  const level = rows[0].level as string
+  if (!['error', 'fatal', 'panic'].includes(level)) return
+  throw new OncewardError(
+    'configuration',
+    `client_min_messages is ${level} on the connections to the database, so PostgreSQL would not say that a commit has not reached its synchronous standby. Nothing was started and nothing is lost. Set it to warning or lower for this role and database.`,
+  )
+}

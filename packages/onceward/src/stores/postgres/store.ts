@@ -7,7 +7,7 @@ import { opening, pipelined } from './in-transaction.ts'
 import { SqlLoan } from './loan.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
-import { assertReplicated, watchReplication } from './replication.ts'
+import { watchReplication } from './replication.ts'
 import { ServerLife } from './server-life.ts'
 import { SqlSession } from './session.ts'
 import type { LateFence } from './sql/advance-partitions.ts'
@@ -86,7 +86,7 @@ export function createPooledStore<Tx>(
     })
     let usable = false
     client.on('error', heardFromTheStatement)
-    watchReplication(client)
+    const assertReplicated = watchReplication(client)
     try {
       // Not awaited where a claim leaves with it: should BEGIN fail alone, the claim finds no onceward.run and fails too. Without markers
       // the handler's own statements come first, and would each commit by itself.
@@ -98,6 +98,7 @@ export function createPooledStore<Tx>(
       await begun
       session.end()
       await commit(client, inPipeline, session.lateFence)
+      assertReplicated()
       usable = true
       return result
     } catch (error) {
@@ -140,7 +141,6 @@ async function commit(client: PooledClient, inPipeline: boolean, fence: LateFenc
       { cause: proven.status === 'rejected' ? proven.reason : undefined },
     )
   }
-  assertReplicated(client)
 }
 
 /** Of the late fence: a division by the number of rows it has moved. */

@@ -9,7 +9,8 @@ type Tables = { capture: Capture }
 
 const pool = new pg.Pool({ connectionString: process.env.ONCEWARD_DATABASE_URL, query_timeout: 60_000 })
 pool.on('error', () => {}).on('connect', client => client.on('error', () => {}))
-export const store = createKyselyStore(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }))
+const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+export const store = createKyselyStore(db, { pool })
 
 export default defineConsumer<Capture, Transaction<Tables>>({
   name: 'payment_capture',

@@ -78,9 +78,35 @@ describe('what a dispatcher makes of an answer', await skipWithout('postgres'), 
     })
   }
 
-  it('does not follow a redirect', async () => {
-    const { row, calls } = await rig.settle({}, { status: 307, headers: { location: '/elsewhere' } })
-    assert.deepEqual([row.state, calls.map(call => call.path)], ['failed', ['/charges']])
+  for (const status of [300, 301, 302, 303, 304, 307, 308]) {
+    it(`does not follow ${status}, and says that the call may have taken effect`, async () => {
+      const answer = { status, headers: { location: '/elsewhere' } }
+      const { row, calls } = await rig.settle({ attemptsMax: 1 }, answer)
+      assert.deepEqual(
+        [row.state, row.response_status, calls.map(call => call.path)],
+        ['unknown', status, ['/charges']],
+      )
+      assert.match(row.last_error!, /configure the final address/)
+    })
+  }
+
+  it('repeats after a redirect under the same key, and the later answer ends the doubt', async () => {
+    const { row, calls } = await rig.settle({}, { status: 303, headers: { location: '/charges/1' } })
+    assert.deepEqual([row.state, calls.length], ['completed', 2])
+  })
+
+  it('does not repeat after a redirect where the policy forbids it', async () => {
+    const redirect = { status: 302, headers: { location: '/thanks' } }
+    const once = await rig.settle({ policy: 'at most once' }, redirect)
+    assert.deepEqual([once.row.state, once.calls.length], ['unknown', 1])
+    const manual = await rig.settle({ policy: 'manual' }, redirect)
+    assert.deepEqual([manual.row.state, manual.calls.length], ['reconciling', 1])
+  })
+
+  it('leaves a redirect that the target replays from its memory to people', async () => {
+    const headers = { location: '/charges/1', 'idempotent-replayed': 'true' }
+    const { row, calls } = await rig.settle({}, { status: 303, headers })
+    assert.deepEqual([row.state, calls.length], ['reconciling', 1])
   })
 
   it('says unknown, not failed, when a refusal follows a call that may have happened', async () => {

@@ -134,7 +134,8 @@ function undoneOnce(pool: OwnPool, meanwhile: () => Promise<void>) {
         await meanwhile()
         throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
       }
-      return { query, release: (destroy?: boolean) => client.release(destroy) } as PooledClient
+      const on = () => {}
+      return { query, on, release: (destroy?: boolean) => client.release(destroy) } as unknown as PooledClient
     },
   }
   return wrapped

@@ -1,4 +1,5 @@
 import type { SqlPool } from '../../../stores/postgres/pool.ts'
+import { watchReplication } from '../../../stores/postgres/replication.ts'
 import type { Outbound, Target } from '../targets/target.ts'
 
 /** A ledger row this dispatcher holds under a lease; `epoch` fences whoever held it before. */
@@ -57,14 +58,14 @@ const claim = `
 /** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
 const begin = 'begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000'
 
-/** The rows may or may not be claimed: the answer to COMMIT was lost. No call was made for them. */
+/** The rows may or may not be claimed: the answer to COMMIT was lost, or the standby may not have it. No call was made for them. */
 export class ClaimUnconfirmed extends Error {
   readonly effects: readonly ClaimedEffect[]
   /** The transaction that claimed them, if it did. */
   readonly transaction: string
 
   constructor(effects: readonly ClaimedEffect[], transaction: string, cause: unknown) {
-    super('the answer to the commit of a claim was lost', { cause })
+    super('the commit of a claim was not confirmed', { cause })
     this.effects = effects
     this.transaction = transaction
   }
@@ -72,7 +73,8 @@ export class ClaimUnconfirmed extends Error {
 
 /**
  * In a transaction, so that a claim is never made without its claimer knowing of which rows: before COMMIT is sent a lost answer
- * undoes it, and after that the rows are known and can be given back.
+ * undoes it, and after that the rows are known and can be given back. A claim that a failover could undo counts as lost too: the next
+ * dispatcher would find the row unclaimed and call once more.
  */
 export async function claimEffects(
   pool: SqlPool,
@@ -80,6 +82,7 @@ export async function claimEffects(
   free: readonly FreeTarget[],
 ): Promise<readonly ClaimedEffect[]> {
   const client = await pool.connect()
+  const assertReplicated = watchReplication(client)
   let usable = false
   try {
     const [, { rows }] = await Promise.all([
@@ -93,9 +96,12 @@ export async function claimEffects(
       ]),
     ])
     const effects = rows.map(toEffect)
-    await client.query('commit').catch(error => {
+    try {
+      await client.query('commit')
+      assertReplicated()
+    } catch (error) {
       throw effects.length === 0 ? error : new ClaimUnconfirmed(effects, rows[0].claimed_by, error)
-    })
+    }
     usable = true
     return effects
   } finally {

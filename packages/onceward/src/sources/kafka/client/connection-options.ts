@@ -1,5 +1,6 @@
 import type { ConnectionOptions } from '@platformatic/kafka'
 import { OncewardError } from '../../../errors.ts'
+import { type BrokerTls, readTls } from '../../../tls/broker-tls.ts'
 
 /** Where a Kafka cluster is, and who we are to it. */
 export interface KafkaConnectionOptions {
@@ -12,16 +13,7 @@ export interface KafkaConnectionOptions {
   readonly sasl?: KafkaSasl
 }
 
-export interface KafkaTls {
-  /** PEM of the authorities to trust instead of Node's. */
-  readonly ca?: string | Buffer
-  /** PEM of our own certificate and key, where brokers ask for one. */
-  readonly cert?: string | Buffer
-  readonly key?: string | Buffer
-  readonly passphrase?: string
-  /** The name in the broker's certificate, where it is not the host we connect to. */
-  readonly servername?: string
-}
+export type KafkaTls = BrokerTls
 
 /** Functions are asked at every connection and re-authentication, so that what they give may expire. */
 export type KafkaSasl =
@@ -64,10 +56,10 @@ function badBootstrap(entry: string): never {
 const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']
 
 /** The client's own form of who we are. */
-export function securityOf({ tls, sasl }: KafkaConnectionOptions): ConnectionOptions {
+export function securityOf({ bootstrap, tls, sasl }: KafkaConnectionOptions): ConnectionOptions {
   const options: ConnectionOptions = {}
   if (tls !== undefined && tls !== false) {
-    const { servername, ...material } = tls === true ? ({} as KafkaTls) : tls
+    const { servername, ...material } = readTls(tls === true ? {} : tls, `Kafka at ${bootstrap}`)
     options.tls = material
     if (servername !== undefined) options.tlsServerName = servername
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Connection, findCoordinatorV6, metadataV12 } from '@platformatic/kafka'
 import { OncewardError } from '../../../errors.ts'
+import { speaksTls } from '../../../tls/speaks-tls.ts'
 import { type BrokerFeatures, checkBroker } from './broker-version.ts'
 import { type KafkaConnectionOptions, parseBootstrap } from './connection-options.ts'
 import { type Address, ConnectionPools, type Purpose } from './connection-pools.ts'
@@ -32,6 +33,7 @@ export type OnCluster = (cluster: string) => Promise<void>
 
 export type CoordinatorKind = 'group' | 'transaction'
 
+const tlsProbeMs = 5_000
 /** Longest wait for a coordinator that moves or loads: elections take seconds. */
 const coordinatorWaitMs = 10_000
 
@@ -42,6 +44,7 @@ const coordinatorWaitMs = 10_000
  */
 export class KafkaConnections {
   readonly #bootstrap: readonly Address[]
+  readonly #encrypted: boolean
   readonly #pools: ConnectionPools
   readonly #nodes = new Map<number, KafkaNode>()
   readonly #topics = new Map<string, TopicDescription>()
@@ -58,6 +61,7 @@ export class KafkaConnections {
   ) {
     this.#onCluster = onCluster
     this.#bootstrap = parseBootstrap(options.bootstrap)
+    this.#encrypted = options.tls !== undefined && options.tls !== false
     this.#pools = new ConnectionPools(options, timeoutsMs)
   }
 
@@ -67,8 +71,22 @@ export class KafkaConnections {
       await this.brokers()
       return this.#features!
     } catch (error) {
-      throw toOncewardError(error, 'Connecting to Kafka', 'Nothing was read, written or committed.')
+      const state = 'Nothing was read, written or committed.'
+      throw (await this.#needsTls(error, state)) ?? toOncewardError(error, 'Connecting to Kafka', state)
     }
+  }
+
+  /** A TLS listener hangs up on those who speak Kafka at once, which looks like a broken connection. */
+  async #needsTls(error: unknown, state: string): Promise<OncewardError | null> {
+    const { kind, text } = troubleOf(error)
+    if (this.#encrypted || kind !== 'network' || /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(text)) return null
+    const asked = await Promise.all(this.#bootstrap.map(address => speaksTls(address, tlsProbeMs)))
+    if (!asked.includes(true)) return null
+    return new OncewardError(
+      'configuration',
+      `Connecting to Kafka: this listener speaks TLS only, and we do not. Set \`tls\`, or ONCEWARD_KAFKA_TLS or ONCEWARD_KAFKA_CA_FILE. ${state}`,
+      { cause: error, details: { kafka: 'TLS', kind: 'credentials' } },
+    )
   }
 
   /** Asks anew. */

@@ -1,5 +1,6 @@
 import { protocolErrors, protocolErrorsCodesById } from '@platformatic/kafka'
 import { errorText, OncewardError } from '../../../errors.ts'
+import { tlsRefusal } from '../../../tls/tls-refusal.ts'
 
 /**
  * What an error is about, and so what may help: `network` reconnect, `leader` fresh metadata, `coordinator` find it again, `member` the
@@ -74,11 +75,16 @@ export function troubleOf(error: unknown): KafkaTrouble {
   const text = chain.map(one => one.message).join(' ← ')
   const spoken = chain.find(one => typeof one.apiCode === 'number')
   const refused = chain.find(one => one.code === 'PLT_KFK_AUTHENTICATION')
+  // Before the login: without TLS a listener that wants it never gets to read one.
+  const tls = chain.map(tlsTrouble).find(words => words !== null)
+  if (tls != null) return { name: 'TLS', kind: 'credentials', retriable: false, text: `${tls} ← ${text}` }
   if (refused !== undefined && /provider threw/.test(refused.message))
     return { name: 'CREDENTIAL_SOURCE', kind: 'network', retriable: true, text }
+  const broke = chain.some(one => one.code === 'PLT_KFK_NETWORK' && one.message === 'Connection closed')
+  if (refused !== undefined && broke && spoken === undefined)
+    return { name: 'NETWORK', kind: 'network', retriable: true, text }
   if (refused !== undefined) return { name: 'AUTHENTICATION', kind: 'credentials', retriable: false, text }
   if (spoken !== undefined) return troubleOfCode(spoken.apiCode!, spoken.serverErrorMessage ?? null)
-  if (chain.some(isTlsRefusal)) return { name: 'TLS', kind: 'credentials', retriable: false, text }
   if (chain.some(one => one.code === 'PLT_KFK_NETWORK'))
     return { name: 'NETWORK', kind: 'network', retriable: true, text }
   return { name: 'UNKNOWN', kind: 'other', retriable: false, text: errorText(error, 500) }
@@ -150,11 +156,8 @@ function* causes(error: unknown, depth = 0): Generator<Spoken> {
   yield* causes(cause, depth + 1)
 }
 
-/** What Node and OpenSSL say when certificates do not fit. A plain reset is not among them: a restarting broker does that too. */
-function isTlsRefusal({ code, message }: Spoken): boolean {
-  if (message === 'Broker requires TLS.') return true
-  return (
-    typeof code === 'string' &&
-    /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA)/.test(code)
-  )
+function tlsTrouble(error: Spoken): string | null {
+  return error.message === 'Broker requires TLS.'
+    ? 'this listener speaks TLS only, and we do not'
+    : tlsRefusal(error)
 }

@@ -1,6 +1,8 @@
-import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { errorText } from '../../../errors.ts'
+import { errorText, OncewardError } from '../../../errors.ts'
+import { readTls } from '../../../tls/broker-tls.ts'
+import { tlsRefusal } from '../../../tls/tls-refusal.ts'
 import type { StreamAddress } from '../address.ts'
 import { answerBit, command, FrameReader, FrameWriter, StreamRefusal } from './frame.ts'
 import { FrameSplitter } from './frame-splitter.ts'
@@ -45,7 +47,14 @@ export class StreamConnection {
 
   /** Resolves with a socket that nothing was said on yet. */
   static async connect({ host, port, tls }: StreamAddress, timeoutMs: number): Promise<StreamConnection> {
-    const socket = tls ? connectTls({ host, port, servername: host }) : connectTcp({ host, port })
+    const where = `RabbitMQ streams at ${host}:${port}`
+    const name = isIP(host) === 0 ? { servername: host } : {}
+    const socket =
+      tls === null ? connectTcp({ host, port }) : connectTls({ host, port, ...name, ...readTls(tls, where) })
+    let failure: unknown
+    socket.once('error', error => {
+      failure = error
+    })
     const connection = new StreamConnection(socket)
     const late = setTimeout(
       () => connection.destroy(`no answer from ${host}:${port} in ${timeoutMs} ms`),
@@ -55,8 +64,9 @@ export class StreamConnection {
       socket.once(tls ? 'secureConnect' : 'connect', () => resolve()),
     )
     const ended = await Promise.race([ready, connection.ended]).finally(() => clearTimeout(late))
-    if (typeof ended === 'string') throw new Error(ended)
-    return connection
+    if (typeof ended !== 'string') return connection
+    const why = tlsRefusal(failure)
+    throw why === null ? new Error(ended, { cause: failure }) : tlsError(where, why, failure)
   }
 
   get live(): boolean {
@@ -225,6 +235,13 @@ export class StreamConnection {
     this.send(new FrameWriter(command.close | answerBit).u32(correlation).u16(1))
     this.destroy(`the broker closed the connection: ${reader.text()} (code ${closing})`)
   }
+}
+
+function tlsError(where: string, why: string, cause: unknown): OncewardError {
+  return new OncewardError('configuration', `${where}: ${why}. Nothing was consumed or settled.`, {
+    cause,
+    details: { tls: true },
+  })
 }
 
 interface Waiting {

@@ -1,4 +1,5 @@
-import { OncewardError } from '../../../errors.ts'
+import { errorText, OncewardError } from '../../../errors.ts'
+import { speaksTls } from '../../../tls/speaks-tls.ts'
 import type { StreamAddress } from '../address.ts'
 import { StreamConnection } from './connection.ts'
 import { code, command, type FrameReader, FrameWriter, StreamRefusal } from './frame.ts'
@@ -38,7 +39,7 @@ export async function openLink(address: StreamAddress, purpose: string): Promise
     }
   } catch (error) {
     connection.destroy('the handshake failed')
-    throw refusedHandshake(error, address) ?? error
+    throw refusedHandshake(error, address) ?? (await needsTls(error, address)) ?? error
   }
 }
 
@@ -63,7 +64,10 @@ export function assertVersion(version: string, { host, port }: Pick<StreamAddres
   )
 }
 
-async function authenticate(connection: StreamConnection, { user, password }: StreamAddress): Promise<void> {
+async function authenticate(
+  connection: StreamConnection,
+  { user, password, external }: StreamAddress,
+): Promise<void> {
   await connection.request(
     command.saslHandshake,
     'ask for authentication',
@@ -73,7 +77,10 @@ async function authenticate(connection: StreamConnection, { user, password }: St
   await connection.request(
     command.saslAuthenticate,
     'authenticate',
-    frame => frame.text('PLAIN').bytes(Buffer.from(`\0${user}\0${password}`)),
+    frame =>
+      external
+        ? frame.text('EXTERNAL').bytes(Buffer.alloc(0))
+        : frame.text('PLAIN').bytes(Buffer.from(`\0${user}\0${password}`)),
     () => {},
   )
 }
@@ -106,6 +113,22 @@ function exchangeVersions(connection: StreamConnection): Promise<void> {
 
 function readTexts(reader: FrameReader): Record<string, string> {
   return Object.fromEntries(reader.list(() => [reader.text(), reader.text()] as const))
+}
+
+/** A TLS listener answers other protocols with an alert, which reads as a frame that cannot be, or hangs up. */
+async function needsTls(error: unknown, address: StreamAddress): Promise<OncewardError | null> {
+  const { host, port, tls } = address
+  if (
+    tls !== null ||
+    !/not RabbitMQ's stream protocol|closed the connection|ECONNRESET/.test(errorText(error))
+  )
+    return null
+  if (!(await speaksTls(address, connectTimeoutMs))) return null
+  return new OncewardError(
+    'configuration',
+    `RabbitMQ streams at ${host}:${port}: this port speaks TLS only, and our address does not. Nothing was consumed or settled. Begin the address with rabbitmq-stream+tls://.`,
+    { cause: error, details: { tls: true } },
+  )
 }
 
 function refusedHandshake(error: unknown, { host, port, user, vhost }: StreamAddress): OncewardError | null {

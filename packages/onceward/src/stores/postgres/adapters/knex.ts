@@ -3,6 +3,7 @@ import { OncewardError } from '../../../errors.ts'
 import type { SqlClient, SqlResult } from '../pool.ts'
 import type { SqlPort, WatchedStatements } from '../port.ts'
 import { createPortStore } from '../port-store.ts'
+import { watchReplication } from '../replication.ts'
 import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
 
 /** A store whose transactions are Knex's: handlers get a `Knex.Transaction`. */
@@ -35,27 +36,36 @@ const clientOf = (knex: Knex): KnexClient => knex.client
 function knexPort(knex: Knex): SqlPort<Knex.Transaction> {
   return {
     dialect: 'postgres',
+    hearsReplication: true,
     async query(text, values): Promise<SqlResult> {
       const client = clientOf(knex)
       const connection = await client.acquireConnection()
+      const assertReplicated = watchReplication(connection)
       try {
-        return await connection.query(text, values)
+        const result = await connection.query(text, values)
+        assertReplicated()
+        return result
       } finally {
         await client.releaseConnection(connection)
       }
     },
-    transaction: (isolationLevel, work) =>
-      knex.transaction(
+    async transaction(isolationLevel, work) {
+      let assertReplicated = () => {}
+      const result = await knex.transaction(
         async trx => {
           // Past `raw`, which would take every question mark of a text for a placeholder.
           const connection = await clientOf(trx).acquireConnection()
+          assertReplicated = watchReplication(connection)
           return work({
             query: (text, values) => connection.query(text, values),
             handle: statements => watchedHandle(trx, statements),
           })
         },
         { isolationLevel },
-      ),
+      )
+      assertReplicated()
+      return result
+    },
   }
 }
 

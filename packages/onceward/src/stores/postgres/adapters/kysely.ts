@@ -18,12 +18,21 @@ import { OncewardError } from '../../../errors.ts'
 import type { SqlResult } from '../pool.ts'
 import type { SqlPort, WatchedStatements } from '../port.ts'
 import { createPortStore } from '../port-store.ts'
+import { type AcquiringPool, watchPool } from '../replication.ts'
 import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
+
+export interface KyselyStoreOptions extends TransactionOptions {
+  /**
+   * The pool of `pg` that Kysely's dialect was given. Its connections say when a COMMIT has not reached the synchronous standby, and Kysely does
+   * not pass that on: without the pool the store refuses a database with such a standby.
+   */
+  readonly pool?: AcquiringPool
+}
 
 /** A store whose transactions are Kysely's: handlers get a `Transaction<DB>`. */
 export function createKyselyStore<DB>(
   db: Kysely<DB>,
-  options: TransactionOptions = {},
+  options: KyselyStoreOptions = {},
 ): ClosableStore<Transaction<DB>> {
   if (!(db.getExecutor().adapter instanceof PostgresAdapter)) {
     throw new OncewardError(
@@ -31,7 +40,36 @@ export function createKyselyStore<DB>(
       'createKyselyStore needs Kysely on PostgreSQL (PostgresDialect). Nothing was started.',
     )
   }
-  return { ...createPortStore(kyselyPort(db), options), close: () => db.destroy() }
+  const port = kyselyPort(db)
+  const { pool } = options
+  const heard = pool === undefined ? port : hearing(port, pool)
+  return { ...createPortStore(heard, options), close: () => db.destroy() }
+}
+
+/** Rejects where a connection of the pool was warned that a COMMIT stopped waiting for the standby. */
+function hearing<Tx>(port: SqlPort<Tx>, pool: AcquiringPool): SqlPort<Tx> {
+  const watch = watchPool(pool)
+  async function watched<T>(work: () => Promise<T>): Promise<T> {
+    const assertReplicated = watch.begin()
+    const acquired = watch.acquired
+    const result = await work()
+    if (watch.acquired === acquired) throw otherPool()
+    assertReplicated()
+    return result
+  }
+  return {
+    ...port,
+    hearsReplication: true,
+    query: (text, values) => watched(() => port.query(text, values)),
+    transaction: (isolation, work) => watched(() => port.transaction(isolation, work)),
+  }
+}
+
+function otherPool(): OncewardError {
+  return new OncewardError(
+    'configuration',
+    'createKyselyStore was given a pool that Kysely does not use. Nothing was settled. Give it the pool of the PostgresDialect.',
+  )
 }
 
 function kyselyPort<DB>(db: Kysely<DB>): SqlPort<Transaction<DB>> {

@@ -1,0 +1,39 @@
+interface Spoken {
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly reason?: unknown
+}
+
+const untrusted =
+  /^(DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|CERT_UNTRUSTED|CERT_REJECTED|CERT_SIGNATURE)/
+const otherTls = /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|HOSTNAME_MISMATCH|CRL_|ERROR_IN_CERT)/
+
+/**
+ * In words, why TLS failed in a way that trying again does not mend; null for everything else. A reset is not among them: a restarting server
+ * does that too.
+ */
+export function tlsRefusal(error: unknown): string | null {
+  const { code, message } = Object(error) as Spoken
+  if (typeof code !== 'string') return null
+  const text = typeof message === 'string' ? message : ''
+  if (code === 'CERT_HAS_EXPIRED')
+    return `the server's certificate has expired (${code}). Renew it on the server`
+  if (code === 'CERT_NOT_YET_VALID')
+    return `the server's certificate is not valid yet (${code}). Check both clocks`
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
+    return `the server's certificate is for other names than the one we connected to (${code}). Use a name of the certificate in the address, or set the TLS server name`
+  if (untrusted.test(code))
+    return `the server's certificate is not signed by an authority that we trust (${code}). Set the authority (ca)`
+  if (isPlainText(code, text))
+    return `this port does not speak TLS (${code}). Use the port of the TLS listener, or an address without TLS`
+  if (/ALERT/.test(code) || /\balert\b/i.test(text))
+    return `the server refused our side of TLS (${code}): it may ask for a certificate of ours (cert and key), or for another TLS version`
+  return otherTls.test(code) ? `TLS failed (${code})` : null
+}
+
+function isPlainText(code: string, text: string): boolean {
+  return (
+    /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|UNKNOWN_PROTOCOL/.test(code) ||
+    (code === 'EPROTO' && /wrong version number|packet length too long/i.test(text))
+  )
+}

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { defineConsumer, type Running, runConsumer, type SqlTransaction } from 'onceward'
+import { createPool, migrate } from 'onceward/postgres'
+import { createRabbitPublisher, queue } from 'onceward/rabbitmq'
+import { stream } from 'onceward/rabbitmq-stream'
+import { until } from 'onceward/testing'
+import type { OncewardError } from '../../src/errors.ts'
+import { openConnection, refusal } from '../../src/sources/rabbitmq/connection.ts'
+import { askQueue } from '../../src/sources/rabbitmq/management.ts'
+import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
+import { openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
+import type { BrokerTls } from '../../src/tls/broker-tls.ts'
+import { withTls } from '../../src/tls/tls-url.ts'
+import { type Certificates, makeCertificates } from '../kafka/certificates.ts'
+import { startTlsFront } from '../proxy/tls-front.ts'
+import {
+  type PrivatePorts,
+  type PrivateRabbitmq,
+  skipWithoutPrivateRabbitmq,
+  startPrivateRabbitmq,
+} from '../services/private-rabbitmq.ts'
+import { createDatabase } from '../services/services.ts'
+
+const deadlineMs = 60_000
+const etc = '/etc/rabbitmq'
+
+/** Queues and streams ask for our certificate, the management plugin does not. */
+const configuration = (ports: PrivatePorts) => [
+  `listeners.ssl.1 = 127.0.0.1:${ports.amqpTls}`,
+  `stream.listeners.ssl.1 = 127.0.0.1:${ports.streamTls}`,
+  `stream.advertised_tls_port = ${ports.streamTls}`,
+  `ssl_options.cacertfile = ${etc}/ca.pem`,
+  `ssl_options.certfile = ${etc}/server.pem`,
+  `ssl_options.keyfile = ${etc}/server.key`,
+  'ssl_options.verify = verify_peer',
+  'ssl_options.fail_if_no_peer_cert = true',
+  'ssl_cert_login_from = common_name',
+  'auth_mechanisms.1 = PLAIN',
+  'auth_mechanisms.2 = EXTERNAL',
+  'management.ssl.ip = 127.0.0.1',
+  `management.ssl.port = ${ports.managementTls}`,
+  `management.ssl.cacertfile = ${etc}/ca.pem`,
+  `management.ssl.certfile = ${etc}/server.pem`,
+  `management.ssl.keyfile = ${etc}/server.key`,
+]
+
+describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
+  const folder = mkdtempSync(join(tmpdir(), 'onceward-tls-'))
+  let certificates: Certificates
+  let broker: PrivateRabbitmq
+  let files: { ca: string; cert: string; key: string }
+
+  before(async () => {
+    certificates = makeCertificates(folder)
+    const { ca, server, client } = certificates
+    broker = await startPrivateRabbitmq({
+      configuration,
+      plugins: ['rabbitmq_auth_mechanism_ssl'],
+      files: { 'ca.pem': ca, 'server.pem': server.cert, 'server.key': server.key },
+    })
+    files = { ca: join(folder, 'ca.pem'), cert: join(folder, 'client.pem'), key: join(folder, 'client.key') }
+    writeFileSync(files.ca, ca)
+    await manage('PUT', 'users/client', { password_hash: '', tags: '' })
+    await manage('PUT', 'permissions/%2F/client', { configure: '.*', write: '.*', read: '.*' })
+    assert.ok(client.cert)
+  })
+  after(async () => {
+    await broker.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const manage = async (method: string, path: string, body: object) => {
+    const address = new URL(broker.managementUrl)
+    const authorization = `Basic ${Buffer.from('guest:guest').toString('base64')}`
+    const headers = { authorization, 'content-type': 'application/json' }
+    const url = `http://${address.host}/api/${path}`
+    const answer = await fetch(url, { method, headers, body: JSON.stringify(body) })
+    assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.text()}`)
+  }
+  const login = 'guest:guest'
+  const amqps = (host = '127.0.0.1', port = broker.ports.amqpTls) => `amqps://${login}@${host}:${port}`
+  const streams = (host = '127.0.0.1', port = broker.ports.streamTls) =>
+    `rabbitmq-stream+tls://${login}@${host}:${port}`
+
+  /** One connection over each protocol. */
+  const doors = {
+    queues: {
+      url: amqps,
+      connect: async (url: string) => {
+        const opening = openConnection(url, 'tries').catch(error => {
+          throw refusal(error, 'A test') ?? error
+        })
+        await (await opening).close(1_000)
+      },
+    },
+    streams: {
+      url: streams,
+      connect: async (url: string) =>
+        (await openLink(readAddress(url, 'A test'), 'tries')).connection.close(1_000),
+    },
+  }
+  const refused = (work: Promise<unknown>, says: RegExp) =>
+    assert.rejects(work, (error: OncewardError) => {
+      assert.equal(error.code, 'configuration', error.message)
+      assert.match(error.message, says)
+      assert.doesNotMatch(error.message, /guest:guest|PRIVATE KEY/)
+      return true
+    })
+
+  for (const [name, door] of Object.entries(doors)) {
+    test(`${name}: PEM, files and parameters of the address lead in`, async () => {
+      const { ca, client } = certificates
+      await door.connect(withTls(door.url(), { ca, ...client }))
+      await door.connect(withTls(door.url(), files))
+      const { searchParams: query } = new URL('x://x')
+      query.set('cacertfile', files.ca)
+      query.set('certfile', files.cert)
+      query.set('keyfile', files.key)
+      query.set('verify', 'verify_peer')
+      await door.connect(`${door.url()}?${query}`)
+      await door.connect(withTls(door.url('localhost'), { ...files, servername: 'kafka.test' }))
+    })
+
+    test(`${name}: our certificate says who we are with auth_mechanism=external`, async () => {
+      const url = withTls(door.url().replace(login, 'nobody:wrong'), files)
+      await door.connect(`${url}&auth_mechanism=external`)
+      await refused(door.connect(url), /refused/)
+    })
+
+    test(`${name}: an unknown authority, a wrong name and an expired certificate are refused and named`, async t => {
+      const { ca, client, expired } = certificates
+      await refused(door.connect(door.url()), /not signed by an authority that we trust \(/)
+      const other = makeOther(t)
+      await refused(door.connect(withTls(door.url(), { ...files, ca: other })), /not signed by an authority/)
+      await refused(door.connect(withTls(door.url('localhost'), files)), /for other names/)
+      await refused(
+        door.connect(withTls(door.url(), { ...files, servername: 'elsewhere.test' })),
+        /for other names/,
+      )
+      const plain = name === 'queues' ? broker.ports.amqp : broker.ports.stream
+      const front = await startTlsFront(expired, plain)
+      t.after(() => front.close())
+      await refused(
+        door.connect(withTls(door.url('127.0.0.1', front.port), { ca, ...client })),
+        /has expired/,
+      )
+    })
+
+    test(`${name}: files that cannot be used are refused before anything is opened`, async () => {
+      const wrong = (tls: BrokerTls) => door.connect(withTls(door.url(), { ...files, ...tls }))
+      await refused(wrong({ ca: join(folder, 'none.pem') }), /file for ca cannot be read \(ENOENT\)/)
+      await refused(wrong({ key: files.ca }), /cannot be used/)
+      await refused(door.connect(`${door.url()}?verify=verify_none`), /always verified/)
+      const plain = door.url().replace('amqps:', 'amqp:').replace('+tls', '')
+      await refused(door.connect(withTls(plain, files)), /not encrypted/)
+    })
+
+    test(`${name}: an address without TLS at a port that speaks TLS only is told so, not to check its password`, async () => {
+      const plain = door.url().replace('amqps:', 'amqp:').replace('+tls', '')
+      await refused(door.connect(plain), /speaks TLS only/)
+    })
+  }
+
+  test('queues: an address with TLS at a port without it is told so', async () => {
+    await refused(openConnection(amqps('127.0.0.1', broker.ports.amqp), 'tries'), /does not speak TLS/)
+  })
+
+  test('a broker that asks for our certificate refuses us without it', async () => {
+    const url = withTls(amqps(), { ca: certificates.ca })
+    await assert.rejects(openConnection(url, 'tries'))
+  })
+
+  test('the management plugin is asked over https with the same authority, and over plain http on this machine only', async t => {
+    const name = `tls.${process.pid}`
+    await manage('PUT', `queues/%2F/${name}`, { durable: true })
+    const own = withTls(amqps(), files)
+    const at = (base: string, url = own) => askQueue(base, url, name)
+    const https = `https://127.0.0.1:${broker.ports.managementTls}`
+    assert.ok('known' in (await at(https)))
+    assert.ok('known' in (await at(`http://127.0.0.1:${broker.ports.management}`)))
+    assert.ok('known' in (await at(`http://localhost:${broker.ports.management}`)))
+    const unknown = async (base: string, says: RegExp, url = own) => {
+      const answer = await at(base, url)
+      assert.ok('unknown' in answer)
+      assert.match(answer.unknown, says)
+      assert.doesNotMatch(answer.unknown, /guest/)
+    }
+    await unknown(https, /not signed by an authority/, amqps())
+    await unknown(https.replace('127.0.0.1', 'localhost'), /for other names/)
+    const front = await startTlsFront(certificates.expired, broker.ports.management)
+    t.after(() => front.close())
+    await unknown(`https://127.0.0.1:${front.port}`, /has expired/)
+    for (const host of ['rabbit.example', '10.0.0.1', '128.0.0.1', '[::2]', '127.0.0.1.example'])
+      await unknown(`http://guest:guest@${host}:15672`, /would cross the network unencrypted/)
+  })
+
+  test('a publisher refuses at once, and a consumer at start', async () => {
+    const publisher = createRabbitPublisher({ url: amqps() })
+    const message = { queue: 'x', messageId: 'a', body: Buffer.from('x') }
+    const [result] = await publisher.publish([message])
+    assert.match(String(result), /not signed by an authority/)
+    await publisher.close()
+  })
+
+  test('consumers read queues and streams, and publish, with what contract and process say of TLS', async t => {
+    const database = await createDatabase()
+    const pool = createPool(database.url, { max: 2 })
+    const running: Running[] = []
+    t.after(async () => {
+      await Promise.all(running.map(one => one.drain(10_000)))
+      await pool.end()
+      await database.drop()
+    })
+    await migrate(pool)
+    await pool.query('create table got (id text primary key)')
+    const [from, to, log] = [`from.${process.pid}`, `to.${process.pid}`, `log.${process.pid}`]
+    await manage('PUT', `queues/%2F/${to}`, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
+    await manage('PUT', `queues/%2F/${log}`, { durable: true, arguments: { 'x-queue-type': 'stream' } })
+    const options = {
+      databaseUrl: database.url,
+      rabbitmqUrl: amqps(),
+      rabbitmqStreamUrl: streams(),
+    }
+    const consumerOf = (name: string, source: ReturnType<typeof queue> | ReturnType<typeof stream>) =>
+      defineConsumer<{ id: string }, SqlTransaction>({
+        name,
+        source,
+        owner: 'tests',
+        risk: 'projection',
+        identity: { id: m => m.id },
+        effect: { publish: { out: { broker: 'rabbitmq', queue: to } } },
+        handle: async ({ message, tx, effects }) => {
+          await tx.query('insert into got (id) values ($1)', [message.id])
+          effects.publish('out', { key: message.id, body: JSON.stringify(message) })
+        },
+      })
+    const reading = consumerOf('reads_queue', queue(from, { tls: files }))
+    const following = consumerOf('reads_stream', stream(log, { start: 'first' }))
+    await refused(runConsumer(following, options), /not signed by an authority/)
+    for (const consumer of [reading, following])
+      running.push(await runConsumer(consumer, { ...options, rabbitmqTls: files }))
+    const publisher = createRabbitPublisher({ url: withTls(amqps(), files) })
+    const message = (name: string, id: string) => ({
+      queue: name,
+      messageId: id,
+      body: Buffer.from(JSON.stringify({ id })),
+    })
+    const sent = await publisher.publish([message(from, 'by-queue'), message(log, 'by-stream')])
+    assert.deepEqual(sent, ['confirmed', 'confirmed'])
+    await publisher.close()
+    const got = async () => (await pool.query('select id from got order by id')).rows.map(row => row.id)
+    await until('both are applied', async () => (await got()).length === 2, { deadlineMs })
+    assert.deepEqual(await got(), ['by-queue', 'by-stream'])
+    const waiting = async () => (await pool.query('select count(*)::int as n from onceward.outbox')).rows[0].n
+    await until('both are published', async () => (await waiting()) === 0, { deadlineMs })
+  })
+
+  /** An authority that signed nothing here. */
+  function makeOther(t: { after(work: () => void): void }): string {
+    const elsewhere = mkdtempSync(join(tmpdir(), 'onceward-other-'))
+    t.after(() => rmSync(elsewhere, { recursive: true, force: true }))
+    return makeCertificates(elsewhere).ca
+  }
+})
