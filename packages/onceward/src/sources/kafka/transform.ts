@@ -227,7 +227,9 @@ class Transform implements KafkaTransform {
    */
   async #endPending(stable: ReadonlyMap<number, number>): Promise<void> {
     const mine = this.#lastOffsets
-    const isPending = mine.some(({ partition, next }) => Number(next) > (stable.get(partition) ?? Number.POSITIVE_INFINITY))
+    const isPending = mine.some(
+      ({ partition, next }) => Number(next) > (stable.get(partition) ?? Number.POSITIVE_INFINITY),
+    )
     if (!isPending) return
     this.#log.warn('offsets of a committed transaction are still pending; they are committed again', {
       group: this.#settings.group,

@@ -36,7 +36,7 @@ export function outsideTransactions(
     meetBroker: broker => meetBroker(client, broker, log),
     async closeRun({ runId }) {
       await repeats.flush()
-      await client.query('update onceward.run set ended_at = clock_timestamp() where id = $1', [runId])
+      await client.query(closeRun, [runId])
     },
     takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
     beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
@@ -52,6 +52,11 @@ export function outsideTransactions(
     },
   }
 }
+
+/** A run that ends in order did not die over the groups it may have left. */
+const closeRun = `
+  with closed as (update onceward.run set ended_at = clock_timestamp() where id = $1 returning consumer_id)
+  delete from onceward.suspect_group g using closed c where g.consumer_id = c.consumer_id and g.run_id = $1`
 
 /** A rebuild remembers under a generation of its own what went into its tables: a live consumer of that generation would skip all of it. */
 async function assertNoRebuilds(client: SqlClient, { name, generation }: ConsumerFacts): Promise<void> {

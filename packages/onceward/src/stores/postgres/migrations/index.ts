@@ -10,6 +10,7 @@ import { restore } from './0008-restore.ts'
 import { campaigns } from './0009-campaigns.ts'
 import { markerDays } from './0010-marker-days.ts'
 import { campaignAhead } from './0011-campaign-ahead.ts'
+import { suspectGroups } from './0019-suspect-groups.ts'
 
 export interface Migration {
   readonly version: number
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   { version: 9, name: 'campaigns', sql: campaigns, compatibleFrom: 3 },
   { version: 10, name: 'marker days', sql: markerDays, compatibleFrom: 3 },
   { version: 11, name: 'campaign ahead', sql: campaignAhead, compatibleFrom: 3 },
+  { version: 19, name: 'suspect groups', sql: suspectGroups, compatibleFrom: 3 },
 ]
