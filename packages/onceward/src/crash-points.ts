@@ -46,8 +46,12 @@ export const crashPoints = {
   'swap.undone': 'The old tables are back, COMMIT not sent: the rebuilt ones are still live.',
   'suspect.counted':
     'An attempt of a suspect is durable, its handler not begun: the next process counts one death it did not die of.',
+  'suspect.grouped':
+    'A group of suspects is on record, none of its handlers begun: the next process tries them in groups of half the size.',
+  'suspect.reading':
+    'A suspect or a group of suspects is on record under its bytes, nothing of it read: the same, or one death it did not die of.',
   'suspect.read':
-    'Suspects are read, the attempt of the last one is still on record: the next process counts one death it did not die of.',
+    'Suspects are read, the record of the last ones is still there: the next process reads them in smaller groups, or counts one death that one of them did not cause.',
   'parking.selected':
     'A replay of parked messages is written down, nothing moved: the same order goes on with it.',
   'parking.moving': 'A stage of a replay is moved, COMMIT not sent: its messages are parked as before.',

@@ -134,7 +134,7 @@ export interface StoreSession<Tx> {
   /** Adds one failed attempt for each id, durably if the transaction commits; answers with the counts, these included. */
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]>
 
-  /** Stores that know suspects: the handlers of these came back, so what `beginAttempt` counted for them in this run is taken back. */
+  /** Stores that know suspects: the handlers of these came back, so what `beginAttempt` and `beginGroup` wrote for them in this run is taken back. */
   withdrawAttempts?(ids: readonly string[]): Promise<void>
 
   /** Changes what the claims left: removes markers of messages to be retried, stores held work. */

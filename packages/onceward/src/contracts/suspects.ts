@@ -17,14 +17,31 @@ export interface SuspectLedger {
   /**
    * Called before the handler of a suspect runs. Counts an attempt that is durable when this resolves, unless one of `attemptsMax` ended with
    * its process already; answers with what was counted before. What stands of it when the process dies says why. `survived`: what this run
-   * began before and came through with; its attempt is taken back.
+   * began before and came through with; its attempts are taken back.
    */
   beginAttempt(
     enrolment: Enrolment,
     id: string,
     attemptsMax: number,
-    survived?: string,
+    survived?: readonly string[],
   ): Promise<EarlierAttempts>
+
+  /**
+   * Called before the handlers of several suspects run in one batch. Records that this run tried them together; the record is durable when this
+   * resolves. It is no attempt of any of them. `size`: how many they are; ids may repeat. `survived` as above.
+   */
+  beginGroup(
+    enrolment: Enrolment,
+    ids: readonly string[],
+    size: number,
+    survived?: readonly string[],
+  ): Promise<void>
+
+  /**
+   * The size of the largest group in which each of these may be tried: half of the smallest group over which a run died, and 1 when a run died
+   * over the message alone. A message that no run died over is missing from the answer. Runs that were closed in order did not die.
+   */
+  groupLimits(enrolment: Enrolment, ids: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
 
 /** How long a run may send no sign of life before it is taken for dead. */

@@ -16,9 +16,9 @@ export class BatchSize {
     return this.#now
   }
 
-  /** `alone`: it could not be more than one, which says only how long each may take. */
-  took(count: number, elapsedMs: number, alone = false): void {
-    if (alone) return this.took(this.#now, elapsedMs * this.#now)
+  /** `limited`: it could not be more, which says only how long each may take. */
+  took(count: number, elapsedMs: number, limited = false): void {
+    if (limited) return this.took(this.#now, (elapsedMs * this.#now) / count)
     if (elapsedMs > targetMs && count > 1) {
       this.#now = Math.max(1, Math.min(this.#now, Math.floor((count * targetMs) / elapsedMs)))
     } else if (elapsedMs < targetMs / 2 && count >= this.#now) {

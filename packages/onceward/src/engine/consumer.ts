@@ -189,7 +189,10 @@ export class ConsumerProcess<M, Tx> {
       tally: this.#tally,
       signal: this.#leaving.signal,
       ...this.#shared,
-      onCommitted: decided => this.#learn(decided),
+      onCommitted: decided => {
+        this.#wary?.decided(decided)
+        this.#learn(decided)
+      },
       waits: () => this.#state === 'running',
       ...(this.#options.callInline && { callInline: this.#options.callInline }),
       ...(this.#options.handOver && { handOver: this.#options.handOver }),
@@ -245,7 +248,8 @@ export class ConsumerProcess<M, Tx> {
     if (this.#stage !== 'store') {
       const { attemptsMax } = consumer.failure
       const [suspicion, lanes, watch] = [this.#suspicion, this.#lanes, this.#watch]
-      this.#suspects = new SuspectLine({ suspicion, store, enrolment, watch, world, lanes, attemptsMax })
+      const common = { suspicion, store, enrolment, watch, world, lanes, attemptsMax }
+      this.#suspects = new SuspectLine({ ...common, bytesMax: batchBytesMax })
     }
     await this.#suspicion.begin()
   }
@@ -294,9 +298,9 @@ export class ConsumerProcess<M, Tx> {
     if (!closed) this.#probe(room)
     else
       while (!alone && this.#batchesInFlight < this.#inFlightMax && this.#worthStarting()) {
-        const suspect = this.#suspects?.next(this.#batchesInFlight) ?? null
-        alone = suspect !== null
-        if (suspect !== 'wait') this.#begin(suspect)
+        const suspects = this.#suspects?.next(this.#batchesInFlight, this.#size.now) ?? null
+        alone = suspects !== null
+        if (suspects !== 'wait') this.#begin(suspects)
       }
     // What comes back for another try does not count: it would keep everybody else out for as long as it fails.
     const ahead = this.#lanes.untried < this.#size.now
@@ -308,10 +312,10 @@ export class ConsumerProcess<M, Tx> {
     return this.#options.consumer.batch.inFlightMax
   }
 
-  /** Slots that are kept free for a suspect are no reason to read ahead. */
-  #begin(suspect: Received<M> | null, countMax = this.#size.now): void {
+  /** Slots that are kept free for suspects are no reason to read ahead. */
+  #begin(suspects: readonly Received<M>[] | null, countMax = this.#size.now): void {
     this.#batchesInFlight++
-    if (suspect !== null) return void this.#runSuspect(suspect)
+    if (suspects !== null) return void this.#runSuspects(suspects)
     const stops = this.#suspects?.any ? this.#suspects.isSuspect : undefined
     void this.#runBatch(this.#lanes.cut(countMax, batchBytesMax, stops) as Received<M>[])
   }
@@ -320,8 +324,8 @@ export class ConsumerProcess<M, Tx> {
   #probe(room: number): void {
     if (room > 0) {
       if (this.#batchesInFlight > 0 || this.#lanes.ready === 0 || this.#readingAlone > 0) return
-      const suspect = this.#suspects?.next(0) ?? null
-      if (suspect !== 'wait') this.#begin(suspect, 1)
+      const suspects = this.#suspects?.next(0, 1) ?? null
+      if (suspects !== 'wait') this.#begin(suspects, 1)
       return
     }
     this.#cancelProbe()
@@ -392,7 +396,9 @@ export class ConsumerProcess<M, Tx> {
     if (wary) this.#readingAlone++
     try {
       if (wary && this.#batchesInFlight > 0) await new Promise<void>(resolve => this.#onIdle.push(resolve))
-      for (const received of await this.#intake.take(deliveries, this.#wary)) this.#lanes.push(received)
+      const read = await this.#intake.take(deliveries, this.#wary)
+      if (this.#suspicion?.any) await this.#suspects?.learn(read)
+      for (const received of read) this.#lanes.push(received)
     } finally {
       if (wary) this.#readingAlone--
     }
@@ -404,11 +410,9 @@ export class ConsumerProcess<M, Tx> {
     for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 
-  async #runSuspect(received: Received<M>): Promise<void> {
+  async #runSuspects(group: readonly Received<M>[]): Promise<void> {
     try {
-      await this.#suspects!.run(received, (suspect, onDecided) =>
-        this.#runBatch([received], suspect, onDecided),
-      )
+      await this.#suspects!.run(group, (suspect, onDecided) => this.#runBatch(group, suspect, onDecided))
     } catch (error) {
       this.#leaveSlots(1)
       if (this.#state === 'running') this.#halt(error)

@@ -51,12 +51,10 @@ export class Intake<M> {
   /** Resolves with what may go on now, in order; the rest comes by `onSlow`, one by one. Rejects only when the store refuses to take suspects down. */
   async take(
     deliveries: readonly Delivery[],
-    wary: Pick<WaryReading<M, never>, 'suspects' | 'read' | 'end'> | null = null,
+    wary: Pick<WaryReading<M, never>, 'readSuspects'> | null = null,
   ): Promise<readonly Received<M>[]> {
-    const read: (Received<M> | Promise<Received<M>>)[] = []
-    for (const delivery of deliveries)
-      read.push(wary?.suspects(delivery) ? await wary.read(delivery, this.#read) : this.#read(delivery))
-    await wary?.end()
+    const suspects = await wary?.readSuspects(deliveries, this.#read)
+    const read = deliveries.map(delivery => suspects?.get(delivery) ?? this.#read(delivery))
     if (!read.some(one => one instanceof Promise)) return read as Received<M>[]
     if (this.#ordered) return Promise.all(read.map((one, index) => this.#readOut(one, deliveries[index]!)))
     const ready = new Set<Received<M>>()

@@ -82,26 +82,23 @@ export class Lanes {
     return batch
   }
 
-  /** Takes the first that matches and could be taken now, alone, and marks its lane busy. */
-  cutOne(matches: (received: Received) => boolean): Received | null {
-    const found = this.#shift(matches)
-    if (found !== null) this.#leave(found)
-    return found
-  }
-
-  #shift(matches: (received: Received) => boolean): Received | null {
-    const index = this.#unordered.findIndex(matches)
-    if (index >= 0) return this.#unordered.splice(index, 1)[0]!
+  /** Takes those that are admitted and could be taken now, of a lane its first ones in order, and marks their lanes busy. */
+  cutGroup(admits: (received: Received) => boolean): Received[] {
+    const group: Received[] = []
+    this.#unordered = this.#unordered.filter(received => !(admits(received) && group.push(received)))
     for (const lane of this.#queued) {
-      if (!matches(lane.messages[0]!)) continue
+      let taken = 0
+      while (taken < lane.messages.length && admits(lane.messages[taken]!)) taken++
+      if (taken === 0) continue
+      group.push(...lane.messages.splice(0, taken))
       lane.state = 'busy'
       this.#queued.delete(lane)
-      return lane.messages.shift()!
     }
-    return null
+    for (const received of group) this.#leave(received)
+    return group
   }
 
-  /** Whether `cutOne` would find one. */
+  /** Whether a group would have one that matches. */
   some(matches: (received: Received) => boolean): boolean {
     if (this.#unordered.some(matches)) return true
     for (const lane of this.#queued) if (matches(lane.messages[0]!)) return true

@@ -50,7 +50,7 @@ export interface Spine<M = unknown, Tx = unknown> {
    * of waiting for a better time.
    */
   readonly suspicious?: boolean
-  /** The batch is one message, taken alone because a process may have died over it. */
+  /** A process may have died over the messages of the batch: nothing else is under way. */
   readonly suspect?: SuspectTry
   /** Of held work: calls back when a claim of the batch is lost; the result ends the watch. Null elsewhere. */
   readonly watchClaims: ((batch: readonly Received<M>[], onLost: (error: Error) => void) => () => void) | null
@@ -138,7 +138,7 @@ async function commitRound<M, Tx>(
       const facts =
         spine.stage === 'store' ? keepAll(claims) : await applyEffects(batch, claims, known, session, spine)
       world.reach('batch.applied')
-      if (spine.suspect) await session.withdrawAttempts!([spine.suspect.id])
+      if (spine.suspect) await session.withdrawAttempts!(batch.map(({ id }) => id!))
       const decided = await concludeBatch(batch, claims, facts, session, spine)
       world.reach('batch.concluded')
       session.book?.decided(decided)

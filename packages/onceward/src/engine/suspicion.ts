@@ -32,13 +32,15 @@ export interface SuspicionOptions {
  * the broker hands over again, and on logs the first records after where that run stood, may be why. Only as many as it can have held, and only
  * for a while: a broker that hands thousands over again must not make a consumer crawl.
  *
- *   silent run ──▶ suspects, one by one ──▶ all through, cause found, or time over ──▶ cleared for everybody
+ *   silent run ──▶ suspects, in groups that are halved at each death ──▶ all through, cause found, or time over ──▶ cleared for everybody
  */
 export class Suspicion {
   readonly #options: SuspicionOptions
   readonly #silent = new Map<number, { readonly deliveriesMax: number; readonly cancel: () => void }>()
   /** Suspects that are not through, and on logs the run each is suspected for. */
   readonly #suspects = new Map<Delivery, number | null>()
+  /** The largest group in which a suspect may be tried, where a process died over it before. */
+  readonly #limits = new WeakMap<Delivery, number>()
   /** Of each partition: the silent run that had it, and how many more of its records count. */
   readonly #windows = new Map<string, { readonly runId: number; left: number }>()
   #through = 0
@@ -91,6 +93,14 @@ export class Suspicion {
     return this.#suspects.has(delivery)
   }
 
+  groupLimit(delivery: Delivery): number {
+    return this.#limits.get(delivery) ?? Number.POSITIVE_INFINITY
+  }
+
+  limitGroup(delivery: Delivery, limit: number): void {
+    this.#limits.set(delivery, limit)
+  }
+
   /** Its process survived it. */
   cleared(delivery: Delivery): void {
     const runId = this.#suspects.get(delivery)
@@ -106,6 +116,7 @@ export class Suspicion {
   /** The cause, which its lane is to wait for: never tried beside others. */
   keep(delivery: Delivery): void {
     this.#suspects.set(delivery, always)
+    this.#limits.set(delivery, 1)
   }
 
   /** The deaths so far have their cause: nobody else is suspected of them. */
@@ -164,7 +175,7 @@ export class Suspicion {
 
   #tell(): void {
     const { world, enrolment } = this.#options
-    world.log.warn('a process seems to have died: what it may have died over is taken one by one', {
+    world.log.warn('a process seems to have died: what it may have died over is taken in small groups', {
       consumer: enrolment.facts.name,
       silentRuns: [...this.#silent.keys()],
     })

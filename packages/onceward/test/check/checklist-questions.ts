@@ -351,7 +351,7 @@ export const questions: readonly Question[] = [
       asks: 'Poison that is skipped without evidence',
       shownBy: [
         'poison/killers.test.ts',
-        'is found within (attempts + 1) restarts while thousands of neighbours arrive once',
+        'is found within (attempts + log2 n + 1) restarts while thousands of neighbours arrive once',
       ],
       how: 'Nothing is skipped: it is parked, dead-lettered or quarantined with its bytes.',
     },

@@ -64,9 +64,9 @@ export async function runScenario(
     target: broker.target,
   }
   await broker.publish(workMessages(memory))
-  if (scenario.after !== undefined) {
-    const first = join(folder, 'first')
-    await dieIn({ ...orders, dieAt: { point: scenario.after, hit: 1, witness: first } }, first)
+  for (const [n, earlier] of (scenario.after ?? []).entries()) {
+    const seen = join(folder, `earlier-${n}`)
+    await dieIn({ ...orders, dieAt: { point: earlier, hit: 1, witness: seen } }, seen)
   }
   if (scenario.task === 'consume') await dieIn({ ...orders, ...armed }, witness)
   if (scenario.task === 'drain') await dieIn({ ...orders, ...armed }, witness, 'SIGTERM')

@@ -11,11 +11,14 @@ export interface CrashScenario {
   readonly sourceless?: true
   /** What the contract must remember by for the point to exist. Default: as contracts do that say nothing. */
   readonly memory?: Memory
-  /** Where a first process dies, so that the next has somebody to suspect. */
-  readonly after?: CrashPoint
+  /** Where earlier processes die, one after the other, so that the next has somebody to suspect. */
+  readonly after?: readonly CrashPoint[]
   /** Brokers on which the point does not exist, with the reason. */
   readonly without?: Partial<Record<BrokerKind, string>>
 }
+
+/** A group of the batch size of 8 is halved by these until one message is alone. */
+const halvings: readonly CrashPoint[] = ['suspect.grouped', 'suspect.grouped', 'suspect.grouped']
 
 const consume: CrashScenario = { task: 'consume', hits: [1, 4] }
 
@@ -110,8 +113,10 @@ export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
   'work.handed': { task: 'consume', hits: [1], memory: 'handed' },
   'work.finished': work,
   'work.committed': work,
-  'suspect.counted': { task: 'consume', hits: [1, 4], after: 'batch.applied' },
-  'suspect.read': { task: 'consume', hits: [1], after: 'batch.applied' },
+  'suspect.counted': { task: 'consume', hits: [1], after: ['batch.applied', ...halvings] },
+  'suspect.grouped': { task: 'consume', hits: [1], after: ['batch.applied'] },
+  'suspect.reading': { task: 'consume', hits: [1], after: ['batch.applied'] },
+  'suspect.read': { task: 'consume', hits: [1], after: ['batch.applied'] },
   'migrate.applied': {
     task: 'migrate',
     hits: [1],

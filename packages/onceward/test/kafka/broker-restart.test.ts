@@ -93,16 +93,24 @@ describe('a broker that is killed and comes back', await skipWithout('kafka'), (
     })
     await transform.start()
     t.after(() => transform.drain().catch(() => {}))
+    let halted: unknown = null
+    transform.finished.catch(error => {
+      halted = error
+    })
+    const works = (count: number) => {
+      if (halted !== null) throw halted
+      return transform.tally.records >= count
+    }
     await until('it works', () => transform.tally.records > 100)
     await broker.kill()
     await broker.start()
     const goal = Math.min(transform.tally.records + 100, values.length)
-    await until('it works again', () => transform.tally.records >= goal, { deadlineMs: 90_000 })
+    await until('it works again', () => works(goal), { deadlineMs: 90_000 })
     broker.freeze()
     const silent = performance.now()
     await until('longer than a session', () => performance.now() - silent > 8_000)
     broker.resume()
-    await until('all is written', () => transform.tally.records >= values.length, { deadlineMs: 90_000 })
+    await until('all is written', () => works(values.length), { deadlineMs: 90_000 })
     // A commit is answered before its markers are written, and only those make it visible.
     await until('all is visible', async () => (await kafka.read(output)).length >= values.length)
     const read = (await kafka.read(output)).map(({ value }) => Number(value))

@@ -161,6 +161,16 @@ describe('a Kafka transaction', await skipWithout('kafka'), () => {
     assert.deepEqual(await values(kafka, output), [])
   })
 
+  test('takes offsets that name no member while the group has one: pending ones are ended so', async t => {
+    const { kafka, input, group } = await setUp(t)
+    const member = await join(kafka, group)
+    const one = await producer(kafka)
+    await one.sendOffsets(member, [next(input, 5)])
+    await one.sendOffsets({ ...member, generation: -1, memberId: '' }, [next(input, 5)])
+    await one.commit()
+    assert.deepEqual(await kafka.committed(group, input), new Map([[0, 5]]))
+  })
+
   test('takes no offsets of a member the group has left behind', async t => {
     const { kafka, input, output, group } = await setUp(t)
     const member = await join(kafka, group)

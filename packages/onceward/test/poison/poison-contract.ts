@@ -18,6 +18,8 @@ export interface Payment {
 }
 
 export const attemptsMax = 3
+/** A group has at most 64 suspects, so the cause is alone after 6 deaths. */
+export const restartsMax = attemptsMax + Math.log2(64) + 1
 export const consumerName = 'payments'
 
 export const tables = 'create table effect (id text primary key, times integer not null)'

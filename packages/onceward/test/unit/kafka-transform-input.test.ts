@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import { KafkaError, troubleOfCode } from '../../src/sources/kafka/client/kafka-error.ts'
 import { settingsOf, topic } from '../../src/sources/kafka/topic.ts'
 import { TransformInput, type TransformInputOptions } from '../../src/sources/kafka/transform-input.ts'
 import { silent } from '../../src/surroundings.ts'
 import { until } from '../../src/testing/until.ts'
 import { aMember, clientRig, record } from './kafka-client-rig.ts'
 
-function rig(t: TestContext, begin: TransformInputOptions['begin'] = async () => {}) {
+function rig(
+  t: TestContext,
+  begin: TransformInputOptions['begin'] = async () => {},
+  endPending: TransformInputOptions['endPending'] = async () => {},
+) {
   const { client, seen } = clientRig()
   const input = new TransformInput({
     client,
@@ -14,10 +19,11 @@ function rig(t: TestContext, begin: TransformInputOptions['begin'] = async () =>
     partitions: 2,
     log: silent,
     begin,
+    endPending,
     onHalt: error => assert.fail(error),
   })
   t.after(() => input.close())
-  return { input, seen, group: seen.group!, log: seen.log! }
+  return { input, seen, client, group: seen.group!, log: seen.log! }
 }
 
 describe('what a transform reads', () => {
@@ -51,6 +57,25 @@ describe('what a transform reads', () => {
     input.conclude(batch!, false)
     await revoked
     assert.equal(log.wants(seen.added[1]!.progress), true)
+  })
+
+  test('begins once the offsets that a broker left pending are ended', async t => {
+    const asked: (readonly [number, number])[][] = []
+    const { seen, client, group } = rig(t, undefined, async stable => {
+      asked.push([...stable])
+    })
+    const committed = async (options?: object) => {
+      if (options === undefined && asked.length === 0)
+        throw new KafkaError(troubleOfCode(88), 'offsets of the group')
+      return new Map([[0, { offset: 60, leaderEpoch: 0, metadata: '' }]])
+    }
+    Object.assign(client, {
+      committed: (_partitions: unknown, _member: unknown, options?: object) => committed(options),
+      bounds: async () => new Map([[0, { start: 0, end: 100 }]]),
+    })
+    group.onAssigned([0], aMember())
+    await until('it is read', () => seen.added.length === 1)
+    assert.deepEqual(asked, [[[0, 60]]])
   })
 
   test('is not read on after a transaction that failed while its partition was being revoked', async t => {

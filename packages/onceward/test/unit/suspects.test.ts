@@ -51,34 +51,82 @@ async function settled(rig: ConsumerRig): Promise<void> {
 }
 
 describe('after a process died', () => {
-  test('suspects are taken one by one, with their attempt on record while the handler runs', async () => {
+  test('suspects are taken in a group that is on record while its handlers run, and is no attempt of theirs', async () => {
     const rig = await afterDeath(notes(5))
     const { sizes, handle } = batchSizes(rig)
-    const onRecord: number[] = []
+    const onRecord: unknown[] = []
     const one = await rig.start({
       handle: async context => {
-        onRecord.push(rig.store.memory.committed.attempts.size)
+        const { groups, attempts } = rig.store.memory.committed
+        onRecord.push([[...groups.values()].flatMap(runs => [...runs.values()]), attempts.size])
         await handle(context)
       },
     })
     await settled(rig)
-    assert.deepEqual(sizes, [1, 1, 1, 1, 1])
-    assert.deepEqual(onRecord, [1, 1, 1, 1, 1])
-    assert.equal(rig.store.memory.committed.attempts.size, 0, 'whoever gets through is not blamed')
+    assert.equal(sizes.length, 5)
+    assert.deepEqual(onRecord, Array(5).fill([[5, 5, 5, 5, 5], 0]))
+    const { groups, attempts } = rig.store.memory.committed
+    assert.deepEqual([groups.size, attempts.size], [0, 0], 'whoever gets through is not blamed')
     assert.deepEqual(rig.applied, { n0: 1, n1: 1, n2: 1, n3: 1, n4: 1 })
     assert.equal(rig.world.counted.get('suspects'), 5)
     await one.drain()
   })
 
-  test('what was never handed over before goes in batches, after the suspects', async () => {
+  test('one suspect is alone, with an attempt on record', async () => {
+    const rig = await afterDeath(notes(1))
+    const onRecord: number[] = []
+    const one = await rig.start({
+      handle: ({ message, tx }) => {
+        onRecord.push(rig.store.memory.committed.attempts.size)
+        rig.apply(tx, message.id)
+      },
+    })
+    await settled(rig)
+    assert.deepEqual(onRecord, [1])
+    assert.equal(rig.store.memory.committed.attempts.size, 0)
+    await one.drain()
+  })
+
+  test('what was never handed over before goes in batches of its own, after the suspects', async () => {
     const rig = await afterDeath(notes(3))
     rig.publish({ id: 'fresh0' }, { id: 'fresh1' })
-    const { sizes, handle } = batchSizes(rig)
-    const one = await rig.start({ handle })
+    const together: string[][] = []
+    const one = await rig.start({
+      handleBatch: async ({ batch, tx }) => {
+        together.push(batch.map(({ message }) => message.id))
+        for (const { message } of batch) rig.apply(tx, message.id)
+      },
+    })
     await settled(rig)
-    assert.deepEqual(sizes.slice(0, 3), [1, 1, 1])
-    assert.equal(Math.max(...sizes), 2)
-    assert.deepEqual(rig.handled.slice(0, 3), ['n0', 'n1', 'n2'])
+    assert.deepEqual(together, [
+      ['n0', 'n1', 'n2'],
+      ['fresh0', 'fresh1'],
+    ])
+    await one.drain()
+  })
+
+  test('a group has at most 64', async () => {
+    const rig = await afterDeath(notes(150))
+    const together: number[] = []
+    const one = await rig.start({
+      handleBatch: async ({ batch }) => void together.push(batch.length),
+    })
+    await settled(rig)
+    assert.deepEqual(together, [64, 64, 22])
+    await one.drain()
+  })
+
+  test('a process that leaves in order in the middle of a group leaves no record of it', async () => {
+    const rig = await afterDeath(notes(4))
+    const hung = await rig.start({ handle: () => new Promise<void>(() => {}) })
+    await rig.world.turn()
+    assert.equal(rig.store.memory.committed.groups.size, 4)
+    hung.leave()
+    for (let turns = 0; turns < 10; turns++) await rig.world.turn()
+    assert.equal(rig.store.memory.committed.groups.size, 0)
+    const one = await rig.start({})
+    await settled(rig)
+    assert.deepEqual(rig.applied, { n0: 1, n1: 1, n2: 1, n3: 1 })
     await one.drain()
   })
 
@@ -101,6 +149,7 @@ describe('after a process died', () => {
     const neighbour = await rig.store.enroll(factsOf())
     const first = Promise.withResolvers<void>()
     const one = await rig.start({
+      batch: { sizeMax: 1 },
       handle: async ({ message, tx }) => {
         if (rig.handled.length === 0) await first.promise
         rig.apply(tx, message.id)
@@ -112,7 +161,7 @@ describe('after a process died', () => {
     await rig.world.advance(2_000)
     first.resolve()
     await settled(rig)
-    assert.equal(rig.world.counted.get('suspects'), 1, 'heard of, so the others went in a batch')
+    assert.equal(rig.world.counted.get('suspects'), 1, 'heard of, so the others were no suspects')
     await one.drain()
     assert.deepEqual(await silent(rig), [neighbour.runId], 'and it is not cleared: it lives')
   })
@@ -148,7 +197,7 @@ describe('the message that killed its process', () => {
   /** Starts processes of which each dies in the handler of `killer`; answers how many it took until one lived. */
   async function restarts(rig: ConsumerRig, killer: string, changes: Changes = {}): Promise<number> {
     for (let restart = 1; ; restart++) {
-      assert.ok(restart < 10, 'the killer is found')
+      assert.ok(restart < 20, 'the killer is found')
       const { promise: died, resolve: die } = Promise.withResolvers<'died'>()
       const one = await rig.start({
         failure,
@@ -174,9 +223,9 @@ describe('the message that killed its process', () => {
     }
   }
 
-  test('is found within (attempts + 1) restarts and parked with all that is known of it; neighbours are applied once', async () => {
+  test('is found within (attempts + log2 n + 1) restarts and parked with all that is known of it; neighbours are applied once', async () => {
     const rig = await afterDeath(notes(20))
-    assert.equal(await restarts(rig, 'n7'), failure.attemptsMax + 1)
+    assert.equal(await restarts(rig, 'n7'), failure.attemptsMax + 1 + Math.floor(Math.log2(20)))
     const [held] = rig.store.memory.committed.held.values()
     assert.deepEqual(
       [held!.id, held!.state, held!.failureClass, held!.code, held!.attempts, held!.reason],
@@ -204,7 +253,7 @@ describe('the message that killed its process', () => {
       notes(8, n => (n % 2 ? 'odd' : 'even')),
       order,
     )
-    assert.equal(await restarts(rig, 'n3', order), failure.attemptsMax + 1)
+    assert.equal(await restarts(rig, 'n3', order), failure.attemptsMax + 1 + Math.log2(8))
     assert.deepEqual(Object.keys(rig.applied).sort(), ['n0', 'n1', 'n2', 'n4', 'n6'])
     assert.deepEqual(
       [...rig.store.memory.committed.held.values()].map(({ id, code }) => [id, code]),

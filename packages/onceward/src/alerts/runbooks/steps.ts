@@ -13,7 +13,7 @@ export const deployments: Step = {
 }
 
 export const crashLoop: Step = {
-  text: 'Does a process die again and again? After a death what it may have died over is taken one by one; the log says so, and names the message that is parked for it.',
+  text: 'Does a process die again and again? After a death what it may have died over is taken in groups that are halved at each further death; the log says so, and names the message that is parked for it.',
   queries: ({ series }) => [increased(series('suspects'), '1h'), increased(series('killers'), '1h')],
 }
 

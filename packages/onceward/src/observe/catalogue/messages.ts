@@ -153,7 +153,7 @@ export const failures = {
     kind: 'counter',
     unit: '{message}',
     labels: ['consumer'],
-    description: 'Messages taken alone after a process died',
+    description: 'Messages taken alone or in small groups after a process died',
     seeds: [],
   },
   killers: {

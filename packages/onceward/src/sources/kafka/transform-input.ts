@@ -14,6 +14,7 @@ import type {
   OutOfRange,
   UnreadableAt,
 } from './client/kafka-client.ts'
+import { troubleOf } from './client/kafka-error.ts'
 import type { ConsumedOffset } from './client/transactions.ts'
 import type { Lease } from './committer.ts'
 import { lossError, outOfRange, unreadable } from './loss.ts'
@@ -38,6 +39,8 @@ export interface TransformInputOptions {
   readonly log: Log
   /** Commits where partitions begin that nobody has read yet, in a transaction: a plain commit could arrive late and move them back. */
   readonly begin: (member: Member, offsets: readonly ConsumedOffset[]) => Promise<void>
+  /** Offsets of these partitions stay pending: ends the transaction they belong to, if that is ours. */
+  readonly endPending: (offsets: ReadonlyMap<number, number>) => Promise<void>
   readonly onHalt: (error: OncewardError) => void
 }
 
@@ -224,8 +227,19 @@ export class TransformInput implements MembershipEvents, FetchEvents {
       } catch (error) {
         if (error instanceof OncewardError && isFinal(error)) return this.#options.onHalt(error)
         this.onWarning(errorText(error, 300))
+        if (troubleOf(error).name === 'UNSTABLE_OFFSET_COMMIT') await this.#endPending(ours(), member)
         await sleep(takeRetryMs)
       }
+    }
+  }
+
+  async #endPending(partitions: readonly number[], member: Member): Promise<void> {
+    const { client, endPending } = this.#options
+    try {
+      const stable = await client.committed(partitions, member, { pending: 'ignored' })
+      await endPending(new Map([...stable].map(([partition, { offset }]) => [partition, offset])))
+    } catch (error) {
+      this.onWarning(errorText(error, 300))
     }
   }
 

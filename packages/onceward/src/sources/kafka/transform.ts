@@ -97,6 +97,8 @@ class Transform implements KafkaTransform {
   readonly #tally = { records: 0, outputs: 0, transactions: 0, aborted: 0 }
   #input: TransformInput | null = null
   #failure: OncewardError | null = null
+  /** Of the last transaction that the broker has confirmed. */
+  #lastOffsets: readonly ConsumedOffset[] = []
 
   constructor(options: KafkaTransformOptions) {
     const { from, group, start, instance, protocol, sessionTimeoutMs, rebalanceTimeoutMs } = options
@@ -141,6 +143,7 @@ class Transform implements KafkaTransform {
         partitions: partitions.length,
         log: this.#log,
         begin: (member, offsets) => this.#begin(member, offsets),
+        endPending: stable => this.#endPending(stable),
         onHalt: error => this.#halt(error),
       })
       void this.#run(this.#input).catch(error => {
@@ -200,6 +203,7 @@ class Transform implements KafkaTransform {
       return false
     }
     await this.#producer.commit()
+    this.#lastOffsets = batch.offsets
     this.#tally.transactions++
     this.#tally.records += batch.records.length
     this.#tally.outputs += outputs.length
@@ -210,6 +214,30 @@ class Transform implements KafkaTransform {
     await this.#transactions.run(async () => {
       if (!member.live) throw new Error('not a member of the group any more')
       await this.#producer.sendOffsets(this.#memberOf(member), offsets)
+      await this.#producer.commit()
+      this.#lastOffsets = offsets
+    })
+  }
+
+  /**
+   * A broker that is killed between the answer to a commit and its markers may skip the markers when it comes back: its coordinator looks for the
+   * partitions before it knows them, and takes them for deleted (seen with Kafka 4.3). The offsets then stay pending for ever, and the whole group
+   * waits. The end of any later transaction of the same producer ends them, so the same offsets are committed once more. While they are pending
+   * nobody else has read on, so no member is named: a refusal would end in an abort, and that would undo what was committed.
+   */
+  async #endPending(stable: ReadonlyMap<number, number>): Promise<void> {
+    const mine = this.#lastOffsets
+    const isPending = mine.some(
+      ({ partition, next }) => Number(next) > (stable.get(partition) ?? Number.POSITIVE_INFINITY),
+    )
+    if (!isPending) return
+    this.#log.warn('offsets of a committed transaction are still pending; they are committed again', {
+      group: this.#settings.group,
+      offsets: mine.map(({ partition, next }) => `${partition}@${next}`),
+    })
+    const nobody = { groupId: this.#settings.group, generation: -1, memberId: '', instanceId: null }
+    await this.#transactions.run(async () => {
+      await this.#producer.sendOffsets(nobody, mine)
       await this.#producer.commit()
     })
   }

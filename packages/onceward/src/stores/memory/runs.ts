@@ -6,6 +6,7 @@ export class MemoryRuns {
     number,
     { readonly scope: string; readonly deliveriesMax: number; readonly beganAt: number; heardAt: number }
   >()
+  readonly #closed = new Set<number>()
   #ticks = 0
 
   begin(runId: number, scope: string, deliveriesMax: number): void {
@@ -15,6 +16,16 @@ export class MemoryRuns {
 
   end(runIds: readonly number[]): void {
     for (const runId of runIds) this.#open.delete(runId)
+  }
+
+  /** It ended in order. */
+  close(runId: number): void {
+    this.#closed.add(runId)
+    this.end([runId])
+  }
+
+  isClosed(runId: number): boolean {
+    return this.#closed.has(runId)
   }
 
   beat(runId: number): readonly SilentRun[] {

@@ -35,6 +35,8 @@ interface State {
   outbox: Outgoing[]
   /** With the run that began it, where its handler has not come back. */
   attempts: Map<string, (AttemptRecord & { readonly runId?: number })[]>
+  /** Of each suspect the groups it was tried in, by run. */
+  groups: Map<string, ReadonlyMap<number, number>>
   held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
   blocked: Set<string>
   checkpoints: Map<string, { epoch: number; runId: number; stored: Position | null }>
@@ -54,11 +56,20 @@ export class MemoryStore implements Store<MemoryTransaction> {
   readonly suspects: SuspectLedger = {
     beat: async ({ runId }) => this.#runs.beat(runId),
     clear: async (_enrolment, runIds) => this.#runs.end(runIds),
-    beginAttempt: (enrolment, id, attemptsMax, survived) =>
+    beginAttempt: (enrolment, id, attemptsMax, survived = []) =>
       this.transaction(enrolment, async session => {
-        if (survived !== undefined) await session.withdrawAttempts!([survived])
+        await session.withdrawAttempts!(survived)
         return (session as MemorySession).beginAttempt(id, attemptsMax)
       }),
+    beginGroup: (enrolment, ids, size, survived = []) =>
+      this.transaction(enrolment, async session => {
+        await session.withdrawAttempts!(survived)
+        ;(session as MemorySession).beginGroup(ids, size)
+      }),
+    groupLimits: (enrolment, ids) =>
+      this.transaction(enrolment, async session =>
+        (session as MemorySession).groupLimits(ids, runId => this.#runs.isClosed(runId)),
+      ),
   }
   readonly #dedup = new Map<string, Dedup>()
   #tail: Promise<unknown> = Promise.resolve()
@@ -77,7 +88,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   }
 
   async closeRun({ runId }: Enrolment, halted?: string): Promise<void> {
-    if (halted === undefined) this.#runs.end([runId])
+    if (halted === undefined) this.#runs.close(runId)
   }
 
   ping(): Promise<void> {
@@ -233,8 +244,34 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     return { attempts: earlier.length, deaths }
   }
 
+  beginGroup(ids: readonly string[], size: number): void {
+    for (const id of ids) {
+      const known = this.#state.groups.get(this.#key(id))
+      this.#state.groups.set(this.#key(id), new Map([...(known ?? []), [this.#runId, size]]))
+    }
+  }
+
+  groupLimits(ids: readonly string[], isClosed: (runId: number) => boolean): ReadonlyMap<string, number> {
+    const limits = new Map<string, number>()
+    for (const id of ids) {
+      const groups = [...(this.#state.groups.get(this.#key(id)) ?? [])].filter(([runId]) => !isClosed(runId))
+      const attempts = this.#state.attempts.get(this.#key(id)) ?? []
+      const died = [
+        ...groups.filter(([runId]) => runId !== this.#runId).map(([, size]) => Math.floor(size / 2)),
+        ...attempts.filter(one => one.code === processDied && one.runId !== this.#runId).map(() => 1),
+      ]
+      if (died.length > 0) limits.set(id, Math.max(1, Math.min(...died)))
+    }
+    return limits
+  }
+
   async withdrawAttempts(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
+      const groups = [...(this.#state.groups.get(this.#key(id)) ?? [])].filter(
+        ([runId]) => runId !== this.#runId,
+      )
+      if (groups.length > 0) this.#state.groups.set(this.#key(id), new Map(groups))
+      else this.#state.groups.delete(this.#key(id))
       const left = (this.#state.attempts.get(this.#key(id)) ?? []).filter(
         ({ runId }) => runId !== this.#runId,
       )
@@ -384,6 +421,7 @@ function emptyState(): State {
     intents: new Map(),
     outbox: [],
     attempts: new Map(),
+    groups: new Map(),
     held: new Map(),
     blocked: new Set(),
     checkpoints: new Map(),
@@ -399,6 +437,7 @@ function copyState(state: State): State {
     intents: new Map(state.intents),
     outbox: [...state.outbox],
     attempts: new Map(state.attempts),
+    groups: new Map(state.groups),
     held: new Map(state.held),
     blocked: new Set(state.blocked),
     checkpoints: new Map(state.checkpoints),

@@ -40,11 +40,7 @@ export function outsideTransactions(
     meetBroker: broker => meetBroker(client, broker, log),
     async closeRun({ runId, facts }, halted) {
       await repeats.flush()
-      // A copy of the database that was restored may have given the number to a run of another process.
-      await client.query(
-        'update onceward.run set ended_at = clock_timestamp(), halted_because = $3 where id = $1 and instance = $2',
-        [runId, facts.instance, halted ?? null],
-      )
+      await client.query(closeRun, [runId, facts.instance, halted ?? null])
     },
     takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
     beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
@@ -61,6 +57,14 @@ export function outsideTransactions(
     },
   }
 }
+
+/** A run that ends in order did not die over the groups it may have left. */
+const closeRun = `
+  with closed as (
+    update onceward.run set ended_at = clock_timestamp(), halted_because = $3 where id = $1 and instance = $2
+    returning consumer_id)
+  delete from onceward.suspect_group g using closed c
+  where g.consumer_id = c.consumer_id and g.run_id = $1 and $3::text is null`
 
 /** A rebuild remembers under a generation of its own what went into its tables: a live consumer of that generation would skip all of it. */
 async function assertNoRebuilds(client: SqlClient, { name, generation }: ConsumerFacts): Promise<void> {

@@ -92,8 +92,9 @@ export const storeSuspectCases: Cases = [
     async run(bench) {
       const { under, enrolment, name } = bench
       if (under.store.suspects === undefined) return
-      const begin = (survived?: string) => under.store.suspects!.beginAttempt(enrolment, 'a', 1, survived)
-      for (const survived of [undefined, 'a', 'a']) {
+      const begin = (survived: readonly string[]) =>
+        under.store.suspects!.beginAttempt(enrolment, 'a', 1, survived)
+      for (const survived of [[], ['a'], ['a', 'b']]) {
         assert.deepEqual(await begin(survived), { attempts: 0, deaths: 0 })
         assert.equal(await under.attempts(name, 'a'), 1)
       }
@@ -112,6 +113,87 @@ export const storeSuspectCases: Cases = [
       assert.deepEqual(await under.second.suspects!.beginAttempt(last, 'a', 2), { attempts: 2, deaths: 2 })
       await under.second.transaction(last, session => session.withdrawAttempts!(['a']))
       assert.equal(await under.attempts(name, 'a'), 2)
+    },
+  },
+  {
+    name: 'a group over which a run died halves the next one of its members, and is no attempt of theirs',
+    async run({ under, enrolment, name }) {
+      if (under.store.suspects === undefined) return
+      const ids = ['a', 'b', 'c', 'd', 'e', 'a']
+      const limits = async (of = enrolment) =>
+        Object.fromEntries(await under.second.suspects!.groupLimits(of, ['a', 'e', 'stranger']))
+      await under.store.suspects.beginGroup(enrolment, ids, ids.length)
+      assert.deepEqual(await limits(), {}, 'our own run has not died')
+      for (const [size, most] of [
+        [5, 3],
+        [2, 2],
+        [1, 1],
+      ] as const) {
+        const next = await under.second.enroll(enrolment.facts)
+        assert.deepEqual(await limits(next), { a: most, e: most })
+        await under.second.suspects!.beginGroup(next, ids, size)
+      }
+      assert.equal(await under.attempts(name, 'a'), 0)
+    },
+  },
+  {
+    name: 'a group is taken back with the transaction that decides its messages, for those it decides',
+    async run(bench) {
+      const { under, enrolment } = bench
+      if (under.store.suspects === undefined) return
+      await under.store.suspects.beginGroup(enrolment, ['a', 'b'], 2)
+      const next = await under.second.enroll(enrolment.facts)
+      const limits = async () => [...(await under.second.suspects!.groupLimits(next, ['a', 'b'])).keys()]
+      await assert.rejects(
+        bench.transaction(async session => {
+          await session.withdrawAttempts!(['a', 'b'])
+          throw new Error('rolled back')
+        }),
+      )
+      assert.deepEqual((await limits()).sort(), ['a', 'b'])
+      await bench.transaction(async session => {
+        await session.claim([claimOf('a')])
+        await session.withdrawAttempts!(['a'])
+      })
+      assert.deepEqual(await limits(), ['b'])
+    },
+  },
+  {
+    name: 'a group that was survived is taken back by the next one, except for who is in both',
+    async run({ under, enrolment }) {
+      if (under.store.suspects === undefined) return
+      const { suspects } = under.store
+      await suspects.beginGroup(enrolment, ['a', 'b'], 8)
+      await suspects.beginGroup(enrolment, ['b', 'c'], 4, ['a', 'b'])
+      const next = await under.second.enroll(enrolment.facts)
+      const limits = async () =>
+        Object.fromEntries(await under.second.suspects!.groupLimits(next, ['a', 'b', 'c']))
+      assert.deepEqual(await limits(), { b: 2, c: 2 })
+      await suspects.beginAttempt(enrolment, 'd', 3, ['b'])
+      assert.deepEqual(await limits(), { c: 2 })
+    },
+  },
+  {
+    name: 'what died alone stays alone; a run that is closed in order leaves no group, one that is dealt with does',
+    async run({ under, enrolment }) {
+      if (under.store.suspects === undefined) return
+      const { suspects } = under.store
+      const [closed, cleared] = [
+        await under.store.enroll(enrolment.facts),
+        await under.store.enroll(enrolment.facts),
+      ]
+      await suspects.beginAttempt(enrolment, 'a', 3)
+      await suspects.beginGroup(enrolment, ['a'], 64)
+      await suspects.beginGroup(closed, ['b', 'c'], 2)
+      await suspects.beginGroup(cleared, ['c', 'd'], 2)
+      const next = await under.second.enroll(enrolment.facts)
+      const limits = async () =>
+        Object.fromEntries(await under.second.suspects!.groupLimits(next, ['a', 'b', 'c', 'd']))
+      assert.deepEqual(await limits(), { a: 1, b: 1, c: 1, d: 1 })
+      await under.store.closeRun(closed)
+      assert.deepEqual(await limits(), { a: 1, c: 1, d: 1 })
+      await under.second.suspects!.clear(next, [cleared.runId])
+      assert.deepEqual(await limits(), { a: 1, c: 1, d: 1 })
     },
   },
 ]

@@ -23,6 +23,8 @@ import { listOffsets, type OffsetAt } from './list-offsets.ts'
 import { WireFetcher } from './wire-fetcher.ts'
 
 const unstableDelayMs = 50
+/** Longer than a transaction takes to end; what is still pending then waits for its time-out, or for ever. */
+const unstableMaxMs = 5_000
 
 /** The client that speaks the wire itself. */
 export class WireClient implements KafkaClient {
@@ -72,13 +74,14 @@ export class WireClient implements KafkaClient {
     member: Member,
     options?: { readonly pending: 'ignored' },
   ): Promise<ReadonlyMap<number, CommittedOffset>> {
+    const endMs = performance.now() + unstableMaxMs
     for (;;) {
       try {
         return await this.#askCommitted(partitions, member, options === undefined)
       } catch (error) {
         const { name } = troubleOf(error)
         const passes = name === 'UNSTABLE_OFFSET_COMMIT' || name === 'STALE_MEMBER_EPOCH'
-        if (!passes || !member.live) throw error
+        if (!passes || !member.live || performance.now() > endMs) throw error
         await pause(unstableDelayMs)
       }
     }

@@ -1,7 +1,7 @@
 import { spine } from './0001-spine.ts'
 import { failure } from './0002-failure.ts'
-import { parking } from './0003-parking.ts'
 import { parkingVerbs } from './0003-parking-verbs.ts'
+import { parking } from './0003-parking.ts'
 import { replay } from './0004-replay.ts'
 import { retention } from './0005-retention.ts'
 import { suspects } from './0006-suspects.ts'
@@ -22,6 +22,7 @@ import { people } from './0014-people.ts'
 import { roles } from './0014-roles.ts'
 import { withdrawnLosses } from './0014-withdrawn-losses.ts'
 import { haltedRuns } from './0017-halted-runs.ts'
+import { suspectGroups } from './0019-suspect-groups.ts'
 
 export interface Migration {
   readonly version: number
@@ -64,4 +65,5 @@ export const migrations: readonly Migration[] = [
     compatibleFrom: 14,
   },
   { version: 17, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
+  { version: 19, name: 'suspect groups', sql: suspectGroups, compatibleFrom: 3 },
 ]
