@@ -259,9 +259,11 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     const { oldestSeconds, ...waiting } = status.outbox[0]
     assert.ok(oldestSeconds > 0)
     const expected = { broker: 'kafka', queue: 'cli_topic', waiting: 1, failing: 1, lastError: 'no topic' }
-    assert.deepEqual(waiting, expected)
-    assert.deepEqual([status.relays[0].broker, status.relays[0].buckets], ['postgres', 32])
-    assert.match((await onceward(['status'])).stdout, /cli_topic .* no topic/)
+    assert.deepEqual(waiting, { ...expected, destination: 'kafka', served: false })
+    assert.deepEqual([status.relays[0].destination, status.relays[0].buckets], ['postgres', 32])
+    const shown = (await onceward(['status'])).stdout
+    assert.match(shown, /cli_topic .* NONE .* no topic/)
+    assert.match(shown, /1 messages wait for a destination without a relay: kafka\./)
     running.child.kill('SIGTERM')
     assert.equal((await running.ended).code, 0)
     const missing = await onceward(['relay', '--broker', 'kafka'], { ONCEWARD_KAFKA_BOOTSTRAP: '' })

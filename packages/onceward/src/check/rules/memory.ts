@@ -153,7 +153,7 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
           one.kind === reading.kind &&
           one.place === reading.place &&
           one.reader === reading.reader &&
-          (one.virtualHost ?? cluster?.virtualHost) === (cluster?.virtualHost ?? one.virtualHost),
+          maybeSame(one.virtualHost, cluster?.virtualHost),
       )
       const other = same.find(one => one.name !== consumer.name)
       return other !== undefined && same.every(one => one.name !== consumer.name)
@@ -207,3 +207,8 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
     },
   },
 ]
+
+/** A virtual host that is not known may be any. */
+function maybeSame(noted: string | null | undefined, reached: string | undefined): boolean {
+  return (noted ?? null) === null || reached === undefined || noted === reached
+}
