@@ -1,7 +1,7 @@
 import { spine } from './0001-spine.ts'
 import { failure } from './0002-failure.ts'
-import { parkingVerbs } from './0003-parking-verbs.ts'
 import { parking } from './0003-parking.ts'
+import { parkingVerbs } from './0003-parking-verbs.ts'
 import { replay } from './0004-replay.ts'
 import { retention } from './0005-retention.ts'
 import { suspects } from './0006-suspects.ts'
@@ -21,8 +21,8 @@ import { names } from './0014-names.ts'
 import { people } from './0014-people.ts'
 import { roles } from './0014-roles.ts'
 import { withdrawnLosses } from './0014-withdrawn-losses.ts'
-import { haltedRuns } from './0017-halted-runs.ts'
-import { suspectGroups } from './0019-suspect-groups.ts'
+import { haltedRuns } from './0015-halted-runs.ts'
+import { suspectGroups } from './0016-suspect-groups.ts'
 
 export interface Migration {
   readonly version: number
@@ -64,6 +64,6 @@ export const migrations: readonly Migration[] = [
     sql: withdrawnLosses + people + acts + names + fixes + judge + days + roles,
     compatibleFrom: 14,
   },
-  { version: 17, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
-  { version: 19, name: 'suspect groups', sql: suspectGroups, compatibleFrom: 3 },
+  { version: 15, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
+  { version: 16, name: 'suspect groups', sql: suspectGroups, compatibleFrom: 3 },
 ]
