@@ -7,8 +7,8 @@ export interface ExclusiveOptions {
   readonly log: Log
   /** Ends every wait. */
   readonly stopping: AbortSignal
-  /** Fenced again and again: another process runs under our name. */
-  readonly onRival: () => void
+  /** Fenced again and again: another process runs under our name. Null where nobody else can have it: then time-outs fenced us. */
+  readonly onRival: (() => void) | null
   /** The producer cannot be started again. */
   readonly onRefused: (error: OncewardError) => void
 }
@@ -49,7 +49,7 @@ export class ExclusiveTransactions {
     const { log, onRival } = this.#options
     log.warn('transaction not committed; its records are read again', { reason: errorText(error, 500) })
     const isFenced = error instanceof OncewardError && error.code === 'producer_fenced'
-    if (isFenced && ++this.#fences >= fencesMax) onRival()
+    if (isFenced && ++this.#fences >= fencesMax) onRival?.()
     while (this.#producer.state !== 'ready' && (await this.#tryToClear()));
   }
 

@@ -118,7 +118,7 @@ class Transform implements KafkaTransform {
     this.#transactions = new ExclusiveTransactions(this.#producer, {
       log: this.#log,
       stopping: this.#stopping.signal,
-      onRival: () => this.#halt(rivalled(options)),
+      onRival: instance === undefined ? null : () => this.#halt(rivalled(instance, group)),
       onRefused: error => this.#halt(error),
     })
     this.#done.promise.catch(() => {})
@@ -288,9 +288,9 @@ function codeOf(error: unknown): OncewardError['code'] {
   return error instanceof OncewardError ? error.code : 'consumer_halted'
 }
 
-function rivalled({ instance, group }: KafkaTransformOptions): OncewardError {
+function rivalled(instance: string, group: string): OncewardError {
   return new OncewardError(
     'configuration',
-    `Another process of group ${group} runs as instance ${instance ?? 'of the same name'}: each fences the other's transactions. Nothing is half done. Give every process an instance of its own, or raise transactionTimeoutMs if transactions take long.`,
+    `Another process of group ${group} runs as instance ${instance}: each fences the other's transactions. Nothing is half done. Give every process an instance of its own, or raise transactionTimeoutMs if transactions take long.`,
   )
 }

@@ -17,6 +17,7 @@ import { answerOf, KafkaError, troubleOfCode } from './kafka-error.ts'
 
 const protocolName = 'cooperative-sticky'
 const memberIdRequired = 79
+const unknownTopic = 3
 
 type JoinGroupResponse = ReturnType<typeof joinGroupV9.parseResponse>
 
@@ -109,6 +110,9 @@ export class ClassicRequests {
     for (const topic of new Set(joined.flatMap(({ topics }) => topics))) {
       const found = await this.#connections.findTopic(topic)
       if (found !== null) counts.set(topic, found.partitions.length)
+      // A broker that has just started may not know the topic yet. Assigned nothing, the group would never ask again.
+      else if (topic === this.#settings.topic)
+        throw new KafkaError(troubleOfCode(unknownTopic), `assigning topic ${topic}`)
     }
     return [...assignPartitions(joined, counts)].map(([memberId, assigned]) => ({
       memberId,
