@@ -342,6 +342,8 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
       'losses',
       'accept',
       String(withdrawn.id),
+      '--expect',
+      withdrawn.digest,
       '--consumer',
       'cli_log',
       '--because',
