@@ -102,7 +102,9 @@ waivers: [{ rule: a }]
     const { code, stderr } = await onceward(['run', 'orders.ts'])
     assert.equal(code, 2)
     assert.match(stderr, /onceward\.yaml:5:20: .*needs the environment variable ORDERS_URL, which is not set/)
-    const set = await onceward(['run', 'orders.ts'], { ORDERS_URL: 'amqp://shop:hunter2@127.0.0.1:1/' })
+    const set = await onceward(['run', 'orders.ts', '--start-timeout', '1'], {
+      ORDERS_URL: 'amqp://shop:hunter2@127.0.0.1:1/',
+    })
     assert.equal(set.code, 1)
     assert.doesNotMatch(set.stdout + set.stderr, /hunter2/)
   })

@@ -119,6 +119,13 @@ describe('publishing from a running consumer', await skipWithout(), () => {
   })
 
   it('names every address that is missing, and starts nothing', async t => {
+    for (const name of ['ONCEWARD_KAFKA_BOOTSTRAP', 'ONCEWARD_RABBITMQ_URL']) {
+      const given = process.env[name]
+      delete process.env[name]
+      t.after(() => {
+        if (given !== undefined) process.env[name] = given
+      })
+    }
     const both = contract('no_addresses', {
       effect: {
         publish: { a: { broker: 'kafka', topic: 't' }, b: { broker: 'rabbitmq', queue: 'q' } },
