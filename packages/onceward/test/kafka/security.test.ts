@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { defineConsumer, runConsumer, type SqlTransaction } from 'onceward'
-import { runRelay } from 'onceward/outbox'
+import { publishInTransaction, runRelay } from 'onceward/outbox'
 import { createPool, createQueue, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { OncewardError } from '../../src/errors.ts'
@@ -176,11 +176,9 @@ describe('who may connect', await skipWithout('kafka'), () => {
       await running.drain(10_000)
       const relay = await runRelay({ databaseUrl: database.url, brokers: ['kafka'], ...way })
       parts.push(relay)
-      await pool.query(
-        `insert into onceward.outbox (broker, bucket, queue, message_id, key, body)
-         values ('kafka', onceward.outbox_bucket_of('k'), $1, $2, 'k', '\\x00')`,
-        [topic, `relayed-${name}`],
-      )
+      await publishInTransaction(pool, { broker: 'kafka', topic }, [
+        { id: `relayed-${name}`, key: 'k', body: {} },
+      ])
       await until('the relay has published', async () => (await kafka.read(topic)).length === 2, {
         deadlineMs: 60_000,
       })

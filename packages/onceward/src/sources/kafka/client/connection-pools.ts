@@ -1,5 +1,6 @@
 import { type Connection, ConnectionPool } from '@platformatic/kafka'
-import { type KafkaConnectionOptions, securityOf } from './connection-options.ts'
+import type { KafkaConnectionOptions } from './connection-options.ts'
+import { securityOf } from './connection-security.ts'
 
 /**
  * Every purpose has connections of its own: a broker answers one connection's requests in order, so a commit behind a long poll takes as
