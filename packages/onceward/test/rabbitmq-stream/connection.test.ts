@@ -156,19 +156,19 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     const proxy = await startProxyFor((await rabbitmqStreamUrl())!)
     t.after(() => proxy.close())
     await send('precious')
-    let damaged = 0
+    let given = () => false
     proxy.toClient(bytes => {
       const at = bytes.indexOf('precious')
-      if (at < 0 || damaged++ > 0) return bytes
+      if (at < 0 || given()) return bytes
       const changed = Buffer.from(bytes)
       changed[at] = 'P'.charCodeAt(0)
       return changed
     })
     const url = proxy.through((await rabbitmqStreamUrl())!)
     const { take, events } = await openStream(t, name, { url, start: 'first' })
+    given = () => /came damaged/.test(JSON.stringify(events))
     assert.deepEqual(text(await take(1)), ['precious'])
-    assert.ok(damaged > 1)
-    assert.match(JSON.stringify(events), /damaged on its way/)
+    assert.ok(given())
   })
 
   test('outlives a store that fails while a partition is taken', async t => {

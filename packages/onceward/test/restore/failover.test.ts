@@ -84,7 +84,7 @@ describe('a standby that lags and is promoted', await skipWithout('kafka'), () =
       const entries = await listAudit(pool, { consumer: undefined, countMax: 10 })
       assert.deepEqual(
         entries.map(one => `${one.action} ${one.outcome}`),
-        ['restore accept done', 'restore accept refused', 'restore accept refused'],
+        ['restore accept done', 'restore accept refused', 'restore accept refused', 'restore notice done'],
       )
       assert.equal((await readRestore(pool)).open, null)
       const [broker] = await listBrokers(pool)
