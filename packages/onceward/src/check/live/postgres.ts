@@ -114,6 +114,8 @@ const peoplesFunctions = [
     'fix_guard',
     'fix_parked',
     'free_keys',
+    'let_go',
+    'let_keys_go',
     'redrive_stage',
     'redrive_start',
     'redrive_stop',
@@ -129,6 +131,7 @@ const peoplesFunctions = [
   ],
   ...[
     'assert_past',
+    'assert_present',
     'attach_days',
     'build_days',
     'count_forgotten',
@@ -138,6 +141,7 @@ const peoplesFunctions = [
     'make_day',
     'move_to_days',
     'note_late',
+    'owner_only',
   ],
 ]
 
