@@ -139,6 +139,35 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     await run.pool.query(`update onceward.campaign set state = 'running' where id = ${id}`)
   })
 
+  it('plans what was asked for: the keys of the selection, and the rows that it means', async () => {
+    const create = async (selection: string) =>
+      (
+        await call(ann, `create_campaign('pay', 1::smallint, 'repair', 'suppressed', $1, null, 'asked')`, [
+          selection,
+        ])
+      ).id
+    const keyed = await create('{"of": "log", "keys": ["k1"]}')
+    for (const plan of [
+      '{"ranges": []}',
+      '{"ranges": [], "keys": null}',
+      '{"ranges": [], "keys": ["k1", "k2"]}',
+    ])
+      assert.match(
+        (await call(ann, 'plan_campaign($1, $2)', [keyed, plan])).why!,
+        /other keys than were asked for/,
+      )
+    assert.equal((await call(ann, 'plan_campaign($1, null)', [keyed])).ok, false)
+    assert.deepEqual(await call(ann, 'plan_campaign($1, $2)', [keyed, '{"ranges": [], "keys": ["k1"]}']), {
+      ok: true,
+    })
+    const parked = await create('{"of": "parked"}')
+    for (const plan of ['{"ranges": []}', '{"parked": {"digest": "00"}}'])
+      assert.match(
+        (await call(ann, 'plan_campaign($1, $2)', [parked, plan])).why!,
+        /other rows than are selected/,
+      )
+  })
+
   it('is one person, also as a member of the console', async t => {
     const cyn = await people.login(['onceward_operator', 'onceward_approver', 'onceward_console'], {
       person: true,

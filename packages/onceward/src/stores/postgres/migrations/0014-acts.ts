@@ -108,13 +108,22 @@ end $$;
 
 create function onceward.plan_campaign(asked bigint, planned jsonb) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare was onceward.campaign;
+declare was onceward.campaign; why text;
 begin
   select * into was from onceward.campaign c where c.id = asked for update;
   if not found then return onceward.refuse('replay preview', null, asked::text, format('There is no campaign %s.', asked)); end if;
   if was.state not in ('created', 'previewed') then
     return onceward.refuse('replay preview', was.consumer_name, asked::text,
       format('Campaign %s is %s: its plan is fixed.', asked, was.state)); end if;
+  -- Who approves is shown both. A plan that runs more than the selection says would be approved for what it is not.
+  why := case
+    when planned is null then 'There is no plan.'
+    when was.selection ->> 'of' = 'parked' and planned #>> '{parked,digest}' is distinct from onceward.campaign_rows_digest(asked)
+    then format('The plan of campaign %s has other rows than are selected: preview it.', asked)
+    when was.selection ->> 'of' <> 'parked' and nullif(planned -> 'keys', 'null') is distinct from nullif(was.selection -> 'keys', 'null')
+    then format('The plan of campaign %s has other keys than were asked for: preview it.', asked)
+  end;
+  if why is not null then return onceward.refuse('replay preview', was.consumer_name, asked::text, why); end if;
   update onceward.campaign set state = 'previewed', plan = planned where id = asked;
   return jsonb_build_object('ok', true);
 end $$;
