@@ -106,6 +106,8 @@ export interface Release {
   /** Typed again by the person, so that no slip releases another consumer's work. */
   readonly consumer: string
   readonly because: string
+  /** How often it had been claimed when it was looked at; without it, what stands there now. */
+  readonly claims?: number | undefined
 }
 
 /**
@@ -115,14 +117,13 @@ export interface Release {
  */
 export async function releaseHeld(
   pool: SqlPool,
-  { id, consumer, because }: Release,
+  { id, consumer, because, claims }: Release,
 ): Promise<{ readonly released: number; readonly from: string }> {
   await assertUsable(pool)
-  const { rows } = await pool.query('select onceward.release_held($1, $2, $3) as answer', [
-    consumer,
-    id,
-    because,
-  ])
+  const { rows } = await pool.query(
+    `select onceward.release_held($1, $2, coalesce($3, (select epoch from onceward.held where id = $2)), $4) as answer`,
+    [consumer, id, claims ?? null, because],
+  )
   const { ok, why, released, from } = rows[0].answer
   if (!ok) throw refused(why)
   return { released, from }

@@ -187,17 +187,23 @@ describe('a second person', await skipWithout('postgres'), () => {
       assert.match(await refusal(pool, 'insert into onceward.ledger_action (ledger_id) values (1)'), denied)
     }
     const act = async (id: string | undefined, because: string) =>
-      (await ann.pool.query(`select onceward.act_on_effect($1, 0, 'retry', null, $2) as done`, [id, because]))
-        .rows[0].done
+      (
+        await ann.pool.query(
+          `select onceward.act_on_effect($1, 'paid', 0, 'retry', null, $2) ->> 'ok' = 'true' as done`,
+          [id, because],
+        )
+      ).rows[0].done
     assert.equal(await act(completed, 'once more'), false)
     assert.equal(await act(unknown, ' '), false)
+    const entry = { actor: ann.name, action: 'ledger retry' }
+    assert.deepEqual(await lastAudit(), { ...entry, outcome: 'refused', reason: 'Say why.' })
     assert.equal(await act(unknown, 'asked the bank'), true)
+    assert.deepEqual(await lastAudit(), { ...entry, outcome: 'done', reason: 'asked the bank' })
     assert.equal(await act(unknown, 'asked the bank'), false)
     assert.deepEqual(await lastAudit(), {
-      actor: ann.name,
-      action: 'ledger retry',
-      outcome: 'done',
-      reason: 'asked the bank',
+      ...entry,
+      outcome: 'refused',
+      reason: `Effect ${unknown} was changed by somebody else a moment ago.`,
     })
   })
 

@@ -58,6 +58,7 @@ const looks = [
   'selection_digest',
   'server_check',
   'server_now',
+  'visible_text',
 ]
 const acts = [
   'accept_broker',

@@ -312,7 +312,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
       for (const call of ["let_go(1, '{1}', false)", "let_keys_go(1, '{k}', true)", "free_keys(1, '{k}')"])
         assert.match(await refusal(operator.pool, `select onceward.${call}`), /^42501/)
       assert.match(await refusal(operator.pool, `update onceward.held set state = 'stored'`), /^42501/)
-      const { rows } = await operator.pool.query(`select onceward.release_held('facts', 1, ' ') as answer`)
+      const { rows } = await operator.pool.query(`select onceward.release_held('facts', 1, 0, ' ') as answer`)
       assert.deepEqual(rows[0].answer, { ok: false, why: 'Say why it is released.' })
       await releaseHeld(operator.pool, { id: '1', consumer: 'facts', because: 'mended' })
       assert.deepEqual(

@@ -116,6 +116,8 @@ const peoplesFunctions = [
     'fix_guard',
     'fix_parked',
     'free_keys',
+    'let_go',
+    'let_keys_go',
     'redrive_stage',
     'redrive_start',
     'redrive_stop',
@@ -131,6 +133,7 @@ const peoplesFunctions = [
   ],
   ...[
     'assert_past',
+    'assert_present',
     'attach_days',
     'build_days',
     'count_forgotten',
@@ -140,6 +143,7 @@ const peoplesFunctions = [
     'make_day',
     'move_to_days',
     'note_late',
+    'owner_only',
   ],
 ]
 

@@ -64,10 +64,19 @@ function releaseCommand(): Command {
       'end its claim, wait or delay, or try it again if it is parked, with all of its key behind it',
     )
     .argument('<id>', 'its number, from "onceward inbox list"')
-  return said(command).action(async (id: string, flags: SaidFlags) => {
+    .option(
+      '--claims <count>',
+      'how often it had been claimed when you looked; refused when a worker took it since',
+    )
+  return said(command).action(async (id: string, { claims, ...flags }: SaidFlags & { claims?: string }) => {
     rowNumber(id, 'the number', lister)
+    const seen = claims === undefined || claims === '0' ? claims : wholeNumber(claims, '--claims', lister)
     await withPool(flags.json === true, async pool => {
-      const { released, from } = await releaseHeld(pool, { ...flags, id })
+      const { released, from } = await releaseHeld(pool, {
+        ...flags,
+        id,
+        claims: seen === undefined ? seen : Number(seen),
+      })
       print(
         flags.json === true,
         { ok: true, released, from },

@@ -64,8 +64,10 @@ begin
 end $$;
 
 -- Work made due by a person: a claim, wait or delay is ended; what is parked is tried once more with all of its key, past what is quarantined
--- under it, as far as it may go; of what is quarantined only the key is freed. A refusal undoes what was moved before it.
-create or replace function onceward.release_held(consumer text, held bigint, because text)
+-- under it, as far as it may go; of what is quarantined only the key is freed. A refusal undoes what was moved before it. seen is how often it
+-- had been claimed when it was shown: a worker that took it since is not fenced by mistake.
+drop function onceward.release_held(text, bigint, text);
+create function onceward.release_held(consumer text, held bigint, seen integer, because text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare h onceward.held; of text; freed bigint[]; why text; subject text := held::text;
 begin
@@ -73,13 +75,15 @@ begin
   if coalesce(btrim(because), '') = '' then return onceward.refuse('inbox release', of, subject, 'Say why it is released.'); end if;
   if of is null then
     return onceward.refuse('inbox release', consumer, subject, 'There is no held work with number ' || held || '; it may be done by now.'); end if;
-  if of <> consumer then
-    return onceward.refuse('inbox release', of, subject, 'Number ' || held || ' is not of consumer "' || consumer || '".'); end if;
+  if of is distinct from consumer then
+    return onceward.refuse('inbox release', of, subject, format('Number %s is not of consumer "%s".', held, consumer)); end if;
   perform from onceward.blocked_key b join onceward.held r on r.consumer_id = b.consumer_id and r.order_key = b.key
     where r.id = held for update of b;
   select * into h from onceward.held r where r.id = held for update;
   if not found then
     return onceward.refuse('inbox release', consumer, subject, 'There is no held work with number ' || held || '; it may be done by now.'); end if;
+  if h.epoch is distinct from seen then
+    return onceward.refuse('inbox release', of, subject, format('Number %s is not as it was shown: it was claimed %s times by now.', held, h.epoch)); end if;
   if h.state = 'dead' or (h.state = 'quarantined' and h.order_key is null) then
     return onceward.refuse('inbox release', of, subject, 'Number ' || held || ' is ' || h.state || ': it is not safe to try it again by itself.'); end if;
   begin

@@ -2,22 +2,33 @@
  * Everything a person does is one call of a function, which checks, changes and writes the audit in one transaction: the acts that were plain
  * statements of a client until now. No role of people has a right to write on a table.
  */
-export const acts = String.raw`
--- A reason of blanks is none, of whichever alphabet they are.
+export const acts = `
+-- A reason that nobody can see is none, of whichever alphabet its blanks are.
 create function onceward.says_nothing(said text) returns boolean language sql immutable
-return coalesce(btrim(said, U&' \0009\000A\000B\000C\000D\0085\00A0\1680\2000\2001\2002\2003\2004\2005\2006\2007\2008\2009\200A'
-  || U&'\200B\200C\200D\2028\2029\202F\205F\2060\2800\3000\FEFF'), '') = '';
+return coalesce(btrim(onceward.visible_text(said)), '') = '';
 
 -- What a loss is, for whoever accepts it: another end or another count is another loss. Declared again as it was, it is the same.
 create function onceward.loss_digest(g onceward.gap) returns text language sql stable
 return left(encode(sha256(convert_to(concat_ws(chr(31), (g).consumer_id, (g).partition, (g).from_incarnation, (g).from_next,
   coalesce((g).to_incarnation, '-'), coalesce((g).to_next, '-'), coalesce((g).records::text, '-')), 'UTF8')), 'hex'), 16);
 
--- Accepted after somebody took the partition and read on, a loss would set the consumer back to where it once began.
+-- Some rules ask about rows that they cannot lock. Under a snapshot from before the act they would hear what was true once.
+create function onceward.assert_present() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
+    raise exception 'This is done in a transaction that is read committed, not %. Nothing was changed.', current_setting('transaction_isolation')
+      using errcode = 'invalid_transaction_state'; end if;
+end $$;
+
+-- Accepted after somebody took the partition and read on, a loss would set the consumer back to where it once began. Who takes it at this
+-- moment is waited for: the place is locked before the loss, as by who reads on.
 create function onceward.accept_loss(loss bigint, consumer text, seen text, because text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare g onceward.gap; of text; subject text := loss::text;
 begin
+  perform onceward.assert_present();
+  perform from onceward.checkpoint c join onceward.gap r on r.consumer_id = c.consumer_id and r.partition = c.partition
+    where r.id = loss for share of c;
   select * into g from onceward.gap r where r.id = loss for update;
   if not found then return onceward.refuse('losses accept', consumer, subject, format('There is no declared loss %s.', loss)); end if;
   select c.name into of from onceward.consumer c where c.id = g.consumer_id;
@@ -97,13 +108,22 @@ end $$;
 
 create function onceward.plan_campaign(asked bigint, planned jsonb) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare was onceward.campaign;
+declare was onceward.campaign; why text;
 begin
   select * into was from onceward.campaign c where c.id = asked for update;
   if not found then return onceward.refuse('replay preview', null, asked::text, format('There is no campaign %s.', asked)); end if;
   if was.state not in ('created', 'previewed') then
     return onceward.refuse('replay preview', was.consumer_name, asked::text,
       format('Campaign %s is %s: its plan is fixed.', asked, was.state)); end if;
+  -- Who approves is shown both. A plan that runs more than the selection says would be approved for what it is not.
+  why := case
+    when planned is null then 'There is no plan.'
+    when was.selection ->> 'of' = 'parked' and planned #>> '{parked,digest}' is distinct from onceward.campaign_rows_digest(asked)
+    then format('The plan of campaign %s has other rows than are selected: preview it.', asked)
+    when was.selection ->> 'of' <> 'parked' and nullif(planned -> 'keys', 'null') is distinct from nullif(was.selection -> 'keys', 'null')
+    then format('The plan of campaign %s has other keys than were asked for: preview it.', asked)
+  end;
+  if why is not null then return onceward.refuse('replay preview', was.consumer_name, asked::text, why); end if;
   update onceward.campaign set state = 'previewed', plan = planned where id = asked;
   return jsonb_build_object('ok', true);
 end $$;

@@ -158,7 +158,8 @@ begin
   select * into a from onceward.approval where id = request for update;
   if not found then return onceward.refuse('parked delete', consumer, request::text, 'There is no such request.'); end if;
   select name into of from onceward.consumer where id = a.consumer_id;
-  if of <> consumer then return onceward.refuse('parked delete', of, request::text, 'Request ' || request || ' is not of consumer "' || consumer || '".'); end if;
+  if of is distinct from consumer then
+    return onceward.refuse('parked delete', of, request::text, format('Request %s is not of consumer "%s".', request, consumer)); end if;
   if a.verb <> 'delete' then
     return onceward.refuse('parked delete', of, request::text, 'Request ' || request || ' is for a ' || a.verb || ', and erases nothing.'); end if;
   if a.approved_at is null then return onceward.refuse('parked delete', of, request::text, 'Nobody has approved it.'); end if;

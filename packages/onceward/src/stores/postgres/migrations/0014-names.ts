@@ -25,6 +25,8 @@ begin
     new.requested_at := clock_timestamp();
     new.risk := onceward.risk_of(new.consumer_name);
     new.needs_approval := new.mode <> 'forensic' and (onceward.is_grave(new.risk) or new.effects = 'requested');
+    new.planned_by := case when new.plan is not null then onceward.actor() end;
+    if onceward.says_nothing(new.reason) then raise exception 'say why' using errcode = 'check_violation'; end if;
     if new.state <> 'created' then
       raise exception 'a campaign begins as created, not as %', new.state using errcode = 'check_violation';
     end if;
@@ -44,6 +46,7 @@ begin
         and new.plan - 'catchUp' is not distinct from old.plan - 'catchUp') then
       raise exception 'campaign % is %: its plan is fixed', old.id, old.state using errcode = 'check_violation';
     end if;
+    new.planned_by := case when new.plan - 'catchUp' is distinct from old.plan - 'catchUp' then onceward.actor() else old.planned_by end;
     if new.plan ? 'catchUp' and (new.mode <> 'rebuild' or old.state in ('created', 'previewed')) then
       raise exception 'campaign % follows no log: only a rebuild that has run does', old.id using errcode = 'check_violation';
     end if;
@@ -85,6 +88,20 @@ end $$;
 create trigger risk_lowered after update of risk on onceward.consumer for each row
   when (onceward.is_grave(old.risk) and not onceward.is_grave(new.risk)) execute function onceward.audit_risk();
 
+-- A number whose consumer was removed, renamed or numbered anew beside the acts would have another risk, and no entry would say so.
+create function onceward.owner_only() returns trigger language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if current_user <> (select pg_get_userbyid(t.relowner) from pg_class t where t.oid = tg_relid) then
+    raise exception 'a row of onceward.% is neither removed nor given another identity', tg_table_name using errcode = 'insufficient_privilege'; end if;
+  return coalesce(new, old);
+end $$;
+create trigger stays before delete on onceward.consumer for each row execute function onceward.owner_only();
+create trigger keeps_name before update of id, name, generation on onceward.consumer for each row
+  when ((old.id, old.name, old.generation) is distinct from (new.id, new.name, new.generation)) execute function onceward.owner_only();
+create trigger stays before delete on onceward.campaign for each row execute function onceward.owner_only();
+create trigger keeps_number before update of id on onceward.campaign for each row
+  when (old.id is distinct from new.id) execute function onceward.owner_only();
+
 -- Markers, parked messages and positions belong to a number and follow the name. Every column called consumer_name is written anew, in one
 -- transaction. Rows of the reading are locked before the runs are looked at: who starts writes its run first and its reading again after it,
 -- so it is seen here, or waits for us and is refused under the old name.
@@ -92,6 +109,7 @@ create or replace function onceward.rename_consumer(old_name text, new_name text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare held_in record; in_use boolean; moved bigint; counts jsonb := '{}'; ids integer[];
 begin
+  perform onceward.assert_present();
   if onceward.says_nothing(because) then return onceward.refuse('consumers rename', old_name, new_name, 'Say why.'); end if;
   if coalesce(new_name !~ '^[a-z][a-z0-9_]{0,47}$', true) then
     return onceward.refuse('consumers rename', old_name, left(new_name, 100), 'The new name is no name of a consumer.'); end if;

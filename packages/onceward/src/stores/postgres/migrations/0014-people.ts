@@ -3,6 +3,14 @@
  * in any spelling that a reader would take for the same, are one human being.
  */
 export const people = String.raw`
+-- A text without what nobody sees: compatibility forms as one, blanks of every alphabet as single ones, format characters gone.
+create function onceward.visible_text(said text) returns text language sql immutable
+return regexp_replace(regexp_replace(normalize(said, NFKC) collate "C",
+  '[\u0001-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F\u00AD\u034F\u0600-\u0605\u061C\u06DD\u070F\u0890\u0891\u08E2\u115F\u1160'
+  || '\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB'
+  || '\U000110BD\U000110CD\U00013430-\U0001343F\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]', '', 'g'),
+  '[\u0009-\u000D\u0020\u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u2800\u3000]+', ' ', 'g');
+
 -- The comparable form of a name: compatibility forms, case, invisible characters and blanks do not tell two people apart, nor does the login
 -- that a console adds. Case is folded by a collation of its own, because that of a database may know ASCII only.
 do $do$
@@ -15,16 +23,8 @@ begin
   execute replace($body$
 create or replace function onceward.human_of(actor text) returns text language sql immutable
 return (
-  with visible as (
-    select regexp_replace(normalize(actor, NFKC) collate "C",
-      '[\u0001-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F\u00AD\u034F\u0600-\u0605\u061C\u06DD\u070F\u08E2\u115F\u1160'
-      || '\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB'
-      || '\U000110BD\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]', '', 'g') as name),
-  spaced as (
-    select regexp_replace(name, '[\u0009-\u000D\u0020\u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u2800\u3000]+', ' ', 'g')
-      as name from visible),
-  folded as (
-    select replace(normalize(lower(upper(normalize(name, NFKC) FOLD) FOLD), NFKC), U&'i\0307', 'i') collate "C" as name from spaced)
+  with folded as (
+    select replace(normalize(lower(upper(normalize(onceward.visible_text(actor), NFKC) FOLD) FOLD), NFKC), U&'i\0307', 'i') collate "C" as name)
   select btrim(regexp_replace(name, ' ?[(] ?via( .*)?$', '')) from folded)
 $body$, 'FOLD', coalesce(fold, ''));
 end $do$;
@@ -33,6 +33,13 @@ end $do$;
 create function onceward.same_person(one text, other text) returns boolean language sql immutable
 return coalesce(onceward.human_of(one) = onceward.human_of(other)
   or onceward.human_of(one) = '' or onceward.human_of(other) = '', true);
+
+-- A login that is one human being speaks for nobody else, whatever roles it was given: it could be two.
+create or replace function onceward.is_console() returns boolean language sql stable
+return not exists (select from onceward.person where role_name = session_user) and exists (
+  select from pg_catalog.pg_auth_members m
+  join pg_catalog.pg_roles g on g.oid = m.roleid join pg_catalog.pg_roles u on u.oid = m.member
+  where g.rolname = 'onceward_console' and u.rolname = session_user);
 
 create or replace function onceward.actor() returns text language sql stable
 return case when onceward.is_console() and onceward.human_of(pg_catalog.current_setting('onceward.acting_as', true)) <> ''
@@ -59,6 +66,12 @@ alter table onceward.approval add constraint approver_is_not_requester
 alter table onceward.campaign_approval add constraint approver_is_not_requester
   check (not onceward.same_person(approved_by, requested_by)) not valid;
 
+-- Who made the plan, which may be another than who asked for the campaign: its ranges are what is run.
+alter table onceward.campaign add column planned_by text;
+update onceward.campaign c set planned_by = (
+  select e.actor from onceward.campaign_event e where e.campaign_id = c.id and e.did in ('previewed', 'planned') order by e.id desc limit 1)
+where c.state not in ('finished', 'cancelled');
+
 create or replace function onceward.campaign_approval_guard() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
 declare
@@ -82,6 +95,13 @@ begin
   end if;
   if new.plan_digest is distinct from asked.plan_digest then
     raise exception 'campaign % has another plan than the one approved: look at it again', new.campaign_id using errcode = 'check_violation';
+  end if;
+  if onceward.says_nothing(new.because) then
+    raise exception 'say why it may run' using errcode = 'check_violation';
+  end if;
+  if not onceward.same_person(onceward.actor(), asked.requested_by) and onceward.same_person(onceward.actor(), coalesce(asked.planned_by, '-')) then
+    raise exception 'its plan was made by %, and who plans does not approve: let % make it again with "onceward replay preview", or somebody else approve',
+      asked.planned_by, asked.requested_by using errcode = 'insufficient_privilege';
   end if;
   new.requested_by := asked.requested_by;
   new.approved_by := onceward.actor();

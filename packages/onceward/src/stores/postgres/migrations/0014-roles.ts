@@ -8,7 +8,7 @@ create table onceward.function_right (
 insert into onceward.function_right
 select unnest(names), callers from (values
   -- What all roles look with. None of them changes what it shows.
-  (array['run', 'operator', 'approver', 'console'], array['actor', 'is_console', 'is_person', 'human_of', 'same_person', 'says_nothing',
+  (array['run', 'operator', 'approver', 'console'], array['actor', 'is_console', 'is_person', 'human_of', 'same_person', 'says_nothing', 'visible_text',
     'place_of', 'cause_of', 'selection_digest', 'selected_consumer', 'audit_field', 'audit_content', 'fold_parked_counts', 'seen_of',
     'campaign_rows_digest', 'campaign_complete', 'loss_digest', 'server_now', 'server_check', 'same_life',
     'risk_rank', 'is_grave', 'risk_of', 'fix_waits']),
@@ -21,7 +21,7 @@ select unnest(names), callers from (values
   (array['approver', 'console'], array['approve', 'approve_campaign']),
   -- Parts of the above, and of the owner's commands.
   (array[]::text[], array['audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'free_keys', 'let_go', 'let_keys_go', 'create_roles', 'build_days',
-    'move_to_days', 'hold_inbox', 'attach_days', 'make_day', 'grant_same', 'is_rebuilt', 'count_forgotten', 'assert_past', 'note_late', 'audit_risk', 'fix_guard'])
+    'move_to_days', 'hold_inbox', 'attach_days', 'make_day', 'grant_same', 'is_rebuilt', 'count_forgotten', 'assert_past', 'note_late', 'audit_risk', 'fix_guard', 'assert_present', 'owner_only'])
 ) as listed (callers, names);
 
 create or replace function onceward.create_roles() returns void language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -20,6 +20,7 @@ import { judge } from './0014-judge.ts'
 import { names } from './0014-names.ts'
 import { people } from './0014-people.ts'
 import { roles } from './0014-roles.ts'
+import { said } from './0014-said.ts'
 import { withdrawnLosses } from './0014-withdrawn-losses.ts'
 import { haltedRuns } from './0015-halted-runs.ts'
 import { suspectGroups } from './0016-suspect-groups.ts'
@@ -61,7 +62,7 @@ export const migrations: readonly Migration[] = [
   {
     version: 14,
     name: 'people',
-    sql: withdrawnLosses + people + acts + names + fixes + judge + days + roles,
+    sql: withdrawnLosses + people + acts + names + fixes + judge + days + said + roles,
     compatibleFrom: 14,
   },
   { version: 15, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
