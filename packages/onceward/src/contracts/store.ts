@@ -251,6 +251,8 @@ export interface Enrolment {
 export interface Claim {
   readonly id: string
   readonly digest: Buffer
+  /** What older code computed for the same content: a marker with it is one of this content. */
+  readonly formerDigest?: Buffer
   readonly position: string | null
 }
 

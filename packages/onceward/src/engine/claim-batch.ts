@@ -1,4 +1,5 @@
 import type { BusinessClaim, Claim, StoreSession } from '../contracts/store.ts'
+import { formerTombstoneDigest, isTombstone } from '../message/content-digest.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../message/received.ts'
 import { takeUpWork } from './held-stages.ts'
 import { appliedByPosition, type Standing } from './log-fence.ts'
@@ -109,10 +110,12 @@ export async function claimMarkers<M, Tx>(
 ): Promise<Set<Received<M>>> {
   const claimed = new Set<Received<M>>()
   if (firsts.length === 0) return claimed
+  const { digestHeaders } = spine.consumer.message
   const claims: Claim[] = firsts.map(({ id, digest, delivery }) => ({
     id: id!,
     digest,
     position: delivery.position,
+    ...(isTombstone(delivery) && { formerDigest: formerTombstoneDigest(delivery, digestHeaders) }),
   }))
   const began = spine.world.clock.nowMs()
   const answers = await session.claim(claims, spine.stage === 'store' ? 'stored' : 'applied')

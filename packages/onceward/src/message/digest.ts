@@ -1,4 +1,5 @@
 import { createHash, hash } from 'node:crypto'
+import { wideDigits } from '../contracts/wide-integer.ts'
 
 /**
  * First byte of every digest: how it was computed. Version 1 is SHA-256 over raw body, then listed headers. Version 2 is that of a record without a
@@ -66,7 +67,13 @@ function versioned(digest: string, version = ofBody): Buffer {
 function headerValueBytes(value: unknown): Buffer | null {
   if (value === undefined || value === null) return null
   if (value instanceof Uint8Array) return Buffer.from(value)
-  return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value, sortedMembers))
+  return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value, headerMembers))
+}
+
+/** Version 1 has rounded wide integers from the first: another form of them would make conflicts of messages that come again. */
+function headerMembers(key: string, value: unknown): unknown {
+  const digits = wideDigits(value)
+  return digits === null ? sortedMembers(key, value) : Number(digits)
 }
 
 function sortedMembers(_key: string, value: unknown): unknown {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { From } from '../contract/contract.ts'
 import type { DeliveryFacts } from '../contract/handler.ts'
 import type { Delivery } from '../contracts/source.ts'
+import { wideDigits } from '../contracts/wide-integer.ts'
 import { anyText } from '../errors.ts'
 
 /** Ids up to this many bytes are kept as they are: hashing would destroy the locality of ordered ids. */
@@ -83,8 +84,9 @@ export function positionId(delivery: Delivery): string | undefined {
   return `${delivery.place.incarnation}/${delivery.partition}@${delivery.place.at}`
 }
 
-function textOfHeader(value: unknown): unknown {
-  return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value
+/** Kafka's headers are bytes. */
+export function textOfHeader(value: unknown): unknown {
+  return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : (wideDigits(value) ?? value)
 }
 
 /** An identity that keys nothing here, but may elsewhere: in the form of those that do, so that two are never one. What is none is only shown. */

@@ -250,6 +250,23 @@ describe('a file that is followed', () => {
     assert.deepEqual(texts(await take(again, 1)), ['three'])
   })
 
+  test('that shrank stays lost when it has grown past our place since: what it holds is not skipped', async t => {
+    const { write, open, path, checkpoints } = await bench(t)
+    await write('one', 'two')
+    const subscription = await open()
+    await take(subscription, 2)
+    await truncate(path)
+    await lost(subscription)
+    await subscription.close()
+    await write('six', 'ten', 'eleven')
+    const halted = await open()
+    await lost(halted)
+    await halted.close()
+    assert.match(checkpoints.losses[1]!.reason, /has grown past it since/)
+    checkpoints.acceptLoss(path)
+    assert.deepEqual(texts(await take(await open(), 3)), ['six', 'ten', 'eleven'])
+  })
+
   test('that shrank has lost what was read and not settled as well', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('one', 'two', 'three')

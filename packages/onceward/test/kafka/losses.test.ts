@@ -70,6 +70,34 @@ describe('records a Kafka topic no longer has', await skipWithout('kafka'), () =
     await assert.rejects(reader.subscription.receive(1), { code: 'records_lost', message: /ends at 20/ })
   })
 
+  for (const progress of ['store', 'only'] as const) {
+    test(`a log that was cut and grows: nothing it has grown by is skipped, with progress ${progress}`, async t => {
+      const kafka = await openCluster(t)
+      const { name, declared, group, checkpoints } = await halfRead(kafka, { log: { progress } })
+      const { id } = await kafka.connections.describeTopic(name)
+      await deleteOffsets(kafka, group, name)
+      await checkpoints.begin(`${name}/0`, 1, { incarnation: id, next: '60' })
+      const lose = async (message: RegExp) => {
+        const { subscription, close } = await openReader(kafka, name, declared)
+        await assert.rejects(subscription.receive(1), { code: 'records_lost', message })
+        await close()
+      }
+      await lose(/ends at 20/)
+      await kafka.produce(name, numbered(20))
+      await lose(/ends at 40/)
+      await kafka.produce(name, numbered(40))
+      await lose(/has grown past it since/)
+      const [one, two, three] = checkpoints.losses.map(({ to }) => to)
+      assert.deepEqual([two, three], [one, one])
+      assert.equal(one!.next, progress === 'only' ? '20' : '0')
+
+      checkpoints.acceptLoss(`${name}/0`)
+      const reader = await openReader(kafka, name, declared)
+      const all = [...numbered(20), ...numbered(20), ...numbered(40)]
+      assert.deepEqual(texts(await reader.take(60)), all.slice(Number(one!.next)).slice(0, 60))
+    })
+  }
+
   test('a topic that was made again, seen at the next start', async t => {
     const kafka = await openCluster(t)
     const { name, declared, checkpoints } = await halfRead(kafka)

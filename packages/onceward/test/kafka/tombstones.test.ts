@@ -14,6 +14,7 @@ import {
 import { createKafkaTransform, topic } from 'onceward/kafka'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
+import { digestOf } from '../../src/message/digest.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 import { openKafka, randomName, type TestKafka } from './fixture.ts'
@@ -84,6 +85,29 @@ describe('a Kafka tombstone', await skipWithout('postgres', 'kafka'), () => {
     assert.deepEqual(
       (await held(consumer.name)).map(({ state, code, broker_key }) => `${broker_key} ${state} ${code}`),
       ['a quarantined tombstone', 'b quarantined tombstone'],
+    )
+  })
+
+  test('that older code has marked, as an empty body, is no conflict when it comes again', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic(compacted)
+    const tombstone = { key: 'a', value: null, headers: { 'message-id': 'one' } }
+    await kafka.produce(name, [tombstone])
+    const consumer = contract(name, { identity: { id: { property: 'messageId' } } })
+    await consume(t, kafka, consumer)
+    await until('it is held', async () => (await held(consumer.name)).length === 1)
+    const empty = digestOf(Buffer.alloc(0), {}, [])
+    for (const table of ['inbox', 'held'])
+      await pool.query(
+        `update onceward.${table} set digest = $1
+         where consumer_id = (select id from onceward.consumer where name = $2)`,
+        [empty, consumer.name],
+      )
+    await kafka.produce(name, [tombstone, { key: 'a', value: null, headers: { 'message-id': 'two' } }])
+    await until('the last is held', async () => (await held(consumer.name)).length >= 2)
+    assert.deepEqual(
+      (await held(consumer.name)).map(({ code }) => code),
+      ['tombstone', 'tombstone'],
     )
   })
 

@@ -56,6 +56,17 @@ describe('a stream with sub-batches that cannot be read', {
     })
   }
 
+  test('that say they hold no record takes no place: its neighbours keep theirs', async t => {
+    const made = await createTestStream(t)
+    const none = (bytes: string) => subBatchEntry(0, 0, Buffer.from(bytes))
+    await publishEntries(made.url, made.name, [none('junk'), plainEntry('a'), none('junk'), plainEntry('b')])
+    await made.send('c')
+    const { take } = await openStream(t, made.name, { start: 'first' })
+    const taken = await take(3)
+    assert.deepEqual(text(taken), ['a', 'b', 'c'])
+    assert.equal(new Set(taken.map(({ position }) => position)).size, 3)
+  })
+
   test('is read to its end by a campaign', async t => {
     const made = await brokenStream(t)
     const reader = new StreamRangeReader({ stream: made.name, superStream: false, url: made.url, group: 'g' })

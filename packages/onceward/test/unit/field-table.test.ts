@@ -3,8 +3,13 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { digestOf } from '../../src/message/digest.ts'
+import { readerFor } from '../../src/message/identity.ts'
 import { readFieldTable } from '../../src/sources/rabbitmq/field-table.ts'
+import { plainTable } from '../../src/sources/rabbitmq/plain-table.ts'
+import { readCount } from '../../src/sources/rabbitmq/read-count.ts'
 import { type FrameReader, readHeadersOurselves } from '../../src/sources/rabbitmq/read-headers.ts'
+import { fromStoredJson, toStoredJson } from '../../src/stored-json.ts'
 
 /** The client's own, to be compared with: by file, because it exports none of it. */
 const require = createRequire(import.meta.url)
@@ -94,9 +99,29 @@ describe('a field table', () => {
     }
   })
 
-  test('keeps integers that no number holds exactly, as text', () => {
+  test('keeps integers that no number holds exactly, and writes them as it read them', () => {
     const bytes = Buffer.from('\x01nl\x00\x20\x00\x00\x00\x00\x00\x01', 'latin1')
-    assert.equal(readFieldTable(bytes).n, '9007199254740993')
+    const read = readFieldTable(bytes)
+    assert.deepEqual({ ...(read.n as object) }, { '!': 'int64', value: '9007199254740993' })
+    assert.deepEqual(encoded(plainTable(fromStoredJson(toStoredJson(read)))), bytes)
+    assert.equal(readerFor({ header: 'n' })(null, { headers: read } as never), '9007199254740993')
+    assert.equal(readCount(read.n), 2 ** 31 - 1)
+  })
+
+  test('has the digest that it had when the client read it', () => {
+    const listed = ['h', 'absent']
+    const check = (value: unknown) => {
+      const bytes = encoded({ h: value })
+      const [theirs, ours] = [decodeFields(bytes), readFieldTable(bytes)]
+      const digests = [theirs, ours, fromStoredJson(toStoredJson(ours))].map(headers =>
+        digestOf(Buffer.from('body'), headers, listed).toString('hex'),
+      )
+      assert.deepEqual(new Set(digests).size, 1, JSON.stringify(theirs))
+    }
+    fc.assert(fc.property(table, check))
+    const long = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+    fc.assert(fc.property(long, value => check({ '!': 'int64', value })))
+    fc.assert(fc.property(long, value => check([{ deep: { '!': 'int64', value } }])))
   })
 
   test('of any bytes is read or refused', () => {

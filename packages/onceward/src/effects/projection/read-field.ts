@@ -1,4 +1,5 @@
 import type { BatchItem } from '../../contract/handler.ts'
+import { textOfHeader } from '../../message/identity.ts'
 import type { ProjectionOptions, ReadFrom } from './declaration.ts'
 
 /** Null in place of the item for a fact that a repair brought. */
@@ -7,14 +8,9 @@ export type FieldReader<M> = (message: M, item: BatchItem<M> | null) => unknown
 export function readerOf<M>(from: ReadFrom<M>): FieldReader<M> {
   if (typeof from === 'function') return from
   if (typeof from === 'string') return message => (message as Record<string, unknown> | null)?.[from]
-  if ('header' in from) return (_message, item) => textOf(item?.envelope.headers[from.header])
+  if ('header' in from) return (_message, item) => textOfHeader(item?.envelope.headers[from.header])
   if (from.record === 'key') return (_message, item) => item?.envelope.key
   return (_message, item) => /@(\d+)$/.exec(item?.envelope.position ?? '')?.[1]
-}
-
-/** Kafka's headers are bytes. */
-function textOf(value: unknown): unknown {
-  return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value
 }
 
 export function deletionOf<M>(

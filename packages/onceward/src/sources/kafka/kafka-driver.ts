@@ -5,7 +5,7 @@ import type { Log } from '../../surroundings.ts'
 import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
 import type { LogRecord } from '../log/log-record.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
-import { withdrawLossAt } from '../log/open-loss.ts'
+import { declaredAgain, withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import type {
   FetchEvents,
@@ -216,7 +216,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const loss =
       outOfRange(progress.partition, settled, found, log.progress) ??
       outOfRange(progress.partition, { ...settled, next: String(at) }, found, log.progress)
-    if (loss !== null) void this.#declare([loss])
+    if (loss !== null) void this.#declare([declaredAgain(loss, this.#openLosses.get(progress))])
   }
 
   /**

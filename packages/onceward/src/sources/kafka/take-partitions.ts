@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LogOptions, OpenLoss, Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
+import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
 import type { Bounds, CommittedOffset, KafkaClient, Member, TopicFacts } from './client/kafka-client.ts'
 import { type Decision, decidePosition } from './loss.ts'
 import type { TopicSettings } from './topic.ts'
@@ -47,7 +48,7 @@ export async function takePartitions(
   )
   const bounds = await confirmBounds(client, expected)
   const starts = await startsOf(client, settings, partitions)
-  return ownerships.map(ownership => {
+  const taken = ownerships.map(ownership => {
     const partition = names.get(ownership.partition)!
     const own = committed.get(partition) ?? null
     const decision = decidePosition({
@@ -69,6 +70,23 @@ export async function takePartitions(
       ...(ownership.openLoss !== undefined && { openLoss: ownership.openLoss }),
     }
   })
+  return Promise.all(taken.map(async one => ({ ...one, decision: await withOpenLoss(client, one) })))
+}
+
+/**
+ * What a loss that nobody has accepted says about the decision. Where no epoch tells whether the log that reaches the position now is the one we
+ * read, the times of its records do: those written since the loss was declared are others than those we have read.
+ */
+async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise<Decision> {
+  const { partition, name, incarnation, decision, openLoss } = taken
+  if (openLoss === undefined || openLoss.accepted || decision.kind === 'unstarted') return decision
+  if (decision.kind === 'lost') return { kind: 'lost', loss: declaredAgain(decision.loss, openLoss) }
+  const position = { incarnation, next: String(decision.offset) }
+  if (decision.leaderEpoch >= 0 || !isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
+  const since = await client.offsetsSince([partition], Math.floor(openLoss.declaredMs))
+  return since.get(partition)! >= decision.offset
+    ? decision
+    : { kind: 'lost', loss: stillLost(name, openLoss) }
 }
 
 const askAgainMs = 200

@@ -1,7 +1,7 @@
-import type { OpenOptions, Ownership, Position } from '../../contracts/source.ts'
+import type { OpenLoss, OpenOptions, Ownership, Position } from '../../contracts/source.ts'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
 import type { LogSubscription } from './log-subscription.ts'
-import { withdrawLossAt } from './open-loss.ts'
+import { goesBack, isDeclaredAt, stillLost, withdrawLossAt } from './open-loss.ts'
 import { PartitionProgress } from './partition-progress.ts'
 import { Pause } from './pause.ts'
 import type { Page, PullOptions, PullReader } from './pull-source.ts'
@@ -114,6 +114,8 @@ export class PulledPartition {
       if (!progress.live || this.#closed) return null
       // What was read and not settled is not known to be anywhere any more, so it is part of the loss.
       if (page.kind === 'lost') await this.#lose({ ...from, next: progress.position }, page)
+      if (cursor === first && isUnaccepted(ownership.openLoss, from))
+        await this.#lose(from, { kind: 'lost', ...stillLost(partition, ownership.openLoss) })
       if (cursor === first)
         await withdrawLossAt(options.log.checkpoints, ownership, from, { isSameLog: false })
       if (page.kind === 'lost') continue
@@ -171,4 +173,9 @@ export class PulledPartition {
     for (let left = delayMs; left > 0 && !this.#closed; left = end - clock.nowMs())
       await this.#pause.wait(left)
   }
+}
+
+/** The log did not have the position then, and nothing tells whether what it has there now is what it had before. */
+function isUnaccepted(openLoss: OpenLoss | undefined, at: Position): openLoss is OpenLoss {
+  return isDeclaredAt(openLoss, at) && !openLoss.accepted && goesBack(openLoss)
 }

@@ -1,6 +1,6 @@
 import type { Loss, OpenLoss, Ownership, Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
-import { goesBack, isDeclaredAt } from '../log/open-loss.ts'
+import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
 import { type AskAgain, confirmExtent, confirmGone } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
 import { markLife, readLife } from './life.ts'
@@ -46,7 +46,8 @@ export async function decidePosition(question: Question): Promise<Decision> {
   const position = { incarnation: life, next: told === null ? known.next : String(told + 1n) }
   const extent = await extentFor(question, position)
   const decision = within(position, extent, partition, false)
-  if ('loss' in decision || !isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
+  if ('loss' in decision) return { loss: declaredAgain(decision.loss, openLoss) }
+  if (!isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
   // It did not have the position when the loss was declared. Written since, its records are others than those we have read.
   return (await isOlderThan(question, openLoss, extent)) ? decision : { loss: stillLost(partition, openLoss) }
 }
@@ -70,11 +71,6 @@ async function isOlderThan(question: Question, openLoss: OpenLoss, { end }: Exte
     timestampMs: Math.floor(openLoss.declaredMs),
   })
   return (since?.firstOffset ?? end) >= Number(openLoss.from.next)
-}
-
-function stillLost(partition: string, { from, to }: OpenLoss): Loss {
-  const reason = `the stream ended at ${to?.next} when this loss was declared, and has grown past ${from.next} since: what it holds in between was never read`
-  return { partition, from, to, records: null, reason }
 }
 
 async function madeAgain(question: Question, known: Position, life: string | null): Promise<Decision> {

@@ -1,11 +1,12 @@
 import { bareMap } from '../../bare-map.ts'
+import { wideInteger } from '../../contracts/wide-integer.ts'
 
 /** Tables inside tables are read by calls inside calls; limits allow fewer. */
 const depthMax = 64
 
 /**
  * A field table of AMQP 0.9.1 in the forms of the client, which writes a name `__proto__` over the prototype of its table. Integers that no
- * number holds exactly become text. Throws on bytes that are no table.
+ * number holds exactly keep their digits. Throws on bytes that are no table.
  */
 export function readFieldTable(bytes: Buffer): Record<string, unknown> {
   return new TableReader(bytes).table(bytes.length, 1)
@@ -55,7 +56,7 @@ class TableReader {
     }
   }
 
-  #number(tag: string): number | string {
+  #number(tag: string): number | object {
     const bytes = this.#bytes
     switch (tag) {
       case 'b':
@@ -139,7 +140,7 @@ function typed(type: string, value: unknown): object {
   return made
 }
 
-function exact(value: bigint): number | string {
+function exact(value: bigint): number | object {
   const number = Number(value)
-  return Number.isSafeInteger(number) ? number : value.toString()
+  return Number.isSafeInteger(number) ? number : wideInteger(value)
 }

@@ -1,4 +1,5 @@
 import { bareMap } from '../../bare-map.ts'
+import { wideDigits } from '../../contracts/wide-integer.ts'
 
 type Table = Record<string, unknown>
 
@@ -20,7 +21,9 @@ function plainValue(value: unknown): unknown {
 }
 
 /** The types the client reads into this form. */
-function isTyped({ '!': type, value, ...rest }: Table): boolean {
+function isTyped(table: Table): boolean {
+  if (wideDigits(table) !== null) return true
+  const { '!': type, value, ...rest } = table
   if (Object.keys(rest).length > 0) return false
   if (type === 'timestamp') return Number.isSafeInteger(value) && (value as number) >= 0
   if (type === 'float') return typeof value === 'number'

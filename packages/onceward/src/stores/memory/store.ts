@@ -164,10 +164,12 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   }
 
   async claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]> {
-    return claims.map(({ id, digest }) => {
+    return claims.map(({ id, digest, formerDigest }) => {
       const marker = this.#state.markers.get(this.#key(id))
-      if (marker !== undefined)
-        return { kind: 'seen', status: marker.status, sameDigest: digest.equals(marker.digest) }
+      if (marker !== undefined) {
+        const sameDigest = digest.equals(marker.digest) || formerDigest?.equals(marker.digest) === true
+        return { kind: 'seen', status: marker.status, sameDigest }
+      }
       this.#state.markers.set(this.#key(id), { digest, status: 'applied' })
       return { kind: 'first' }
     })

@@ -22,6 +22,17 @@ export const storeClaimCases: Cases = [
     },
   },
   {
+    name: 'a marker with the former digest of a content is one of that content',
+    async run(bench) {
+      await bench.transaction(s => s.claim([claimOf('a', 'as older code saw it'), claimOf('b', 'other')]))
+      const again = ['a', 'b'].map(id => ({
+        ...claimOf(id, 'as we see it'),
+        formerDigest: digest('as older code saw it'),
+      }))
+      assert.deepEqual(await bench.transaction(s => s.claim(again)), [seen(true), seen(false)])
+    },
+  },
+  {
     name: 'a batch is answered in the order of its claims',
     async run(bench) {
       await bench.transaction(s => s.claim([claimOf('b'), claimOf('d')]))

@@ -81,7 +81,7 @@ export function eachRecord(
   const first = Math.max(from, firstOffset)
   if (chunk.problem !== null) {
     const left = firstOffset + all - first
-    listener.onBroken(first, left, frame.subarray(chunk.begin, chunk.end), chunk.problem)
+    if (left > 0) listener.onBroken(first, left, frame.subarray(chunk.begin, chunk.end), chunk.problem)
     return firstOffset + all
   }
   let at = chunk.begin
@@ -98,7 +98,8 @@ export function eachRecord(
     }
     const records = frame.readUInt16BE(at + 1)
     const next = at + subBatchHeaderBytes + frame.readUInt32BE(at + 7)
-    if (offset + records > from) {
+    // One that says it holds no record has no place: kept, it would have that of the record behind it.
+    if (records > 0 && offset + records > from) {
       if (unpacked >= unpackedBytesMax) return offset
       unpacked += eachPacked(frame.subarray(at, next), offset, from, listener)
     }

@@ -132,13 +132,15 @@ async function readMarkers(
     odd.length === 0 ? [] : (await client.query(fixes, [consumerId, odd.map(claim => claim.id)])).rows
   const answers = new Map<Claim, ClaimAnswer>()
   for (const claim of claims) {
-    const { id, digest } = claim
+    const { id, digest, formerDigest } = claim
     const row = byId.get(id)
     // Gone between the two statements: its holder was rolled back or purged. Serialization trouble, so try again.
     if (row === undefined)
       throw Object.assign(new Error(`marker ${id} vanished while claiming`), { code: '40001' })
     const sameDigest =
-      digest.equals(row.digest) || fixed.some(fix => fix.message_id === id && digest.equals(fix.digest))
+      digest.equals(row.digest) ||
+      formerDigest?.equals(row.digest) === true ||
+      fixed.some(fix => fix.message_id === id && digest.equals(fix.digest))
     answers.set(claim, { kind: 'seen', status: row.status as MarkerStatus, sameDigest })
   }
   return answers
