@@ -48,14 +48,15 @@ begin
   return coalesce(names[1], of_kind);
 end $$;
 
--- Rows for the bare kind go to the only destination of that kind. With several, they stay and are counted as not served.
+-- Rows for the bare kind go to the only destination of that kind. With several, they stay and are counted as not served: the answer is null.
 create function onceward.adopt_outbox(by_destination text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare adopted bigint; of_kind text;
 begin
   select d.kind into of_kind from onceward.destination d where d.name = by_destination;
-  if of_kind is null or not exists (select from onceward.outbox o where o.destination = of_kind)
-    or exists (select from onceward.destination d where d.kind = of_kind and d.name <> by_destination) then return 0; end if;
+  if of_kind is null or exists (select from onceward.destination d where d.kind = of_kind and d.name <> by_destination) then
+    return null; end if;
+  if not exists (select from onceward.outbox o where o.destination = of_kind) then return 0; end if;
   update onceward.outbox set destination = by_destination where destination = of_kind;
   get diagnostics adopted = row_count;
   return adopted;
