@@ -45,9 +45,12 @@ const take = (filter: string) => `
     order by id limit $3
   ) as taken limit $4`
 
-const notLeftAlone = `and queue <> all ($6::text[]) and id <> all ($7::bigint[])
-  and not exists (select from unnest($8::text[], $9::text[]) as left_alone (queue, key)
-    where left_alone.queue = outbox.queue and left_alone.key = outbox.key)`
+const notLeftAlone = `and id <> all ($6::bigint[])
+  and not exists (select from unnest($7::text[], $8::text[]) as place (exchange, queue)
+    where place.queue = outbox.queue and place.exchange is not distinct from outbox.exchange)
+  and not exists (select from unnest($9::text[], $10::text[], $11::text[]) as left_alone (exchange, queue, key)
+    where left_alone.queue = outbox.queue and left_alone.key = outbox.key
+      and left_alone.exchange is not distinct from outbox.exchange)`
 
 const readBodies = `
   select outbox.id, body from unnest($2::smallint[], $3::bigint[]) as large (bucket, id)
@@ -64,12 +67,14 @@ export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<Taken> {
   const { destination, broker, buckets, perBucketMax, max, leftAlone } = wanted
   const values: unknown[] = [destination, buckets, perBucketMax, max, broker]
   if (leftAlone !== null) {
-    const { queues, ids, keys } = leftAlone
-    values.push(queues, ids)
-    values.push(
-      keys.map(({ queue }) => queue),
-      keys.map(({ key }) => key),
-    )
+    const { places, ids, keys } = leftAlone
+    values.push(ids)
+    for (const some of [places, keys])
+      values.push(
+        some.map(({ exchange }) => exchange),
+        some.map(({ queue }) => queue),
+      )
+    values.push(keys.map(({ key }) => key))
   }
   const { rows } = await pool.query(take(leftAlone === null ? '' : notLeftAlone), values)
   const unadopted = rows[0]?.unadopted === true
