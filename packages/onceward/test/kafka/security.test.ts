@@ -177,8 +177,8 @@ describe('who may connect', await skipWithout('kafka'), () => {
       const relay = await runRelay({ databaseUrl: database.url, brokers: ['kafka'], ...way })
       parts.push(relay)
       await pool.query(
-        `insert into onceward.outbox (broker, bucket, queue, message_id, key, body)
-         values ('kafka', onceward.outbox_bucket_of('k'), $1, $2, 'k', '\\x00')`,
+        `insert into onceward.outbox (broker, destination, bucket, queue, message_id, key, body)
+         values ('kafka', onceward.default_destination('kafka'), onceward.outbox_bucket_of('k'), $1, $2, 'k', '\\x00')`,
         [topic, `relayed-${name}`],
       )
       await until('the relay has published', async () => (await kafka.read(topic)).length === 2, {
