@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { listDestinations, retireDestination } from '../../restore/destinations.ts'
 import { withPool } from '../database.ts'
 import { counted, oneLine, print, table } from '../output.ts'
+import { passJson } from '../pass-json.ts'
 
 interface Flags {
   json?: boolean
@@ -12,6 +13,7 @@ export function destinationsCommand(): Command {
   return new Command('destinations')
     .description('the brokers that this database publishes to, and what waits for each')
     .option('--json', 'print one JSON object')
+    .hook('preSubcommand', passJson)
     .action((flags: Flags) =>
       withPool(flags.json === true, async pool => {
         const destinations = await listDestinations(pool)
