@@ -9,7 +9,9 @@ const callsMax = 8
 const rowsMax = 50_000
 
 const waiting = `
-  select o.message_id as id, concat_ws('/', o.broker, o.exchange, o.queue) as target, o.created_at as at, o.failures, o.last_error as error, o.key
+  select o.message_id as id, concat_ws('/', o.broker, o.exchange, o.queue) as target, o.destination, o.created_at as at, o.failures,
+    o.last_error as error, o.key, o.destination = 'cdc' or exists (
+      select from onceward.relay r where r.destination = o.destination and r.until > clock_timestamp()) as served
   from (select * from onceward.outbox limit ${rowsMax}) o where o.message_id = any($1::text[])`
 
 /** Rows leave the outbox only when the broker has confirmed them: what was noted and is not there was published. */
@@ -31,8 +33,8 @@ export async function readOutbox(
     ...rows.map(row => ({
       at: row.at,
       what: copies.includes(row.id) ? 'dead letter in the outbox' : 'message in the outbox',
-      text: `to ${row.target} under id ${row.id}, ${row.failures > 0 ? `refused ${row.failures} times: ${row.error}` : 'not confirmed by the broker yet'}`,
-      facts: { id: row.id, target: row.target, key: row.key },
+      text: `to ${row.target} at ${row.destination} under id ${row.id}, ${stateOf(row)}`,
+      facts: { id: row.id, target: row.target, destination: row.destination, key: row.key },
     })),
     ...published
       .filter(({ id }) => !there.has(id))
@@ -44,4 +46,10 @@ export async function readOutbox(
         facts: { id, target },
       })),
   ]
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above
+function stateOf({ failures, error, served }: any): string {
+  const said = failures > 0 ? `refused ${failures} times: ${error}` : 'not confirmed by the broker yet'
+  return served ? said : `${said}; no relay is connected there`
 }

@@ -9,10 +9,12 @@ import { openPublisher, type PublisherAddresses } from './open-publisher.ts'
 import { type Broker, rabbitOutlet } from './open-source.ts'
 import { Outlet } from './outlet.ts'
 
-/** What a run of this consumer that had an address wrote down last, by kind of broker. */
+/** What a run of this consumer that had an address wrote down last, by kind of broker; nothing where that destination was retired since. */
 const lastRun = `
-  select r.destinations -> $2 as known from onceward.run r join onceward.consumer c on c.id = r.consumer_id
-  where c.name = $1 and r.destinations -> $2 ->> 'address' is not null order by r.id desc limit 1`
+  select known from (
+    select r.destinations -> $2 as known from onceward.run r join onceward.consumer c on c.id = r.consumer_id
+    where c.name = $1 and r.destinations -> $2 ->> 'address' is not null order by r.id desc limit 1) last
+  where exists (select from onceward.destination d where d.name = known ->> 'name')`
 
 interface Known {
   readonly name: string

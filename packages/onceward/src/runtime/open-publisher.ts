@@ -2,6 +2,7 @@ import type { BrokerIdentity } from '../contracts/source.ts'
 import { inKeyOrder } from '../effects/publish/in-key-order.ts'
 import type { OutgoingMessage, Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
+import { assertUrl } from '../sources/rabbitmq/address.ts'
 import { kafkaAddress, rabbitAddress } from './broker-addresses.ts'
 import { importKafka, importRabbit } from './broker-clients.ts'
 import type { BrokerSecurity } from './broker-security.ts'
@@ -25,7 +26,11 @@ export function assertAddresses(brokers: Iterable<string>, addresses: PublisherA
     if (broker === 'rabbitmq' && !addresses.rabbitmqUrl) return ['RabbitMQ (ONCEWARD_RABBITMQ_URL)']
     return broker === 'kafka' && !addresses.kafkaBootstrap ? ['Kafka (ONCEWARD_KAFKA_BOOTSTRAP)'] : []
   })
-  if (missing.length === 0) return
+  if (missing.length === 0) {
+    if (addresses.rabbitmqUrl && [...brokers].includes('rabbitmq'))
+      assertUrl(addresses.rabbitmqUrl, `${who} to RabbitMQ and`)
+    return
+  }
   throw new OncewardError(
     'configuration',
     `${who} to ${missing.join(' and ')}, but no address is known. Set what stands in brackets. Nothing was started.`,

@@ -1,11 +1,14 @@
-import { errorText } from '../errors.ts'
+import { errorCode, errorText } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { RelayCarrier } from './open-relays.ts'
 import type { Outlet } from './outlet.ts'
 
 const againMs = 1_000
 
-/** A relay takes no row before it knows where its address leads: until the broker was reached once, it serves nothing. */
+/**
+ * A relay takes no row before it knows where its address leads: until the broker was reached once, it serves nothing. A broker that is away is
+ * waited for; one that refuses the login, or has no such virtual host, ends it with that error, as it refuses the start of a consumer.
+ */
 export class RelayWhenReached implements RelayCarrier {
   readonly finished: Promise<void>
   readonly #outlet: Outlet
@@ -49,6 +52,11 @@ export class RelayWhenReached implements RelayCarrier {
     void this.#outlet.close().finally(() => this.#end.resolve())
   }
 
+  #refuse(error: unknown): void {
+    this.#closed = true
+    void this.#outlet.close().finally(() => this.#end.reject(error))
+  }
+
   async #reach(): Promise<void> {
     try {
       const destination = await this.#outlet.reach()
@@ -59,6 +67,7 @@ export class RelayWhenReached implements RelayCarrier {
       await relay.start()
     } catch (error) {
       if (this.#closed || this.#relay !== null) return
+      if (errorCode(error) === 'configuration') return this.#refuse(error)
       const { kind, at } = this.#outlet
       const reason = { broker: kind, address: at.address, error: errorText(error) }
       this.#world.log.warn('relay cannot reach its broker yet; rows wait in the outbox', reason)

@@ -360,4 +360,22 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     )
     return rows[0].count
   }
+
+  test('--json behind a command of a command is heard', async () => {
+    await publishInTransaction(pool, { broker: 'kafka', topic: 't', destination: 'kafka:typo' }, [
+      { id: 'm', body: {} },
+    ])
+    await pool.query(`insert into onceward.destination (name, kind) values ('kafka:right', 'kafka')`)
+    for (const [args, answer] of [
+      [['brokers', 'accept', 'kafka', 'abc'], { ok: true }],
+      [['destinations', 'retire', 'kafka:typo', '--to', 'kafka:right'], { ok: true, moved: 1 }],
+    ] as const) {
+      const { code, stdout } = await onceward([...args, '--because', 'tests', '--json'])
+      assert.equal(code, 0)
+      assert.deepEqual(JSON.parse(stdout), answer)
+    }
+    await pool.query(
+      'delete from onceward.outbox; delete from onceward.destination; delete from onceward.broker',
+    )
+  })
 })

@@ -4,6 +4,7 @@ import { defineConsumer, reject, runConsumer, type SqlTransaction } from 'oncewa
 import { runRelay } from 'onceward/outbox'
 import { queue } from 'onceward/rabbitmq'
 import { until } from 'onceward/testing'
+import { errorCode } from '../../src/errors.ts'
 import { readStatus } from '../../src/observe/read-status.ts'
 import { createVirtualHost, quorum, type TestVirtualHost } from '../rabbitmq/virtual-host.ts'
 import { skipWithout } from '../services/services.ts'
@@ -65,6 +66,31 @@ describe('two virtual hosts, one database', await skipWithout('postgres', 'rabbi
       assert.equal(new Set(relays.map(({ destination }) => destination)).size, 2)
       assert.deepEqual(outbox, [])
     })
+
+  it('a relay whose login is refused ends with that, and waits for no other', async t => {
+    const { scene, ends } = await open(t)
+    const { url } = await createVirtualHost(t)
+    const refused = new URL(url)
+    refused.password = 'not-the-password'
+    const missing = new URL(url)
+    missing.pathname = '/no-such-virtual-host'
+    for (const [address, why] of [
+      [refused.href, /refused the user name or password/],
+      [missing.href, /it does not exist, or this user may not enter it/],
+    ] as const) {
+      const options = { databaseUrl: scene.url, rabbitmqUrl: address, startTimeoutMs: 10_000 }
+      const relay = await runRelay({ ...options, brokers: ['rabbitmq', 'postgres'] })
+      ends.push(() => relay.drain(1_000).catch(() => {}))
+      const ended: { error?: unknown } = {}
+      relay.finished.catch(error => Object.assign(ended, { error }))
+      await until('it has ended', () => 'error' in ended)
+      const { error } = ended
+      assert.equal(errorCode(error), 'configuration')
+      assert.match(String(error), why)
+      assert.doesNotMatch(String(error), /not-the-password/)
+      assert.equal(relay.health().ready, false)
+    }
+  })
 
   it('rows of a virtual host without a relay are counted as such, and leave when one comes', async t => {
     const { scene, ends } = await open(t)

@@ -132,12 +132,14 @@ describe('publishing from a running consumer', await skipWithout(), () => {
       },
       handle() {},
     })
+    // An address that is empty is not set, and not looked for in the environment.
+    const none = { rabbitmqUrl: '', kafkaBootstrap: '' }
     await assert.rejects(
-      run(t, both, {}),
+      run(t, both, none),
       /"no_addresses" publishes to Kafka \(ONCEWARD_KAFKA_BOOTSTRAP\) and RabbitMQ \(ONCEWARD_RABBITMQ_URL\)/,
     )
     await assert.rejects(
-      runRelay({ databaseUrl: scene.url, brokers: ['kafka', 'postgres'] }),
+      runRelay({ databaseUrl: scene.url, brokers: ['kafka', 'postgres'], ...none }),
       /The relay publishes to Kafka \(ONCEWARD_KAFKA_BOOTSTRAP\), but no address/,
     )
   })

@@ -136,6 +136,23 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     )
   })
 
+  it('names the destination of what waits in the outbox, and says that no relay is there', async () => {
+    const destination = 'rabbitmq:eu-1/orders'
+    await scene.pool.query(
+      `insert into onceward.outbox (broker, destination, bucket, queue, message_id, body)
+       values ('rabbitmq', $1, 0, 'dead', 'pay-1', 'x')`,
+      [destination],
+    )
+    const answer = await scene.json('explain', '--message', 'pay-1', '--contract', contractFile)
+    await scene.pool.query('delete from onceward.outbox where destination = $1', [destination])
+    const [waiting] = storyOf(answer, 'payment_audit').timeline.filter(({ what }) => /outbox/.test(what))
+    assert.equal(
+      waiting!.text,
+      'to rabbitmq/dead at rabbitmq:eu-1/orders under id pay-1, not confirmed by the broker yet; no relay is connected there',
+    )
+    assert.equal(waiting!.facts.destination, destination)
+  })
+
   it("answers each of an auditor's questions, or says why it cannot", async () => {
     const answer = await scene.json('explain', '--message', 'pay-1', '--contract', contractFile)
     const { answers } = storyOf(answer, 'payment_capture')

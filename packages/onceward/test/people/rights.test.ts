@@ -76,6 +76,7 @@ const acts = [
   'release_held',
   'rename_consumer',
   'request_deletion',
+  'retire_destination',
   'select_campaign_rows',
   'separate_reader',
   'skip_parked',

@@ -100,7 +100,11 @@ export const effectRunbooks: readonly Runbook[] = [
         text: 'The cluster was renamed or replaced, or the name in the contract is not the one it announces: have a relay use the name that the rows have, by `ONCEWARD_RABBITMQ_CLUSTER` or `ONCEWARD_KAFKA_CLUSTER`. The part of a RabbitMQ destination before the slash is the cluster, the part behind it the virtual host.',
       },
       {
-        text: 'The destination is only the name of a broker (`rabbitmq`, `kafka`): a writer without an address wrote it before any relay had connected, and there are several by now. Run one relay under that address alone, or let the writer name its `destination`.',
+        text: 'The destination is only the name of a broker (`rabbitmq`, `kafka`): a writer without an address wrote it before any relay had connected, and there are several by now. Or it is gone for good, or was never right. Send what waits to the right one, and let writers name their `destination` while there are several.',
+        commands: () => [
+          'onceward destinations',
+          'onceward destinations retire NAME --to DESTINATION --because REASON',
+        ],
       },
     ],
     over: 'every destination with rows has a relay.',

@@ -127,6 +127,7 @@ const peoplesFunctions = [
     'release_held',
     'rename_consumer',
     'request_deletion',
+    'retire_destination',
     'separate_reader',
     'skip_parked',
     'triage_parked',

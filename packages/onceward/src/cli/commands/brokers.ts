@@ -2,6 +2,7 @@ import { Argument, Command } from 'commander'
 import { acceptBroker, listBrokers } from '../../restore/brokers.ts'
 import { withPool } from '../database.ts'
 import { print, table } from '../output.ts'
+import { passJson } from '../pass-json.ts'
 
 interface Flags {
   json?: boolean
@@ -12,6 +13,7 @@ export function brokersCommand(): Command {
   return new Command('brokers')
     .description('the broker clusters that feed this database; another one is another environment')
     .option('--json', 'print one JSON object')
+    .hook('preSubcommand', passJson)
     .action((flags: Flags) =>
       withPool(flags.json === true, async pool => {
         const brokers = await listBrokers(pool)

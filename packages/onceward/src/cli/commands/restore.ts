@@ -8,6 +8,7 @@ import {
 } from '../../restore/lives.ts'
 import { withPool } from '../database.ts'
 import { counted, oneLine, print, table } from '../output.ts'
+import { passJson } from '../pass-json.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 interface Flags {
@@ -21,6 +22,7 @@ export function restoreCommand(): Command {
       'after a failover or a restore from backup: what may be lost, by consumer, and what brings it back',
     )
     .option('--json', 'print one JSON object')
+    .hook('preSubcommand', passJson)
     .action((flags: Flags) =>
       withPool(flags.json === true, async pool => {
         const view = await readRestore(pool)

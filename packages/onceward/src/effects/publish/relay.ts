@@ -16,7 +16,7 @@ import { type OutboxRow, takeRows } from './take-rows.ts'
 import { WaitingLines } from './waiting-lines.ts'
 
 /** Rows that were written before anything was known of the broker but its kind. */
-const adopt = 'select onceward.adopt_outbox($1)'
+const adopt = 'select onceward.adopt_outbox($1) as adopted'
 
 /**
  * Carries outbox rows to their broker, as many rounds at a time as `roundsMax`:
@@ -123,7 +123,7 @@ export class Relay {
     const { pool, destination } = this.#options
     if (this.#leases.due) {
       await this.#leases.refresh(this.#plan.busy)
-      await pool.query(adopt, [destination])
+      await this.#adopt()
       await this.#watch.read()
     }
     if (this.#owed.length > 0) {
@@ -146,9 +146,10 @@ export class Relay {
   }
 
   async #take(asked: Asked, publisher: Publisher): Promise<Found> {
-    const { pool, destination, world } = this.#options
+    const { pool, broker, destination, world } = this.#options
     const leftAlone = this.#waiting.leftAlone()
-    const rows = await takeRows(pool, { destination, ...asked, leftAlone })
+    const { rows, unadopted } = await takeRows(pool, { destination, broker, ...asked, leftAlone })
+    if (unadopted && (await this.#adopt())) return { found: true, more: true }
     const byBucket = Map.groupBy(rows, ({ bucket }) => bucket)
     const found = [...byBucket].map(([bucket, some]) => ({ bucket, rows: some.length }))
     if (rows.length > 0) {
@@ -156,6 +157,12 @@ export class Relay {
       void this.#round(rows, this.#plan.begin([...byBucket.keys()]), publisher)
     }
     return { found: rows.length > 0, more: this.#plan.more(asked, found) }
+  }
+
+  /** False where rows of the bare kind are not ours to carry. After true, rows that were read before may stand behind others. */
+  async #adopt(): Promise<boolean> {
+    const { pool, destination } = this.#options
+    return (await pool.query(adopt, [destination])).rows[0].adopted !== null
   }
 
   async #round(rows: readonly OutboxRow[], end: () => void, publisher: Publisher): Promise<void> {

@@ -16,6 +16,8 @@ export interface OutboxRow extends RowPlace {
 
 export interface Wanted {
   readonly destination: string
+  /** The kind of broker: rows that name no more than that may belong in front of these. */
+  readonly broker: string
   readonly buckets: readonly number[]
   /** Rows of one bucket, and in all, at most. */
   readonly perBucketMax: number
@@ -34,7 +36,7 @@ const bytesMax = 8 * 1024 * 1024
  * answers of a bucket is the front of it.
  */
 const take = (filter: string) => `
-  select taken.* from unnest($2::smallint[]) as mine (bucket) cross join lateral (
+  select taken.*, (select exists (select from onceward.outbox where destination = $5 and $5 <> $1)) as unadopted from unnest($2::smallint[]) as mine (bucket) cross join lateral (
     select id, bucket, exchange, queue, message_id, key,
       nullif(headers::text, '{}') as headers, nullif(properties::text, '{}') as properties,
       case when octet_length(body) > ${inlineBytesMax} then octet_length(body) end as large,
@@ -43,40 +45,53 @@ const take = (filter: string) => `
     order by id limit $3
   ) as taken limit $4`
 
-const notLeftAlone = `and queue <> all ($5::text[]) and id <> all ($6::bigint[])
-  and not exists (select from unnest($7::text[], $8::text[]) as left_alone (queue, key)
-    where left_alone.queue = outbox.queue and left_alone.key = outbox.key)`
+const notLeftAlone = `and id <> all ($6::bigint[])
+  and not exists (select from unnest($7::text[], $8::text[]) as place (exchange, queue)
+    where place.queue = outbox.queue and place.exchange is not distinct from outbox.exchange)
+  and not exists (select from unnest($9::text[], $10::text[], $11::text[]) as left_alone (exchange, queue, key)
+    where left_alone.queue = outbox.queue and left_alone.key = outbox.key
+      and left_alone.exchange is not distinct from outbox.exchange)`
 
 const readBodies = `
   select outbox.id, body from unnest($2::smallint[], $3::bigint[]) as large (bucket, id)
   join onceward.outbox on destination = $1 and outbox.bucket = large.bucket and outbox.id = large.id`
 
+export interface Taken {
+  readonly rows: readonly OutboxRow[]
+  /** The same snapshot has rows that name only the kind of broker. */
+  readonly unadopted: boolean
+}
+
 /** The front rows of the buckets, as many as fit into memory, in order within each bucket. */
-export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<readonly OutboxRow[]> {
-  const { destination, buckets, perBucketMax, max, leftAlone } = wanted
-  const values: unknown[] = [destination, buckets, perBucketMax, max]
+export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<Taken> {
+  const { destination, broker, buckets, perBucketMax, max, leftAlone } = wanted
+  const values: unknown[] = [destination, buckets, perBucketMax, max, broker]
   if (leftAlone !== null) {
-    const { queues, ids, keys } = leftAlone
-    values.push(queues, ids)
-    values.push(
-      keys.map(({ queue }) => queue),
-      keys.map(({ key }) => key),
-    )
+    const { places, ids, keys } = leftAlone
+    values.push(ids)
+    for (const some of [places, keys])
+      values.push(
+        some.map(({ exchange }) => exchange),
+        some.map(({ queue }) => queue),
+      )
+    values.push(keys.map(({ key }) => key))
   }
   const { rows } = await pool.query(take(leftAlone === null ? '' : notLeftAlone), values)
+  const unadopted = rows[0]?.unadopted === true
   const fit = fitting(rows)
   const large = fit.filter(row => row.body === null)
-  if (large.length === 0) return fit.map(row => toRow(row, row.body))
+  if (large.length === 0) return { rows: fit.map(row => toRow(row, row.body)), unadopted }
   const read = await pool.query(readBodies, [
     destination,
     large.map(({ bucket }) => bucket),
     large.map(({ id }) => id),
   ])
   const found = new Map<string, Buffer>(read.rows.map(({ id, body }) => [id, body]))
-  return fit.flatMap(row => {
+  const whole = fit.flatMap(row => {
     const body = row.body ?? found.get(row.id)
     return body === undefined ? [] : [toRow(row, body)]
   })
+  return { rows: whole, unadopted }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above

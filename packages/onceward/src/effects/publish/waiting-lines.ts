@@ -11,8 +11,13 @@ const afterTrouble = { delayMs: 200, delayMaxMs: 5_000 }
 const perQueueMax = 100
 const forgetAfterMs = 300_000
 
-interface Waiting {
+/** A queue or topic, or an exchange with a routing key. */
+interface Place {
+  readonly exchange: string | null
   readonly queue: string
+}
+
+interface Waiting extends Place {
   readonly key: string | null
   readonly id: string
   readonly failures: number
@@ -23,8 +28,8 @@ interface Waiting {
 export interface LeftAlone {
   /** Rows without a key, by id. */
   readonly ids: readonly string[]
-  readonly keys: readonly { readonly queue: string; readonly key: string }[]
-  readonly queues: readonly string[]
+  readonly keys: readonly (Place & { readonly key: string })[]
+  readonly places: readonly Place[]
 }
 
 /**
@@ -49,7 +54,8 @@ export class WaitingLines {
     const delays = isRefusal(error) ? afterRefusal : afterTrouble
     const delayMs = retryDelayMs({ attempts: failures, random: this.#world.random() }, delays)
     const untilMs = this.#world.clock.nowMs() + Math.max(delayMinMs, delayMs)
-    this.#lines.set(name, { queue: message.queue, key: message.key, id, failures, untilMs })
+    const { exchange, queue, key } = message
+    this.#lines.set(name, { exchange, queue, key, id, failures, untilMs })
   }
 
   remove({ id, message }: OutboxRow): void {
@@ -65,13 +71,13 @@ export class WaitingLines {
     })
     if (due.length === 0) return null
     const waiting = due.map(([, line]) => line)
-    const queues = [...Map.groupBy(waiting, line => line.queue)]
-      .filter(([, lines]) => lines.length >= perQueueMax)
-      .map(([queue]) => queue)
+    const places = [...Map.groupBy(waiting, line => lineOf({ ...line, key: '' })).values()]
+      .filter(lines => lines.length >= perQueueMax)
+      .map(([line]) => line!)
     return {
-      queues,
+      places,
       ids: waiting.filter(({ key }) => key === null).map(({ id }) => id),
-      keys: waiting.flatMap(({ queue, key }) => (key === null ? [] : [{ queue, key }])),
+      keys: waiting.flatMap(({ exchange, queue, key }) => (key === null ? [] : [{ exchange, queue, key }])),
     }
   }
 }

@@ -133,17 +133,6 @@ export function reconnectDelayMs(failures: number): number {
   return Math.floor(50 + Math.random() * Math.min(5_000, 100 * 2 ** Math.min(failures, 6)))
 }
 
-/** Refuses an address no broker can be behind. Never repeats the password. */
-export function assertUrl(url: string | undefined, purpose: string): string {
-  const parsed = url === undefined ? null : URL.parse(url)
-  if (url !== undefined && parsed !== null && /^amqps?:$/.test(parsed.protocol) && parsed.hostname !== '')
-    return url
-  throw new OncewardError(
-    'configuration',
-    `${purpose} needs a URL like amqp://user:password@host:5672/vhost; ${url === undefined ? 'none was given' : 'the one given cannot be read as such'}. Nothing was opened.`,
-  )
-}
-
 /**
  * The configuration error behind a failed connect, or null when trying again may help. The client keeps no
  * code for refusals during the handshake, only their text, and for a missing virtual host not even that.

@@ -1,5 +1,6 @@
 import { errorText, OncewardError } from '../../errors.ts'
-import { assertUrl, type Connection, openConnection, refusal } from './connection.ts'
+import { assertUrl } from './address.ts'
+import { type Connection, openConnection, refusal } from './connection.ts'
 import { askManagement } from './management.ts'
 import { exists } from './topology.ts'
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
-import { assertUrl, reconnectDelayMs, refusal } from './connection.ts'
+import { assertUrl } from './address.ts'
+import { reconnectDelayMs, refusal } from './connection.ts'
 import {
   type OnBroker,
   type OutgoingMessage,

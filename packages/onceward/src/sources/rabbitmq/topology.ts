@@ -1,5 +1,6 @@
 import { errorText, OncewardError } from '../../errors.ts'
-import { assertUrl, type Connection, openConnection, refusal, withChannel } from './connection.ts'
+import { assertUrl } from './address.ts'
+import { type Connection, openConnection, refusal, withChannel } from './connection.ts'
 import {
   declaredLimit,
   limitWithoutDeadLetters,

@@ -42,24 +42,54 @@ begin
   if of_kind in ('postgres', 'cdc') then return of_kind; end if;
   names := array(select d.name from onceward.destination d where d.kind = of_kind order by d.first_at, d.name limit 6);
   if cardinality(names) > 1 then
-    raise exception 'This database publishes to several % destinations (%). Nothing was written. Name one: destination in the publish target.',
+    raise exception 'This database publishes to several % destinations (%). Nothing was written. Name one, by destination in the publish target, or retire those that are gone: onceward destinations.',
       of_kind, array_to_string(names, ', ') using errcode = '22023';
   end if;
   return coalesce(names[1], of_kind);
 end $$;
 
--- Rows for the bare kind go to the only destination of that kind. With several, they stay and are counted as not served.
+-- Rows for the bare kind go to the only destination of that kind. With several, they stay and are counted as not served: the answer is null.
 create function onceward.adopt_outbox(by_destination text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare adopted bigint; of_kind text;
 begin
   select d.kind into of_kind from onceward.destination d where d.name = by_destination;
-  if of_kind is null or not exists (select from onceward.outbox o where o.destination = of_kind)
-    or exists (select from onceward.destination d where d.kind = of_kind and d.name <> by_destination) then return 0; end if;
+  if of_kind is null or exists (select from onceward.destination d where d.kind = of_kind and d.name <> by_destination) then
+    return null; end if;
+  if not exists (select from onceward.outbox o where o.destination = of_kind) then return 0; end if;
   update onceward.outbox set destination = by_destination where destination = of_kind;
   get diagnostics adopted = row_count;
   return adopted;
 end $$;
+
+-- A cluster that was replaced, or a name that was wrong, would count as one of several for ever. What waits for it, or for the bare kind, is sent
+-- elsewhere only by a person, and only while no relay sends it there.
+create function onceward.retire_destination(of_name text, to_name text, because text) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare moved bigint; of_kind text := split_part(of_name, ':', 1); waits boolean;
+begin
+  if coalesce(btrim(because), '') = '' then return onceward.refuse('destinations retire', null, of_name, 'Say why.'); end if;
+  perform pg_advisory_xact_lock(hashtext('onceward.destination'), hashtext(of_kind));
+  waits := exists (select from onceward.outbox o where o.destination = of_name);
+  if of_kind not in ('rabbitmq', 'kafka') or not waits and not exists (select from onceward.destination d where d.name = of_name) then
+    return onceward.refuse('destinations retire', null, of_name, format('No destination "%s" is known, and nothing waits for it.', of_name)); end if;
+  if exists (select from onceward.relay r where r.destination = of_name and r.until > clock_timestamp()) then
+    return onceward.refuse('destinations retire', null, of_name, format('A relay is connected to "%s". Stop it first.', of_name)); end if;
+  if waits and to_name is null then
+    return onceward.refuse('destinations retire', null, of_name, 'Messages wait for it. Say where they are to go: --to.'); end if;
+  if to_name is not null and (to_name = of_name
+    or not exists (select from onceward.destination d where d.name = to_name and d.kind = of_kind)) then
+    return onceward.refuse('destinations retire', null, of_name, format('"%s" is no other %s destination that was reached.', to_name, of_kind)); end if;
+  update onceward.outbox set destination = to_name, failures = 0, last_error = null where destination = of_name;
+  get diagnostics moved = row_count;
+  delete from onceward.destination_cluster c where c.destination = of_name;
+  delete from onceward.destination d where d.name = of_name;
+  delete from onceward.relay r where r.destination = of_name;
+  delete from onceward.outbox_bucket b where b.destination = of_name;
+  perform onceward.audit_entry('destinations retire', 'done', null, of_name, because, jsonb_build_object('to', to_name, 'moved', moved));
+  return jsonb_build_object('ok', true, 'moved', moved);
+end $$;
+revoke execute on function onceward.retire_destination from public;
 
 -- Destinations whose rows no live relay carries, counted up to 100,000 each. Walks the primary key from one destination to the next.
 create view onceward.outbox_unserved as

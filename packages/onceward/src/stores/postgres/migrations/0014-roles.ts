@@ -15,7 +15,7 @@ select unnest(names), callers from (values
   -- Acts of people, audited.
   (array['operator', 'console'], array['redrive_start', 'redrive_stage', 'redrive_stop', 'skip_parked', 'fix_parked', 'triage_parked',
     'request_deletion', 'delete_parked', 'release_held', 'act_on_effect', 'accept_server', 'separate_reader', 'rename_consumer',
-    'accept_broker', 'accept_loss']),
+    'accept_broker', 'accept_loss', 'retire_destination']),
   -- Audited, by people or by the process that does it for them.
   (array['run', 'operator', 'console'], array['create_campaign', 'plan_campaign', 'select_campaign_rows', 'steer_campaign', 'notice_server']),
   (array['approver', 'console'], array['approve', 'approve_campaign']),

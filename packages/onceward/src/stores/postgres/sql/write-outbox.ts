@@ -6,9 +6,10 @@ export interface OutboxTransaction {
 }
 
 const insert = `
+  with otherwise as materialized (select kind, onceward.default_destination(kind) as name from unnest($10::text[]) as kind)
   insert into onceward.outbox
     (broker, destination, bucket, exchange, queue, message_id, key, headers, properties, body)
-  select broker, coalesce(destination, (select onceward.default_destination($10))), onceward.outbox_bucket_of(key),
+  select broker, coalesce(destination, (select name from otherwise where kind = broker)), onceward.outbox_bucket_of(key),
     exchange, queue, message_id, key, headers, properties, body
   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::json[], $7::json[], $8::bytea[], $9::text[])
     with ordinality as message (broker, exchange, queue, message_id, key, headers, properties, body, destination, place)
@@ -34,6 +35,6 @@ export async function writeOutbox(
     messages.map(message => message.properties),
     messages.map(message => message.body),
     named,
-    messages[named.indexOf(null)]?.broker ?? null,
+    [...new Set(messages.flatMap(({ broker }, index) => (named[index] === null ? [broker] : [])))],
   ])
 }

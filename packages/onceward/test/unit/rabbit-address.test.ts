@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { inspect } from 'node:util'
+import { runRelay } from 'onceward/outbox'
+import { rabbitOutlet } from '../../src/runtime/open-source.ts'
+import { addressOf, virtualHostOf } from '../../src/sources/rabbitmq/address.ts'
+
+describe('an address of RabbitMQ', () => {
+  it('is shown as host, port and virtual host, whatever else it says', () => {
+    const url =
+      'amqps://user:s3cret@broker/a%2Fb?keyfile=/k&password=s3cret&auth_mechanism=external&heartbeat=7'
+    assert.deepEqual(rabbitOutlet(url, undefined), {
+      address: 'broker:5671/a/b',
+      virtualHost: 'a/b',
+      cluster: undefined,
+    })
+    assert.equal(addressOf('amqp://broker'), 'broker:5672//')
+  })
+
+  it('that cannot be read is refused without being repeated', async () => {
+    const unreadable = [
+      'amqp://user:s3cret@broker:567200/',
+      'amqp://user:s3cret#x@broker:5672/',
+      'amqp://user:s3cret@broker/%zz',
+      'user:s3cret@broker',
+    ]
+    const refused = (error: unknown) => {
+      assert.equal((error as { code?: unknown }).code, 'configuration')
+      assert.match(String(error), /needs a URL like amqp:/)
+      assert.doesNotMatch(inspect(error), /s3cret/)
+      return true
+    }
+    for (const url of unreadable) {
+      assert.throws(() => addressOf(url), refused)
+      assert.throws(() => virtualHostOf(url), refused)
+      const databaseUrl = 'postgres://nobody@127.0.0.1:1/none'
+      await assert.rejects(runRelay({ databaseUrl, rabbitmqUrl: url, brokers: ['rabbitmq'] }), refused)
+    }
+  })
+})
