@@ -85,6 +85,14 @@ end $$;
 create trigger risk_lowered after update of risk on onceward.consumer for each row
   when (onceward.is_grave(old.risk) and not onceward.is_grave(new.risk)) execute function onceward.audit_risk();
 
+-- The name that a consumer has now, and keeps until the caller's transaction ends: a process that was frozen while it was renamed would ask for
+-- effects under a name whose ledger is empty.
+create function onceward.name_now(consumer integer, given text) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtext('onceward.named'), consumer);
+  return coalesce((select c.name from onceward.consumer c where c.id = consumer), given);
+end $$;
+
 -- Markers, parked messages and positions belong to a number and follow the name. Every column called consumer_name is written anew, in one
 -- transaction. Rows of the reading are locked before the runs are looked at: who starts writes its run first and its reading again after it,
 -- so it is seen here, or waits for us and is refused under the old name.
@@ -125,6 +133,8 @@ begin
       and l.due_at > clock_timestamp() and l.due_at < 'infinity') then
     return onceward.refuse('consumers rename', old_name, new_name,
       'A worker or dispatcher has some of its work. Stop it; what it held is free once its lease has ended.'); end if;
+  -- Who has just written under the old name is waited for.
+  perform pg_advisory_xact_lock(hashtext('onceward.named'), id) from unnest(ids) as id;
   delete from onceward.consumer c where c.name = new_name;
   update onceward.consumer set name = new_name where name = old_name;
   for held_in in
