@@ -1,5 +1,5 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
-import { errorText } from '../errors.ts'
+import { errorText, OncewardError } from '../errors.ts'
 import type { SourceWindow } from '../retention/needed-retention.ts'
 import { queueWindow, streamWindow, topicWindow } from '../retention/source-windows.ts'
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
@@ -31,7 +31,9 @@ export async function readSourceWindow(
         return { unknown: `a source of kind ${declaration.kind} cannot be asked` }
     }
   } catch (error) {
-    return { unknown: errorText(error, 500) }
+    const unknown = errorText(error, 500)
+    const isAway = error instanceof OncewardError && error.code === 'broker_unreachable'
+    return isAway ? { unknown, away: error } : { unknown }
   }
 }
 

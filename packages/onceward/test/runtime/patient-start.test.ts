@@ -189,6 +189,42 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
     assert.deepEqual([code, JSON.parse(stdout).code], [1, 'configuration'], stdout)
   })
 
+  test('a Kafka that listens and is not ready is waited for, with a retention section as well', {
+    timeout: 120_000,
+  }, async () => {
+    let asked = 0
+    const server = createServer(socket => {
+      asked++
+      socket.on('error', () => {}).end()
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const kafkaBootstrap = `127.0.0.1:${(server.address() as { port: number }).port}`
+    for (const sourceKeeps of [undefined, '14d']) {
+      const consumer = defineConsumer<{ id: string }>({
+        name: 'unready',
+        owner: 'tests',
+        risk: 'money',
+        source: topic('x', { start: 'earliest' }),
+        identity: { id: m => m.id },
+        retention: { markers: '30d', ...(sourceKeeps && { sourceKeeps }) },
+        handle: async () => {},
+      })
+      await assert.rejects(
+        runConsumer(consumer, { databaseUrl: database.url, kafkaBootstrap, startTimeoutMs: 500 }),
+        { code: 'broker_unreachable', message: /Asking for the retention of topic x/ },
+      )
+      const before = asked
+      const dispatcher = await runConsumer(consumer, {
+        databaseUrl: database.url,
+        kafkaBootstrap,
+        parts: ['dispatcher'],
+      })
+      await dispatcher.drain()
+      assert.equal(asked, before, 'a dispatcher does not ask')
+    }
+    server.close()
+  })
+
   test('migrate, check and status do not wait', { timeout: 120_000 }, async () => {
     const env = { ONCEWARD_DATABASE_URL: `postgres://me@${closed}/shop` }
     for (const args of [['migrate'], ['status'], ['parked', 'groups']]) {
