@@ -143,7 +143,7 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
     assert.equal((await waiting.ended).code, 143)
     const unready = relay(database.url)
     await until('it names the broker', () =>
-      /RabbitMQ cannot be reached at 127\.0\.0\.1:1/.test(unready.output.stderr),
+      /relay cannot reach its broker yet.*RabbitMQ at 127\.0\.0\.1:1/.test(unready.output.stderr),
     )
     const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(unready.output.stderr)!
     const ready = await fetch(`${url}/readyz`)
