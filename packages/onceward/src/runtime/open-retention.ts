@@ -25,7 +25,7 @@ export async function openRetention<M>(
   if (consumer.dedup === 'marker') {
     const window = await readSourceWindow(consumer.source, setting)
     // What is declared may be less than what the broker would say: the start waits for its word.
-    if ('unknown' in window && window.away !== undefined) throw window.away
+    if ('unknown' in window && window.trouble !== undefined) throw window.trouble
     assertKeptLongEnough(consumer as never, window)
   }
   const { pool, world, archiveFolder, retentionFirstMs, retentionEveryMs } = setting

@@ -32,9 +32,15 @@ export async function readSourceWindow(
     }
   } catch (error) {
     const unknown = errorText(error, 500)
-    const isAway = error instanceof OncewardError && error.code === 'broker_unreachable'
-    return isAway ? { unknown, away: error } : { unknown }
+    return isTrouble(error) ? { unknown, trouble: error } : { unknown }
   }
+}
+
+/** Not that this user may not ask: then it has to be declared. */
+function isTrouble(error: unknown): error is OncewardError {
+  return (
+    error instanceof OncewardError && (error.code === 'broker_unreachable' || error.details?.kind === 'topic')
+  )
 }
 
 async function ofTopic(declaration: TopicDeclaration, access: Addresses): Promise<SourceWindow> {
