@@ -18,6 +18,7 @@ const stays: Record<string, string> = {
   'audit.subject': 'the same',
   'audit.detail': 'the same',
   'campaign_event.detail': 'what happened to a campaign, written once',
+  'ledger.asked_as': 'what a target was told of an effect is made of the name of then',
   'reading.reader':
     'a group of the broker, which nobody renames there: whoever reads as that group is still told whose it is',
 }

@@ -85,6 +85,9 @@ end $$;
 create trigger risk_lowered after update of risk on onceward.consumer for each row
   when (onceward.is_grave(old.risk) and not onceward.is_grave(new.risk)) execute function onceward.audit_risk();
 
+-- The first name it was asked for under, where that is another by now. What a target was told is made of it, and must stay the same.
+alter table onceward.ledger add column asked_as text;
+
 -- The name that a consumer has now, and keeps until the caller's transaction ends: a process that was frozen while it was renamed would ask for
 -- effects under a name whose ledger is empty.
 create function onceward.name_now(consumer integer, given text) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -137,6 +140,7 @@ begin
   perform pg_advisory_xact_lock(hashtext('onceward.named'), id) from unnest(ids) as id;
   delete from onceward.consumer c where c.name = new_name;
   update onceward.consumer set name = new_name where name = old_name;
+  update onceward.ledger l set asked_as = old_name where l.consumer_name = old_name and l.state <> 'completed' and l.asked_as is null;
   for held_in in
     select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'consumer_name' and not a.attisdropped
     where c.relnamespace = 'onceward'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
