@@ -10,10 +10,16 @@ const keysLookedAt = 10
 const causesLookedAt = 500
 const campaignsLookedAt = 5
 
-/** What the store knows of one consumer, as of one look. Ages in seconds. */
+/**
+ * What the store knows of one consumer, as of one look. Ages in seconds. Held work is that of all generations except those of rebuilds: what an
+ * earlier one left is shown by nobody else.
+ */
 export interface StoreReading {
   readonly held: Readonly<Record<string, number>>
   readonly heldOldest: number
+  /** Of this generation alone: the age of what its workers are to do, and what its caps are compared with. */
+  readonly ownOldest: number
+  readonly ownParked: number
   readonly stuck: number
   /** Messages that wait for a person, by what is on their rows. */
   readonly setAside: readonly {
@@ -46,12 +52,16 @@ const age = (column: string) => `extract(epoch from clock_timestamp() - ${column
 /** Every part walks an index and stops: none grows with what is done. */
 const read = `
   with c as (select id from onceward.consumer where name = $1 and generation = $2),
+  generations as (
+    select o.id, o.generation = $2 as own from onceward.consumer o where o.name = $1 and not exists (
+      select from onceward.campaign r where r.consumer_name = $1 and r.mode = 'rebuild' and r.generation = o.generation)),
   due as (
-    select h.state, h.first_at, h.lease_until from c join onceward.held h on h.consumer_id = c.id
-    where h.due_at is not null order by h.due_at, h.id limit ${countedMax}),
+    select g.own, h.* from generations g cross join lateral (
+      select h.state, h.first_at, h.lease_until from onceward.held h
+      where h.consumer_id = g.id and h.due_at is not null order by h.due_at, h.id limit ${countedMax}) h),
   people as materialized (
-    select p.consumer_id, p.state, p.failure_class, p.code, p.place, sum(p.delta) as n
-    from c join onceward.parked_count p on p.consumer_id = c.id group by 1, 2, 3, 4, 5 having sum(p.delta) > 0),
+    select g.own, p.consumer_id, p.state, p.failure_class, p.code, p.place, sum(p.delta) as n
+    from generations g join onceward.parked_count p on p.consumer_id = g.id group by 1, 2, 3, 4, 5, 6 having sum(p.delta) > 0),
   keys as (select b.consumer_id, b.key from c join onceward.blocked_key b on b.consumer_id = c.id order by b.since limit ${keysLookedAt})
   select
     (select coalesce(jsonb_object_agg(state, n), '{}') from (
@@ -59,6 +69,8 @@ const read = `
       union all
       select state::text, sum(n) from people group by 1) s) as held,
     coalesce((select ${age('min(first_at)')} from due), 0) as "heldOldest",
+    coalesce((select ${age('min(first_at)')} from due where own), 0) as "ownOldest",
+    coalesce((select sum(n)::float8 from people where own and state = 'parked'), 0) as "ownParked",
     (select count(*)::float8 from due where lease_until < clock_timestamp()) as stuck,
     (select coalesce(jsonb_agg(jsonb_build_object(
         'state', state, 'class', failure_class, 'code', code, 'count', n, 'oldest', oldest)), '[]') from (

@@ -76,11 +76,11 @@ export class StoreGauges {
     })
   }
 
-  /** Age of the oldest held work that waits for no person; 0 where there is none, or nothing is known. */
+  /** Age of the oldest held work of this generation that waits for no person; 0 where there is none, or nothing is known. */
   get heldOldestMs(): number {
     this.#lookIfDue()
-    const { oldest } = this.#grown() ?? { oldest: 0 }
-    return oldest * 1_000
+    const grown = this.#grown()
+    return grown === null ? 0 : olderBy(grown.since, grown.reading.ownOldest) * 1_000
   }
 
   /** Resolves when no look is under way; nothing is asked any more. */
@@ -124,14 +124,12 @@ export class StoreGauges {
     }
   }
 
-  #grown(): { readonly oldest: number; readonly since: number; readonly reading: StoreReading } | null {
+  #grown(): { readonly since: number; readonly reading: StoreReading } | null {
     const seen = this.#seen
     if (seen === null) return null
     const sinceMs = this.#options.world.clock.nowMs() - seen.atMs
     if (sinceMs > this.#maxAgeMs) return null
-    const since = sinceMs / 1_000
-    const { heldOldest } = seen.reading
-    return { reading: seen.reading, since, oldest: heldOldest === 0 ? 0 : heldOldest + since }
+    return { reading: seen.reading, since: sinceMs / 1_000 }
   }
 
   #show(see: See): void {
@@ -140,13 +138,12 @@ export class StoreGauges {
     see('gaugesAge', ageMs / 1_000, { consumer })
     const grown = this.#grown()
     if (grown === null) return
-    const { reading, since, oldest } = grown
+    const { reading, since } = grown
     for (const state of states) see('held', reading.held[state] ?? 0, { consumer, state })
-    see('heldOldest', oldest, { consumer })
+    see('heldOldest', olderBy(since, reading.heldOldest), { consumer })
     see('heldStuck', reading.stuck, { consumer })
     this.#showAttention(see, reading, since)
-    const parked = (reading.held.parked ?? 0) / failure.parking.totalMax
-    see('parkingUsed', parked, { consumer, cap: 'total' })
+    see('parkingUsed', reading.ownParked / failure.parking.totalMax, { consumer, cap: 'total' })
     see('parkingUsed', reading.fullestKey / failure.parking.perKeyMax, { consumer, cap: 'key' })
     for (const { partition, age } of reading.checkpoints)
       see('checkpointAge', age + since, { consumer, partition })
@@ -170,7 +167,7 @@ export class StoreGauges {
     }
     for (const reason of attentionReasons) {
       const oldest = Math.max(0, ...waiting.filter(row => row.reason === reason).map(row => row.oldest))
-      see('attentionOldest', oldest === 0 ? 0 : oldest + since, { consumer, reason })
+      see('attentionOldest', olderBy(since, oldest), { consumer, reason })
     }
   }
 
@@ -183,7 +180,7 @@ export class StoreGauges {
       for (const state of openStates)
         see('ledger', open.find(row => row.state === state)?.count ?? 0, { consumer, target, state })
       const oldest = Math.max(0, ...open.map(row => row.oldest))
-      see('ledgerOldest', oldest === 0 ? 0 : oldest + since, { consumer, target })
+      see('ledgerOldest', olderBy(since, oldest), { consumer, target })
     }
   }
 
@@ -204,4 +201,9 @@ export class StoreGauges {
     for (const { mode, share } of reading.progress) least.set(mode, Math.min(least.get(mode) ?? 1, share))
     for (const [mode, share] of least) see('campaignDone', share, { consumer, mode })
   }
+}
+
+/** 0 is no age: there is nothing that grows older. */
+function olderBy(since: number, age: number): number {
+  return age === 0 ? 0 : age + since
 }

@@ -3,8 +3,10 @@ import { durationText } from '../contract/duration.ts'
 import type { ClassRules } from '../contract/failure-rules.ts'
 import { OncewardError } from '../errors.ts'
 
-/** How long a source may hand a message over again, and who says so; a text where nobody can say. */
-export type SourceWindow = { readonly ms: number; readonly by: string } | { readonly unknown: string }
+/** How long a source may hand a message over again, and who says so; a text where nobody can say. `trouble`: its broker is away, or has no such topic. */
+export type SourceWindow =
+  | { readonly ms: number; readonly by: string }
+  | { readonly unknown: string; readonly trouble?: OncewardError }
 
 export interface NeededRetention {
   /** The longest time after which a duplicate can reappear. */
@@ -32,6 +34,7 @@ export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): 
   const { name, dedup, retention } = consumer
   if (retention === null || dedup !== 'marker') return
   if ('unknown' in source && retention.sourceKeeps === null) {
+    if (source.trouble !== undefined) throw source.trouble
     throw new OncewardError(
       'retention_too_short',
       `Consumer ${name} removes markers after ${durationText(retention.markers)}, but nobody can say how long its source may hand a message over again: ${source.unknown}. Nothing was started and nothing was removed. Say so in retention.sourceKeeps, as in sourceKeeps: '14d'.`,

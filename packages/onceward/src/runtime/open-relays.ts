@@ -70,7 +70,7 @@ export function openRelay(to: Outlet | 'postgres' | 'cdc', setting: RelaySetting
 function carryingRelay(relay: Relay, outlet: Outlet | null = null): RelayCarrier {
   const look = () => ({
     storeAway: relay.tally.storeAway,
-    broker: relay.tally.brokerAway && outlet !== null ? outlet.kind : null,
+    broker: relay.tally.brokerAway && outlet !== null ? outlet.label : null,
   })
   return carrying(relay, look, async () => outlet?.close())
 }

@@ -22,8 +22,12 @@ export async function openRetention<M>(
 ): Promise<Carrier[]> {
   const { retention, name } = consumer
   if (retention === null) return []
-  if (consumer.dedup === 'marker')
-    assertKeptLongEnough(consumer as never, await readSourceWindow(consumer.source, setting))
+  if (consumer.dedup === 'marker') {
+    const window = await readSourceWindow(consumer.source, setting)
+    // What is declared may be less than what the broker would say: the start waits for its word.
+    if ('unknown' in window && window.trouble !== undefined) throw window.trouble
+    assertKeptLongEnough(consumer as never, window)
+  }
   const { pool, world, archiveFolder, retentionFirstMs, retentionEveryMs } = setting
   return [
     new RetentionLoop({

@@ -25,6 +25,11 @@ export class Outlet {
     this.#pool = pool
   }
 
+  /** For people. */
+  get label(): string {
+    return `${this.kind === 'rabbitmq' ? 'RabbitMQ' : 'Kafka'} at ${this.at.address}`
+  }
+
   /** Null until the broker was reached once. */
   get destination(): string | null {
     return this.#destination

@@ -17,6 +17,7 @@ export class RelayWhenReached implements RelayCarrier {
   readonly #end = Promise.withResolvers<void>()
   #relay: RelayCarrier | null = null
   #closed = false
+  #said = ''
   #cancel: () => void = () => {}
 
   constructor(outlet: Outlet, begin: (destination: string) => RelayCarrier, world: Surroundings) {
@@ -28,7 +29,7 @@ export class RelayWhenReached implements RelayCarrier {
   }
 
   get away(): readonly string[] {
-    return this.#relay?.away ?? [this.#outlet.kind]
+    return this.#relay?.away ?? [this.#outlet.label]
   }
 
   start(): void {
@@ -68,9 +69,14 @@ export class RelayWhenReached implements RelayCarrier {
     } catch (error) {
       if (this.#closed || this.#relay !== null) return
       if (errorCode(error) === 'configuration') return this.#refuse(error)
-      const { kind, at } = this.#outlet
-      const reason = { broker: kind, address: at.address, error: errorText(error) }
-      this.#world.log.warn('relay cannot reach its broker yet; rows wait in the outbox', reason)
+      const reason = errorText(error)
+      // It tries again in any case; a broker that is away for an hour is not worth 3,600 lines.
+      if (reason !== this.#said)
+        this.#world.log.warn('relay cannot reach its broker yet; rows wait in the outbox', {
+          broker: this.#outlet.label,
+          error: reason,
+        })
+      this.#said = reason
       this.#cancel = this.#world.timers.after(againMs, () => void this.#reach())
     }
   }

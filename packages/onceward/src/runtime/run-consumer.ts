@@ -162,7 +162,11 @@ async function startConsumer<M>(
     const around = { consumer, store, world: labelled, instance, mode, addressing, ...hooks }
     const worker = wanted.has('worker') && store.work !== undefined ? new WorkerOnDemand(around) : null
     if (worker !== null) carriers.push(worker)
-    const keepers = await openRetention(consumer, { ...options, ...access, idle: () => isIdle(spine) })
+    // A process that neither marks nor forgets does not depend on what the broker says.
+    const keepers =
+      wanted.has('consumer') || wanted.has('retention') || wanted.has('worker')
+        ? await openRetention(consumer, { ...options, ...access, idle: () => isIdle(spine) })
+        : []
     const handOver = worker?.handOver
     if (wanted.has('consumer'))
       spine = new ConsumerProcess({ ...around, source: broker.source, ...(handOver && { handOver }) })

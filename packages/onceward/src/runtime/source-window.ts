@@ -1,5 +1,5 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
-import { errorText } from '../errors.ts'
+import { errorText, OncewardError } from '../errors.ts'
 import type { SourceWindow } from '../retention/needed-retention.ts'
 import { queueWindow, streamWindow, topicWindow } from '../retention/source-windows.ts'
 import type { TopicDeclaration } from '../sources/kafka/topic.ts'
@@ -31,8 +31,16 @@ export async function readSourceWindow(
         return { unknown: `a source of kind ${declaration.kind} cannot be asked` }
     }
   } catch (error) {
-    return { unknown: errorText(error, 500) }
+    const unknown = errorText(error, 500)
+    return isTrouble(error) ? { unknown, trouble: error } : { unknown }
   }
+}
+
+/** Not that this user may not ask: then it has to be declared. */
+function isTrouble(error: unknown): error is OncewardError {
+  return (
+    error instanceof OncewardError && (error.code === 'broker_unreachable' || error.details?.kind === 'topic')
+  )
 }
 
 async function ofTopic(declaration: TopicDeclaration, access: Addresses): Promise<SourceWindow> {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { runConsumer } from 'onceward'
-import { createPostgresStore } from 'onceward/postgres'
+import { createPostgresStore, createQueue, postgresQueue, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
 import { cancelCampaign, finishCampaign, verifyCampaign } from '../../src/replay/steer-campaign.ts'
 import { renameConsumer } from '../../src/restore/names.ts'
 import { facts, Scene } from '../replay/scene.ts'
@@ -17,6 +18,7 @@ const stays: Record<string, string> = {
   'audit.subject': 'the same',
   'audit.detail': 'the same',
   'campaign_event.detail': 'what happened to a campaign, written once',
+  'ledger.asked_as': 'what a target was told of an effect is made of the name of then',
   'reading.reader':
     'a group of the broker, which nobody renames there: whoever reads as that group is still told whose it is',
 }
@@ -113,6 +115,58 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
       ),
       [{ outcome: 'done', reason: 'the team was renamed' }],
     )
+  })
+
+  test('beside a process that was frozen and comes back: nothing is called again under the old name', async t => {
+    const scene = await Scene.open(t)
+    await createQueue(scene.pool, 'orders')
+    const calls: string[] = []
+    const contract = scene.contract({
+      name: oldName,
+      source: postgresQueue('orders'),
+      effect: {
+        external: {
+          gateway: {
+            kind: 'custom',
+            policy: 'keyed',
+            call: async ({ key }) => {
+              calls.push(key)
+              return { result: 'completed' }
+            },
+          },
+        },
+      },
+      async handle({ message, effects }) {
+        effects.external('gateway', { key: message.key!, body: message.key })
+      },
+    })
+    const parts = ['consumer', 'dispatcher'] as const
+    const frozen = await runConsumer(contract, { databaseUrl: scene.url, parts })
+    const send = (id: string, key: string) =>
+      publish(scene.pool, 'orders', [{ body: Buffer.from(JSON.stringify({ id, key })) }])
+    await send('m1', 'charge 1')
+    await until(
+      'it is charged',
+      async () => (await scene.rows(`select from onceward.ledger where state = 'completed'`)).length === 1,
+    )
+    await scene.pool.query(
+      `with silent as materialized (update onceward.run set heard_at = clock_timestamp() - interval '1 minute') select`,
+    )
+    await rename(scene)
+    await send('m2', 'charge 1')
+    await send('m3', 'charge 3')
+    await until('it went on', async () => frozen.consumer!.tally.outcomes.applied === 3)
+    await frozen.drain()
+    const renamed = await runConsumer(
+      { ...contract, name: newName },
+      { databaseUrl: scene.url, parts: ['dispatcher'] },
+    )
+    await until('all is called', () => calls.includes('charge 3'))
+    await renamed.drain()
+    assert.deepEqual(calls, ['charge 1', 'charge 3'])
+    assert.deepEqual(await scene.rows('select distinct consumer_name as name from onceward.ledger'), [
+      { name: newName },
+    ])
   })
 
   test('and started at the same moment is refused under the old name, or not renamed', async t => {

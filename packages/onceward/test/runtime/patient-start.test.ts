@@ -8,8 +8,10 @@ import { queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
 import { until } from 'onceward/testing'
 import { startProxyFor } from '../proxy/tcp-proxy.ts'
-import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.ts'
+import { createDatabase, kafkaBootstrap, rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { openFolder } from './cli-process.ts'
+
+const withKafka = await skipWithout('kafka')
 
 describe('a start whose servers are away', await skipWithout('postgres', 'rabbitmq'), () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
@@ -143,7 +145,7 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
     assert.equal((await waiting.ended).code, 143)
     const unready = relay(database.url)
     await until('it names the broker', () =>
-      /RabbitMQ cannot be reached at 127\.0\.0\.1:1/.test(unready.output.stderr),
+      /relay cannot reach its broker yet.*RabbitMQ at 127\.0\.0\.1:1/.test(unready.output.stderr),
     )
     const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(unready.output.stderr)!
     const ready = await fetch(`${url}/readyz`)
@@ -187,6 +189,58 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
       { ONCEWARD_DATABASE_URL: url },
     ).ended
     assert.deepEqual([code, JSON.parse(stdout).code], [1, 'configuration'], stdout)
+  })
+
+  test('a Kafka that listens and is not ready is waited for, with a retention section as well', {
+    timeout: 120_000,
+  }, async () => {
+    let asked = 0
+    const server = createServer(socket => {
+      asked++
+      socket.on('error', () => {}).end()
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const bootstrap = `127.0.0.1:${(server.address() as { port: number }).port}`
+    for (const sourceKeeps of [undefined, '14d']) {
+      const consumer = defineConsumer<{ id: string }>({
+        name: 'unready',
+        owner: 'tests',
+        risk: 'money',
+        source: topic('x', { start: 'earliest' }),
+        identity: { id: m => m.id },
+        retention: { markers: '30d', ...(sourceKeeps && { sourceKeeps }) },
+        handle: async () => {},
+      })
+      await assert.rejects(
+        runConsumer(consumer, { databaseUrl: database.url, kafkaBootstrap: bootstrap, startTimeoutMs: 500 }),
+        { code: 'broker_unreachable', message: /Asking for the retention of topic x/ },
+      )
+      const before = asked
+      const dispatcher = await runConsumer(consumer, {
+        databaseUrl: database.url,
+        kafkaBootstrap: bootstrap,
+        parts: ['dispatcher'],
+      })
+      await dispatcher.drain()
+      assert.equal(asked, before, 'a dispatcher does not ask')
+    }
+    server.close()
+  })
+
+  test('a topic that is missing is named, with a retention section as well', withKafka, async () => {
+    const consumer = defineConsumer<{ id: string }>({
+      name: 'topicless',
+      owner: 'tests',
+      risk: 'money',
+      source: topic(`missing_${process.pid}`, { start: 'earliest' }),
+      identity: { id: m => m.id },
+      retention: { markers: '30d' },
+      handle: async () => {},
+    })
+    await assert.rejects(
+      runConsumer(consumer, { databaseUrl: database.url, kafkaBootstrap: await kafkaBootstrap() }),
+      { code: 'configuration', message: /there is no such topic/ },
+    )
   })
 
   test('migrate, check and status do not wait', { timeout: 120_000 }, async () => {

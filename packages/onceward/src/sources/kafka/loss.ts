@@ -111,7 +111,7 @@ export function unreadable(
 
 function forgotten({ ownership, bounds, incarnation }: Standing, stored: Position): Loss {
   const next = Math.max(bounds.start, Math.min(Number(stored.next), bounds.end))
-  const reason = `the broker has no position of this group any more: its offsets expired in an empty group (offsets.retention.minutes) or were deleted. We last knew ${stored.next} for certain; going on at ${next} hands records over again, and what has a marker is recognised`
+  const reason = `the broker has no position of this group any more: its offsets expired in an empty group (offsets.retention.minutes), were deleted, or stand under the name it had before its consumer was renamed (then name that group in the contract). We last knew ${stored.next} for certain; going on at ${next} hands records over again, and what has a marker is recognised`
   const records = Math.max(0, bounds.start - Number(stored.next))
   return {
     partition: ownership.partition,

@@ -6,6 +6,7 @@ import type { EmailTarget } from '../../../src/contract/external-target.ts'
 import { readMail } from '../../../src/effects/external/smtp/mail.ts'
 import { renderMail } from '../../../src/effects/external/smtp/render-mail.ts'
 import { sendMail } from '../../../src/effects/external/smtp/send-mail.ts'
+import { renameConsumer } from '../../../src/restore/names.ts'
 import { skipWithout } from '../../services/services.ts'
 import { type MailMood, MailServer } from './mail-server.ts'
 import { openRig, type Rig } from './rig.ts'
@@ -100,6 +101,37 @@ describe('e-mail', await skipWithout('postgres'), () => {
         assert.deepEqual([row.state, row.attempts, mails.length], [state, 1, 1])
       })
   }
+
+  it('is the same mail when a person sends it again after its consumer was renamed', async () => {
+    const first = await send([{ afterAccepting: 'gone' }], { policy: 'manual', timeoutMs: 2_000 })
+    assert.equal(first.row.state, 'reconciling')
+    const { pool } = rig.scene
+    const [{ name }] = (
+      await pool.query(`select consumer_name as name from onceward.ledger order by id desc limit 1`)
+    ).rows
+    await pool.query(
+      `insert into onceward.consumer (name, generation, owner, risk, dedup) values ($1, 1, 't', 'money', 'marker')`,
+      [name],
+    )
+    await renameConsumer(pool, name, `${name}_anew`, 'a test')
+    await pool.query(
+      `update onceward.ledger set state = 'retryable', due_at = clock_timestamp() where consumer_name = $1`,
+      [`${name}_anew`],
+    )
+    const dispatcher = await rig.startWith(`${name}_anew`, {
+      kind: 'email',
+      host: '127.0.0.1',
+      port: server.port,
+      tls: 'none',
+      allowPrivate: true,
+      from: 'orders@shop.example',
+      policy: 'manual',
+      timeoutMs: 2_000,
+    })
+    await until('it was sent again', () => server.mails.length === 2)
+    await dispatcher.drain()
+    assert.equal(server.mails[1]!.message, first.mails[0]!.message)
+  })
 
   it('is tried again when the whole message is answered with "later", and fails when refused', async () => {
     const later = await send([{ message: '452 full' }])

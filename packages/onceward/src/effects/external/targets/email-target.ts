@@ -8,7 +8,11 @@ import type { ReadSecret } from './resolve-target.ts'
 import type { Send } from './target.ts'
 
 /** The stored JSON as a mail, over a connection of its own. */
-export function emailSend(owner: string, target: EmailTarget, secret: ReadSecret): Send {
+export function emailSend(
+  { consumerName, name }: { readonly consumerName: string; readonly name: string },
+  target: EmailTarget,
+  secret: ReadSecret,
+): Send {
   const { host, from, tls = 'starttls', credentials, messageIdDomain = from.split('@')[1]! } = target
   const server = {
     host,
@@ -19,13 +23,14 @@ export function emailSend(owner: string, target: EmailTarget, secret: ReadSecret
       : null,
     ...(target.allowPrivate !== true && { lookup: guardedLookup() }),
   }
-  return async ({ key, body, requestDigest, createdAt }, context) => {
+  return async ({ key, body, requestDigest, createdAt, askedAs }, context) => {
     const changed = changedBytes(body, requestDigest)
     if (changed !== null) return changed
     const mail = readMail(body)
     if ('problem' in mail)
       return { kind: 'not sendable', error: `This is no mail: ${mail.problem}. Nothing was sent.` }
-    const frame = { from, messageIdDomain, identity: `${owner}\0${key}`, createdAt: createdAt! }
+    const identity = `${askedAs ?? consumerName}\0${name}\0${key}`
+    const frame = { from, messageIdDomain, identity, createdAt: createdAt! }
     return sendMail(server, { from, to: recipientsOf(mail), message: renderMail(mail, frame) }, context)
   }
 }

@@ -31,6 +31,8 @@ export interface Outbound {
   readonly requestDigest: Buffer
   /** Of the intent; null for calls in line. */
   readonly createdAt: Date | null
+  /** The consumer's name when it was asked for, where it was renamed since. */
+  readonly askedAs?: string | null
   /** When this attempt was claimed, by the database's clock; null for calls in line. */
   readonly claimedAtMs: number | null
   /** Including this one. */

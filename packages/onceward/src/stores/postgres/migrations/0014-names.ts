@@ -101,6 +101,16 @@ create trigger keeps_name before update of id, name, generation on onceward.cons
 create trigger stays before delete on onceward.campaign for each row execute function onceward.owner_only();
 create trigger keeps_number before update of id on onceward.campaign for each row
   when (old.id is distinct from new.id) execute function onceward.owner_only();
+-- The first name it was asked for under, where that is another by now. What a target was told is made of it, and must stay the same.
+alter table onceward.ledger add column asked_as text;
+
+-- The name that a consumer has now, and keeps until the caller's transaction ends: a process that was frozen while it was renamed would ask for
+-- effects under a name whose ledger is empty.
+create function onceward.name_now(consumer integer, given text) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock_shared(hashtext('onceward.named'), consumer);
+  return coalesce((select c.name from onceward.consumer c where c.id = consumer), given);
+end $$;
 
 -- Markers, parked messages and positions belong to a number and follow the name. Every column called consumer_name is written anew, in one
 -- transaction. Rows of the reading are locked before the runs are looked at: who starts writes its run first and its reading again after it,
@@ -143,8 +153,11 @@ begin
       and l.due_at > clock_timestamp() and l.due_at < 'infinity') then
     return onceward.refuse('consumers rename', old_name, new_name,
       'A worker or dispatcher has some of its work. Stop it; what it held is free once its lease has ended.'); end if;
+  -- Who has just written under the old name is waited for.
+  perform pg_advisory_xact_lock(hashtext('onceward.named'), id) from unnest(ids) as id;
   delete from onceward.consumer c where c.name = new_name;
   update onceward.consumer set name = new_name where name = old_name;
+  update onceward.ledger l set asked_as = old_name where l.consumer_name = old_name and l.state <> 'completed' and l.asked_as is null;
   for held_in in
     select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'consumer_name' and not a.attisdropped
     where c.relnamespace = 'onceward'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition

@@ -1,31 +1,34 @@
 import type { Enrolment, Intent, IntentAnswer } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
 
+const mine = '(select onceward.name_now($1, $2) as name) mine'
+
 const insert = `
   insert into onceward.ledger
     (consumer_name, run_id, target, effect_key, message_id, request_digest, content_type, body)
-  select $1, $2, intent.*
-  from unnest($3::text[], $4::text[], $5::text[], $6::bytea[], $7::text[], $8::bytea[])
+  select mine.name, $3, intent.*
+  from ${mine}, unnest($4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::bytea[])
     as intent (target, effect_key, message_id, request_digest, content_type, body)
   on conflict do nothing
   returning target, effect_key`
 
 const readBack = `
   select ledger.target, ledger.effect_key, ledger.request_digest
-  from unnest($2::text[], $3::text[]) as wanted (target, effect_key)
+  from ${mine} cross join unnest($3::text[], $4::text[]) as wanted (target, effect_key)
   cross join lateral (
     select target, effect_key, request_digest from onceward.ledger
-    where consumer_name = $1 and target = wanted.target and effect_key = wanted.effect_key limit 1) ledger`
+    where consumer_name = mine.name and target = wanted.target and effect_key = wanted.effect_key limit 1) ledger`
 
 /** One row per effect key, ever. A key asked for again with the same bytes is suppressed; with others it is a conflict. */
 export async function recordIntents(
   client: SqlClient,
-  { facts, runId }: Enrolment,
+  { consumerId, facts, runId }: Enrolment,
   intents: readonly Intent[],
 ): Promise<readonly IntentAnswer[]> {
   const name = (intent: { target: string; key: string }) => `${intent.target}\0${intent.key}`
   const sorted = [...intents].sort((a, b) => (name(a) < name(b) ? -1 : 1))
   const { rows } = await client.query(insert, [
+    consumerId,
     facts.name,
     runId,
     sorted.map(intent => intent.target),
@@ -39,7 +42,12 @@ export async function recordIntents(
 
   const inserted = new Set(rows.map(row => name({ target: row.target, key: row.effect_key })))
   const rest = sorted.filter(intent => !inserted.has(name(intent)))
-  const seen = await client.query(readBack, [facts.name, rest.map(i => i.target), rest.map(i => i.key)])
+  const seen = await client.query(readBack, [
+    consumerId,
+    facts.name,
+    rest.map(i => i.target),
+    rest.map(i => i.key),
+  ])
   const digests = new Map(
     seen.rows.map(row => [name({ target: row.target, key: row.effect_key }), row.request_digest]),
   )
