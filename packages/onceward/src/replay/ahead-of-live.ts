@@ -18,8 +18,7 @@ export async function aheadOfLive(
 ): Promise<readonly LogRange[]> {
   const { selection, mode, consumer: name, liveGeneration } = campaign
   if (selection.of !== 'log' || !needsMemory(mode) || !suppressesEffects(campaign, consumer)) return []
-  const { external = {}, publish = {} } = consumer.effect ?? {}
-  if (Object.keys(external).length + Object.keys(publish).length === 0) return []
+  if (!asksOutside(consumer)) return []
   const { rows } = await client.query(
     `select k.partition, k.incarnation, k.next from onceward.checkpoint k
      join onceward.consumer c on c.id = k.consumer_id where c.name = $1 and c.generation = $2`,
@@ -37,4 +36,9 @@ export async function aheadOfLive(
 export function aheadText(ahead: readonly LogRange[]): string {
   const places = ahead.map(({ partition, from, to }) => `${partition} ${from} to ${to}`).join(', ')
   return `The live consumer has not come to ${places}. What the campaign applies there, live skips as duplicate, and its external effects and messages are NEVER asked for: they are only written to onceward.would_have. Let live come to the end of the ranges first, or choose an earlier end.`
+}
+
+export function asksOutside({ effect }: Pick<Consumer, 'effect'>): boolean {
+  const { external = {}, publish = {} } = effect ?? {}
+  return Object.keys(external).length + Object.keys(publish).length > 0
 }

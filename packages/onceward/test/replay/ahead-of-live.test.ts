@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { park } from 'onceward'
 import { createTestSurroundings } from 'onceward/testing'
 import { previewText } from '../../src/cli/commands/replay/text.ts'
+import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
 import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
 import { skipWithout } from '../services/services.ts'
 import { facts, Scene } from './scene.ts'
@@ -49,5 +51,23 @@ describe('a campaign that reaches further than live has come', await skipWithout
         { kind: 'publish', count: 5 },
       ],
     )
+  })
+
+  test('is warned of by the swap of a rebuild, with what live held', async t => {
+    const scene = await Scene.open(t)
+    const consumer = scene.contract()
+    await scene.write({ id: 'held' })
+    await scene.live(scene.contract({ handle: async () => park('not today') }))
+    await scene.write(...facts(3))
+    const { lines, log } = createTestSurroundings()
+    const replay = await scene.replay(consumer, { world: { ...realSurroundings(), log } })
+    const id = await scene.planned(replay, { mode: 'rebuild' })
+    await replay.run(id)
+    await verifyCampaign(scene.pool, id)
+    const { messages, closed } = await replay.swap(id, { accept: { effect: 'live had nothing' } })
+    assert.deepEqual([messages, closed], [3, 1])
+    const warned = lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    assert.equal(warned.length, 1)
+    assert.match(warned[0]!, /had not come to 3 messages .* and held 1: .* NEVER asked for/)
   })
 })
