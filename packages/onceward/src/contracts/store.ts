@@ -25,8 +25,9 @@ export interface Store<Tx> {
   meetBroker?(broker: BrokerIdentity): Promise<void>
 
   /**
-   * Called once when a consumer has drained or halted. A run that never closes is one that died. `halted`: the code of the error; what the run
-   * had in hand may be the reason, so it counts as silent for those that come after it until it is cleared.
+   * Called once when a consumer has drained or halted. A run that never closes is one that died; of one that closes the attempts and groups of
+   * suspects that it began are taken back. `halted`: the code of the error over which it halted, where what it had in hand may be the reason. Then
+   * they stand, and it counts as silent for those that come after it until it is cleared.
    */
   closeRun(enrolment: Enrolment, halted?: string): Promise<void>
 

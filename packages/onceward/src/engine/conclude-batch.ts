@@ -7,7 +7,6 @@ import type {
   MarkerStatus,
   StoreSession,
 } from '../contracts/store.ts'
-import { OncewardError } from '../errors.ts'
 import { storableText } from '../message/identity.ts'
 import type { Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
@@ -19,6 +18,7 @@ import {
   noAttempts,
   storedDecision,
 } from './decide-outcome.ts'
+import { DecidedHalt } from './halt-cause.ts'
 import { finishWork, storeKept } from './held-stages.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
@@ -263,9 +263,8 @@ function takesTurn<M, Tx>(decision: Decision, { consumer }: Spine<M, Tx>): boole
   return consumer.order === 'key' && (decision.outcome === 'deferred' || blocksKey(decision))
 }
 
-function halted<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): OncewardError {
-  return new OncewardError(
-    'consumer_halted',
+function halted<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): DecidedHalt {
+  return new DecidedHalt(
     `Consumer ${spine.consumer.name} halted on a ${decision.failureClass} failure (${decision.code}): ${decision.reason}\nNothing was settled and nothing is lost: the broker still has message ${received.id ?? 'without id'} and all after it. Fix the cause and start again.`,
     { details: { code: decision.code, messageId: received.id } },
   )

@@ -13,6 +13,7 @@ import type { Breaker, BreakerView } from './breaker.ts'
 import type { InlineCall } from './buffer-effects.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { type Addressing, consumerFacts } from './consumer-facts.ts'
+import { mayBeOfMessage } from './halt-cause.ts'
 import type { HandOver } from './hand-over.ts'
 import { HeldRetries } from './held-retries.ts'
 import type { HorizonCheck } from './horizon-guard.ts'
@@ -171,7 +172,7 @@ export class ConsumerProcess<M, Tx> {
       .catch(async error => {
         this.#suspicion?.stop()
         // Else it would look like one that died.
-        await store.closeRun(enrolment, this.#haltCode ?? undefined).catch(() => {})
+        await store.closeRun(enrolment, this.#suspectedBecause).catch(() => {})
         throw error
       })
     this.#subscription = subscription
@@ -485,7 +486,7 @@ export class ConsumerProcess<M, Tx> {
     if (this.#state === 'stopped' || this.#state === 'halted') return
     const { world, consumer } = this.#options
     this.#state = 'halted'
-    this.#haltCode = errorCode(error)
+    if (mayBeOfMessage(error)) this.#suspectedBecause = errorCode(error)
     world.log.error('consumer halted, nothing settled', {
       consumer: consumer.name,
       error: errorText(error, 4_000),
@@ -499,7 +500,8 @@ export class ConsumerProcess<M, Tx> {
   }
 
   #closing: Promise<void> | null = null
-  #haltCode: string | null = null
+  /** Halted, and what is in hand may be why. */
+  #suspectedBecause: string | undefined
   readonly #unwatch: (() => void)[] = []
 
   #close(): Promise<void> {
@@ -523,8 +525,8 @@ export class ConsumerProcess<M, Tx> {
   async #closeRun(): Promise<void> {
     if (this.#enrolment === null) return
     const { store, world } = this.#options
-    const closed = store.closeRun(this.#enrolment, this.#haltCode ?? undefined).catch(() => {})
-    if (this.#haltCode === null) return closed
+    const closed = store.closeRun(this.#enrolment, this.#suspectedBecause).catch(() => {})
+    if (this.#state !== 'halted') return closed
     const late = Promise.withResolvers<void>()
     const cancel = world.timers.after(closeRunMs, late.resolve)
     await Promise.race([closed, late.promise]).finally(cancel)

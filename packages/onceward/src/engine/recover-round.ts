@@ -1,6 +1,7 @@
 import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
 import { decideOutcome, noAttempts } from './decide-outcome.ts'
+import { DecidedHalt } from './halt-cause.ts'
 import { factOfError, RoundFailed } from './handler-result.ts'
 import { type Decided, type KnownFacts, processBatch, type Spine } from './process-batch.ts'
 
@@ -51,7 +52,7 @@ export async function recoverRound<M, Tx>(
       if (blamable) return blame(error, batch, known, spine)
       throw new StorePaused(trouble, error)
     case 'configuration':
-      throw refusedStatement(error, spine)
+      throw new DecidedHalt(refusalText(error, spine), { cause: error })
     default:
       return blame(error, batch, known, spine)
   }
@@ -66,17 +67,14 @@ function blame<M, Tx>(
 ): 'again' | 'split' {
   if (batch.length > 1) return 'split'
   const [received] = batch
-  if (!received!.readable || known.has(received!)) throw refusedStatement(error, spine)
+  if (!received!.readable || known.has(received!))
+    throw new OncewardError('consumer_halted', refusalText(error, spine), { cause: error })
   known.set(received!, factOfError(error instanceof OncewardError ? (error.cause ?? error) : error, spine))
   return 'again'
 }
 
-function refusedStatement<M, Tx>(error: unknown, spine: Spine<M, Tx>): OncewardError {
-  return new OncewardError(
-    'consumer_halted',
-    `Consumer ${spine.consumer.name} halted: the store refused a statement (${errorCode(error)}): ${errorText(error)}\nNothing was settled and nothing is lost. Check the role's rights, your tables and the schema version with "onceward status".`,
-    { cause: error },
-  )
+function refusalText<M, Tx>(error: unknown, { consumer }: Spine<M, Tx>): string {
+  return `Consumer ${consumer.name} halted: the store refused a statement (${errorCode(error)}): ${errorText(error)}\nNothing was settled and nothing is lost. Check the role's rights, your tables and the schema version with "onceward status".`
 }
 
 /** Halves, left before right, so that order holds; a lane stuck on the left does not move on the right. */

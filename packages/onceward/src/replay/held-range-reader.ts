@@ -35,7 +35,7 @@ export class HeldRangeReader implements RangeReader {
 
   async read(_partition: string, { next }: Position): Promise<Page> {
     const { rows } = await this.#client.query(
-      `select h.id::text, h.body, h.headers::text, h.properties::text, h.broker_key, h.position,
+      `select h.id::text, onceward.body_of(h.id, h.body) as body, h.headers::text, h.properties::text, h.broker_key, h.position,
          extract(epoch from h.first_at) * 1000 as at_ms
        from onceward.held h where ${ofConsumer} and h.id >= $4 order by h.id limit ${pageRows}`,
       [...this.#values, next],

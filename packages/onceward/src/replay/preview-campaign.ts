@@ -4,6 +4,7 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import { OncewardError } from '../errors.ts'
 import type { Edges, LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
+import { aheadOfLive } from './ahead-of-live.ts'
 import { planArchive } from './archive/plan-archive.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, type Plan, readCampaign, refused } from './campaign.ts'
@@ -24,6 +25,8 @@ export interface Preview {
   readonly plan: Plan
   /** Places in all ranges: an upper bound of the records, where the log has gaps. */
   readonly extent: number
+  /** What live has not come to and will skip, although the external effects of it are suppressed. */
+  readonly aheadOfLive: readonly LogRange[]
   readonly targets: { readonly external: readonly string[]; readonly publish: readonly string[] }
 }
 
@@ -53,6 +56,7 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
     campaign: await readCampaign(pool, id),
     plan,
     extent: extentOf(plan.ranges),
+    aheadOfLive: await aheadOfLive(pool, campaign, consumer, plan.ranges),
     targets: { external: Object.keys(effect.external ?? {}), publish: Object.keys(effect.publish ?? {}) },
   }
 }

@@ -11,6 +11,7 @@ import type { RangeReader } from '../sources/log/range-reader.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { aheadOfLive, aheadText } from './ahead-of-live.ts'
 import { ArchiveRangeReader } from './archive/archive-range-reader.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, rangesOf, readCampaign, refused, suppressesEffects } from './campaign.ts'
@@ -58,6 +59,8 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   assertOfConsumer(campaign, consumer)
   if (campaign.plan === null) throw refused(`Campaign ${id} has no plan yet: preview it.`)
   await assertRemembered(pool, campaign, campaign.plan)
+  const ahead = await aheadOfLive(pool, campaign, consumer, rangesOf(campaign))
+  if (ahead.length > 0) world.log.warn(aheadText(ahead), { campaign: id, consumer: consumer.name })
   // An archive that is not what it was is refused while nobody has taken the campaign.
   const { selection } = campaign
   const archive =

@@ -106,7 +106,7 @@ export const kinds: readonly Kind[] = [
     // The head of a blocked key stays: without it nobody could say what the others wait for.
     finished: `t.state in ('dead', 'quarantined') and not exists (select from onceward.blocked_key b
       where b.consumer_id = t.consumer_id and b.key = t.order_key offset 0)`,
-    // Whole messages: what a campaign needs to read them back as they came.
+    // Whole messages: what a campaign needs to read them back as they came. A fix that waits for approval is not among it.
     archived: [
       '(select c.name from onceward.consumer c where c.id = consumer_id) as consumer',
       '(select c.generation from onceward.consumer c where c.id = consumer_id) as generation',
@@ -125,7 +125,7 @@ export const kinds: readonly Kind[] = [
       'broker_key',
       'headers',
       'properties',
-      `encode(body, 'base64') as body`,
+      `encode(onceward.body_of(id, body), 'base64') as body`,
     ],
   },
   {

@@ -37,6 +37,7 @@ const looks = [
   'actor',
   'audit_content',
   'audit_field',
+  'body_of',
   'campaign_complete',
   'campaign_rows_digest',
   'cause_of',

@@ -58,7 +58,7 @@ import { queue } from '${source}sources/rabbitmq/index.ts'
 import { stream } from '${source}sources/rabbitmq-stream/index.ts'
 import { topic } from '${source}sources/kafka/index.ts'
 export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests', risk: 'money', source: ${from},
-  identity: { id: m => m.id }, ${more} async handle({ tx }) { ${handle} } })`,
+  identity: { id: m => m.id }, ${more} async handle({ message, tx }) { ${handle} } })`,
       )
       return path
     },

@@ -130,6 +130,34 @@ describe('after a process died', () => {
     await one.drain()
   })
 
+  for (const count of [1, 4])
+    test(`halts over what concerns every message are no deaths, also where the process is gone before it takes its records back: ${count}`, async () => {
+      const rig = await afterDeath(notes(count))
+      const failure = { attemptsMax: 2 }
+      const transaction = rig.store.transaction.bind(rig.store)
+      for (let times = 0; times < 10; times++) {
+        const one = rig.process({
+          failure,
+          handle: () => {
+            throw Object.assign(new Error('relation "payment" does not exist'), { code: '42P01' })
+          },
+        })
+        rig.store.transaction = (enrolment, work) =>
+          one.state === 'halted' ? new Promise<never>(() => {}) : transaction(enrolment, work)
+        await one.start()
+        for (let turns = 0; turns < 50 && one.state === 'running'; turns++) await rig.world.turn()
+        assert.equal(one.state, 'halted')
+        await assert.rejects(one.finished, { code: 'consumer_halted' })
+      }
+      rig.store.transaction = transaction
+      const last = await rig.start({ failure })
+      await settled(rig)
+      assert.deepEqual(Object.keys(rig.applied).length, count)
+      const { held, attempts, groups } = rig.store.memory.committed
+      assert.deepEqual([held.size, attempts.size, groups.size], [0, 0, 0])
+      await last.drain()
+    })
+
   test('batches come back when as many as the dead run can have held are through', async () => {
     const rig = await afterDeath(notes(4), { batch: { deliveriesMax: 4 } })
     const one = await rig.start({})

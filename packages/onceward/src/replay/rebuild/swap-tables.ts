@@ -1,5 +1,6 @@
 import type { LogRange } from '../../sources/log/range-reader.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
+import { asksOutside } from '../ahead-of-live.ts'
 import { type Campaign, rangesOf, readCampaign, refused } from '../campaign.ts'
 import { edgesOf } from '../preview-campaign.ts'
 import { type RunCampaignOptions, runCampaign } from '../run-campaign.ts'
@@ -22,6 +23,8 @@ export interface Swap {
   readonly tables: readonly string[]
   /** Swap: messages the new tables have and the live consumer had not come to yet; it skips them. Rollback: messages to be replayed. */
   readonly messages: number
+  /** Swap: messages the live consumer held, which are closed because the new tables have them. */
+  readonly closed?: number
   /** Swap: how the tables compared. */
   readonly compared?: readonly TableComparison[]
 }
@@ -54,16 +57,22 @@ export async function swapTables(
     const compared = await compareTables(client, campaign, consumer, acceptMissing)
     assertAccepted(compared, accept)
     const messages = await carryMarkers(client, campaign)
-    await closeRebuilt(client, campaign)
+    const closed = await closeRebuilt(client, campaign)
     await moveTables(client, tables!, shadowSchema(id), oldSchema(id))
     await client.query(
       `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp(), compared = $2 where id = $1`,
       [id, JSON.stringify({ tables: compared, accepted: accept })],
     )
     world.reach('swap.moved')
-    return { tables: tables!, messages, compared }
+    return { tables: tables!, messages, closed, compared }
   })
   world.reach('swap.done')
+  const notAsked = swap.messages + swap.closed
+  if (notAsked > 0 && asksOutside(consumer))
+    world.log.warn(
+      `The live consumer had not come to ${swap.messages} messages of the rebuilt tables and held ${swap.closed}: it skips them, and their external effects and messages are NEVER asked for. They are written to onceward.would_have of campaign ${id}.`,
+      { campaign: id, consumer: consumer.name },
+    )
   return { campaign: await readCampaign(pool, id), ...swap }
 }
 

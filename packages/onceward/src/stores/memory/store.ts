@@ -88,7 +88,10 @@ export class MemoryStore implements Store<MemoryTransaction> {
   }
 
   async closeRun({ runId }: Enrolment, halted?: string): Promise<void> {
-    if (halted === undefined) this.#runs.close(runId)
+    if (halted !== undefined) return
+    this.#runs.close(runId)
+    // Not waited for: a transaction of its own may hang.
+    this.#tail = this.#tail.then(() => forgetRun(this.#state, runId))
   }
 
   ping(): Promise<void> {
@@ -429,6 +432,20 @@ function emptyState(): State {
     checkpoints: new Map(),
     losses: new Map(),
     data: new Map(),
+  }
+}
+
+/** What the run began with suspects, and did not die of. */
+function forgetRun({ attempts, groups }: State, runId: number): void {
+  for (const [key, all] of attempts) {
+    const left = all.filter(one => one.runId !== runId)
+    if (left.length > 0) attempts.set(key, left)
+    else attempts.delete(key)
+  }
+  for (const [key, runs] of groups) {
+    const left = [...runs].filter(([one]) => one !== runId)
+    if (left.length > 0) groups.set(key, new Map(left))
+    else groups.delete(key)
   }
 }
 

@@ -1,5 +1,6 @@
 import { keptBesideMarkers } from '../../contracts/kept-beside-markers.ts'
 import type { ConsumerFacts, Enrolment, Store } from '../../contracts/store.ts'
+import { processDied } from '../../contracts/suspects.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
 import { diagnose } from './diagnose.ts'
@@ -58,11 +59,14 @@ export function outsideTransactions(
   }
 }
 
-/** A run that ends in order did not die over the groups it may have left. */
+/** A run that ends in order did not die over what it may have left: nothing of it counts, nor is it taken for a failed attempt. */
 const closeRun = `
   with closed as (
     update onceward.run set ended_at = clock_timestamp(), halted_because = $3 where id = $1 and instance = $2
-    returning consumer_id)
+    returning consumer_id),
+  untried as (
+    delete from onceward.attempt a using closed c
+    where a.run_id = $1 and a.consumer_id = c.consumer_id and a.code = '${processDied}' and $3::text is null)
   delete from onceward.suspect_group g using closed c
   where g.consumer_id = c.consumer_id and g.run_id = $1 and $3::text is null`
 

@@ -39,6 +39,22 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
+    name: 'a run that is closed in order takes back what it began, alone and in groups',
+    async run({ under, enrolment, name }) {
+      const { suspects } = under.store
+      if (suspects === undefined) return
+      const other = await under.second.enroll(enrolment.facts)
+      await suspects.beginAttempt(enrolment, 'a', 3)
+      await suspects.beginAttempt(other, 'a', 3)
+      await suspects.beginGroup(enrolment, ['b', 'c'], 2)
+      await under.store.closeRun(enrolment)
+      const me = await under.second.enroll(enrolment.facts)
+      assert.deepEqual([...(await under.second.suspects!.groupLimits(me, ['b', 'c']))], [])
+      assert.equal(await under.attempts(name, 'a'), 1, 'of the one that may be dead')
+      assert.deepEqual(await under.second.suspects!.beginAttempt(me, 'a', 3), { attempts: 1, deaths: 1 })
+    },
+  },
+  {
     name: 'a silent run tells how much it may have held, and one of another consumer is not ours to suspect',
     async run({ under: { store }, enrolment }) {
       if (store.suspects === undefined) return

@@ -1,3 +1,4 @@
+import { aheadText } from '../../../replay/ahead-of-live.ts'
 import type { Campaign, Plan } from '../../../replay/campaign.ts'
 import type { CampaignProgress } from '../../../replay/campaign-progress.ts'
 import type { Preview } from '../../../replay/preview-campaign.ts'
@@ -64,7 +65,7 @@ export function campaignText(
   return parts.join('\n\n')
 }
 
-export function previewText({ campaign, plan, extent, targets }: Preview): string {
+export function previewText({ campaign, plan, extent, targets, aheadOfLive }: Preview): string {
   const effects =
     campaign.effects === 'suppressed'
       ? 'External effects and messages are suppressed and recorded as would-have.'
@@ -72,9 +73,10 @@ export function previewText({ campaign, plan, extent, targets }: Preview): strin
   const next = campaign.needsApproval
     ? `It needs approval:\n  onceward replay approve ${campaign.id} --consumer ${campaign.consumer} --plan ${campaign.planDigest} --because …`
     : 'It needs no approval.'
+  const ahead = aheadOfLive.length === 0 ? '' : `WARNING: ${aheadText(aheadOfLive)}\n`
   const oldest =
     plan.oldestMs === null ? 'of unknown age' : `from ${new Date(plan.oldestMs).toISOString()} on`
-  return `${rangesTable(plan.ranges)}\n${archiveText(plan)}\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${next}`
+  return `${rangesTable(plan.ranges)}\n${archiveText(plan)}\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${ahead}${next}`
 }
 
 /** What lies in an archive and is not read is said, however little it is. */

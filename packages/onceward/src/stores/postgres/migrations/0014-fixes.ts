@@ -27,6 +27,13 @@ return (
     and not coalesce(asked.approved_at is not null and asked.digest = sha256(h.body)
       and not onceward.same_person(asked.approved_by, f.actor), false));
 
+-- The payload as whoever reads or archives it without a judgement may have it: while a fix waits, the message as it came. A campaign on an
+-- archive, or a rebuild of what is held, is approved for files and ranges, and not for these bytes.
+create function onceward.body_of(number bigint, body bytea) returns bytea language sql stable
+return (
+  case when onceward.fix_waits(number) is null then body else (
+    select coalesce(l.body_before, ''::bytea) from onceward.lineage l where l.held_id = number and l.kind = 'payload' order by l.id limit 1) end);
+
 -- Behind every judgement: whatever lets a row go, it does not go unapproved.
 create function onceward.fix_guard() returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare why text := onceward.fix_waits(old.id);

@@ -11,7 +11,7 @@ select unnest(names), callers from (values
   (array['run', 'operator', 'approver', 'console'], array['actor', 'is_console', 'is_person', 'human_of', 'same_person', 'says_nothing', 'visible_text',
     'place_of', 'cause_of', 'selection_digest', 'selected_consumer', 'audit_field', 'audit_content', 'fold_parked_counts', 'seen_of',
     'campaign_rows_digest', 'campaign_complete', 'loss_digest', 'server_now', 'server_check', 'same_life',
-    'risk_rank', 'is_grave', 'risk_of', 'fix_waits']),
+    'risk_rank', 'is_grave', 'risk_of', 'fix_waits', 'body_of']),
   -- Acts of people, audited.
   (array['operator', 'console'], array['redrive_start', 'redrive_stage', 'redrive_stop', 'skip_parked', 'fix_parked', 'triage_parked',
     'request_deletion', 'delete_parked', 'release_held', 'act_on_effect', 'accept_server', 'separate_reader', 'rename_consumer',

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { runConsumer } from 'onceward'
+import { until } from 'onceward/testing'
+import { replayAll } from '../parking/parked-scene.ts'
+import { skipWithout } from '../services/services.ts'
+import { archiveDead, buried, folderOf, parkingAll } from './archive-scene.ts'
+import { type FactContract, factContract, Scene } from './scene.ts'
+
+type Handle = NonNullable<FactContract['handle']>
+
+/** As every fact of the scene, after so many failures that pass. */
+function failing(times: number): { handle: Handle; tries: () => number } {
+  let tries = 0
+  const handle: Handle = async context => {
+    tries++
+    if (tries <= times) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+    await factContract('').handle!(context)
+  }
+  return { handle, tries: () => tries }
+}
+
+const deferring = { failure: { mode: 'defer', attemptsMax: 3, delayMs: 1, delayMaxMs: 1 } } as const
+const stored = { ...deferring, inbox: { mode: 'stored' } } as const
+
+const forgotten = async (scene: Scene) => {
+  for (const table of ['effect', 'onceward.inbox', 'onceward.ledger', 'onceward.outbox'])
+    await scene.pool.query(`delete from ${table}`)
+}
+
+/** One message that live does not have any more, where a campaign finds it. */
+const places = {
+  log: async (scene: Scene) => {
+    await scene.write({ id: 'a' })
+    await scene.live(scene.contract())
+    await forgotten(scene)
+    return { of: 'log', start: 'first', end: 'next' } as const
+  },
+  archive: async (scene: Scene) => {
+    await buried(scene, { id: 'a' })
+    await archiveDead(scene)
+    return { of: 'archive', path: folderOf(scene) } as const
+  },
+  parked: async (scene: Scene) => {
+    await scene.write({ id: 'a' })
+    await scene.live(scene.contract({ handle: parkingAll }))
+    return { of: 'parked' } as const
+  },
+}
+
+const asked = (scene: Scene) =>
+  scene.rows('select effect_key as key from onceward.ledger union all select id::text from onceward.outbox')
+const wouldHave = async (scene: Scene) =>
+  (await scene.rows<{ kind: string }>('select kind from onceward.would_have order by 1')).map(one => one.kind)
+
+describe('a campaign of a consumer that defers', await skipWithout('postgres'), () => {
+  for (const [place, prepare] of Object.entries(places))
+    for (const [kind, changes] of Object.entries({ deferring, stored })) {
+      test(`tries again itself, in its mode, and leaves no work behind: ${place}, ${kind}`, async t => {
+        const scene = await Scene.open(t)
+        const selection = await prepare(scene)
+        const { handle, tries } = failing(2)
+        const replay = await scene.replay(scene.contract({ ...changes, handle }))
+        const id = await scene.planned(replay, { selection })
+        await replay.run(id)
+        assert.equal(tries(), 3)
+        assert.deepEqual(await scene.outcomes(id), { applied: 1 })
+        assert.deepEqual(await scene.rows('select id, times, mode from effect'), [
+          { id: 'a', times: 1, mode: 'replay' },
+        ])
+        assert.deepEqual(await scene.rows('select from onceward.held'), [])
+        assert.deepEqual(await asked(scene), [])
+        assert.deepEqual(await wouldHave(scene), ['external', 'publish'])
+      })
+
+      test(`parks what keeps failing; let go and deferred by a live worker, it is still the campaign's: ${place}, ${kind}`, async t => {
+        const scene = await Scene.open(t)
+        const selection = await prepare(scene)
+        const replay = await scene.replay(scene.contract({ ...changes, handle: failing(99).handle }))
+        const id = await scene.planned(replay, { selection })
+        await replay.run(id)
+        assert.deepEqual(await scene.outcomes(id), { parked: 1 })
+        await scene.pool.query('delete from onceward.attempt')
+        await replayAll(scene, 'facts', 'r')
+        const { handle, tries } = failing(1)
+        const worker = await runConsumer(scene.contract({ ...changes, handle }), {
+          databaseUrl: scene.url,
+          parts: ['worker'],
+        })
+        await until('it is done', async () => (await scene.rows('select from onceward.held')).length === 0)
+        await worker.drain()
+        assert.equal(tries(), 2)
+        // Rows that were parked live before the campaign looked at them are live work.
+        const mode = place === 'parked' ? 'live' : 'replay'
+        assert.deepEqual(await scene.rows('select id, times, mode from effect'), [
+          { id: 'a', times: 1, mode },
+        ])
+        assert.equal((await asked(scene)).length, mode === 'live' ? 2 : 0)
+        assert.deepEqual(await wouldHave(scene), mode === 'live' ? [] : ['external', 'publish'])
+      })
+    }
+})
