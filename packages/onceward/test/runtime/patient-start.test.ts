@@ -143,14 +143,15 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
     assert.equal((await waiting.ended).code, 143)
     const unready = relay(database.url)
     await until('it names the broker', () =>
-      /RabbitMQ cannot be reached at 127\.0\.0\.1:1/.test(unready.output.stderr),
+      /relay cannot reach its broker yet.*127\.0\.0\.1:1/.test(unready.output.stderr),
     )
     const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(unready.output.stderr)!
     const ready = await fetch(`${url}/readyz`)
     assert.equal(ready.status, 503)
     await until('the page names it', async () =>
-      /RabbitMQ at 127\.0\.0\.1:1/.test(await (await fetch(`${url}/readyz`)).text()),
+      /rabbitmq does not answer/.test(await (await fetch(`${url}/readyz`)).text()),
     )
+    assert.doesNotMatch(unready.output.stderr, /hunter2/)
     unready.child.kill('SIGTERM')
     assert.equal((await unready.ended).code, 0)
   })
