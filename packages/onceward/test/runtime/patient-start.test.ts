@@ -151,8 +151,9 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
     const ready = await fetch(`${url}/readyz`)
     assert.equal(ready.status, 503)
     await until('the page names it', async () =>
-      /RabbitMQ at 127\.0\.0\.1:1/.test(await (await fetch(`${url}/readyz`)).text()),
+      /RabbitMQ at 127\.0\.0\.1:1 does not answer/.test(await (await fetch(`${url}/readyz`)).text()),
     )
+    assert.doesNotMatch(unready.output.stderr, /hunter2/)
     unready.child.kill('SIGTERM')
     assert.equal((await unready.ended).code, 0)
   })
