@@ -5,6 +5,7 @@ import { rabbitAddress } from '../../runtime/broker-addresses.ts'
 import { virtualHostOf } from '../../sources/rabbitmq/address.ts'
 import type { QueueDeclaration } from '../../sources/rabbitmq/declaration.ts'
 import type { BrokerAddress, BrokerState, QueueState } from '../../sources/rabbitmq/describe-broker.ts'
+import { readAddress } from '../../sources/rabbitmq-stream/address.ts'
 import type { StreamDeclaration } from '../../sources/rabbitmq-stream/stream.ts'
 import { limitSetting, maxAgeSetting } from '../queue-setting.ts'
 import type { Finding } from '../rule.ts'
@@ -60,7 +61,9 @@ function sourceOf(checked: Checked, access: LiveAccess, answer: Answer): Named[]
     judge(checked, state, answer)
     // As a running consumer tells it, of queues and streams alike.
     if (state.cluster === null) return
-    const virtualHost = virtualHostOf(found.address.loginUrl)
+    const { loginUrl } = found.address
+    const isStream = consumer.source.kind === 'rabbitmq-stream'
+    const virtualHost = isStream ? readAddress(loginUrl, 'The stream').vhost : virtualHostOf(loginUrl)
     answer.clusters.set(file, { kind: 'rabbitmq', cluster: state.cluster, virtualHost })
   }
   return [{ address: found.address, queue: [found.queue], judge: judgeSource }]
