@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Delivery } from '../contracts/source.ts'
+import { unreadableReason } from '../contracts/unreadable.ts'
 import { errorText } from '../errors.ts'
 import { contentDigest, isTombstone, plainDigest } from './content-digest.ts'
 import { decompress } from './decompress.ts'
@@ -123,6 +124,8 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
         kind,
         text,
       )
+    const broken = unreadableReason(delivery.properties.contentEncoding)
+    if (broken !== null) return withoutMessage('undecodable', broken)
     if (over !== null) return withoutMessage('over limit', over)
     if (isTombstone(delivery))
       return tombstones === 'handle' ? read(delivery, digest, null) : withoutMessage('tombstone', unhandled)

@@ -78,6 +78,7 @@ export class StoreGauges {
 
   /** Age of the oldest held work of this generation that waits for no person; 0 where there is none, or nothing is known. */
   get heldOldestMs(): number {
+    this.#collectedMs = this.#options.world.clock.nowMs()
     this.#lookIfDue()
     const grown = this.#grown()
     return grown === null ? 0 : olderBy(grown.since, grown.reading.ownOldest) * 1_000

@@ -30,7 +30,14 @@ export function withEnvironment<O extends ServerSettings & BrokerSecurity>(optio
     if (options[name as keyof ServerSettings] === undefined && value) found[name] = value
   }
   if (options.environment === undefined) environmentName()
-  return { ...brokerSecurity(process.env), ...options, ...found }
+  const said = brokerSecurity(process.env)
+  return {
+    ...options,
+    ...found,
+    rabbitmqTls: options.rabbitmqTls ?? said.rabbitmqTls,
+    kafkaTls: options.kafkaTls ?? said.kafkaTls,
+    kafkaSasl: options.kafkaSasl ?? said.kafkaSasl,
+  }
 }
 
 /** The environment this process is set up for. An empty name is usually a variable that was not expanded. */

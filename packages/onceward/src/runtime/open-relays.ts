@@ -34,17 +34,13 @@ export interface RelaySetting extends PublisherAddresses {
   readonly cdcKeepMs?: number | undefined
 }
 
-/** A relay for every broker that the contract's targets and dead letters name; none for a contract that publishes nothing. */
+/** A relay for every broker that the contract's targets and dead letters go to, except for targets that name a destination themselves. */
 export async function openConsumerRelays<M>(
   consumer: Consumer<M, SqlTransaction>,
   outlets: readonly Outlet[],
   setting: RelaySetting,
 ): Promise<Carrier[]> {
-  const kinds = new Set([
-    ...outletKinds(consumer),
-    ...Object.values(consumer.effect?.publish ?? {}).map(({ broker }) => broker as string),
-  ])
-  const local = [...kinds].filter(kind => kind === 'postgres' || kind === 'cdc')
+  const local = [...outletKinds(consumer)].filter(kind => kind === 'postgres' || kind === 'cdc')
   return [
     ...outlets.map(outlet => openRelay(outlet, setting)),
     ...local.map(kind => openRelay(kind, setting)),

@@ -76,14 +76,14 @@ function waitedLongEnough(cause: OncewardError, startTimeoutMs: number): Oncewar
 function tooSlow(startTimeoutMs: number): OncewardError {
   return new OncewardError(
     'start_aborted',
-    `The start did not end within ${startTimeoutMs / 1_000} s. No message was settled and nothing is lost. Look for what it waits for, or allow more time.`,
+    `The start did not end within ${startTimeoutMs / 1_000} s. What had begun was stopped; messages that were not settled go back, and nothing is lost. Look for what it waits for, or allow more time.`,
   )
 }
 
 function startAborted(cause?: unknown): OncewardError {
   return new OncewardError(
     'start_aborted',
-    'The process was stopped before it had started. No message was taken and nothing is lost.',
+    'The process was stopped before it had started. Messages that were not settled go back, and nothing is lost.',
     { cause, details: { during: cause === undefined ? null : errorCode(cause) } },
   )
 }

@@ -67,7 +67,12 @@ export class RelayWhenReached implements RelayCarrier {
       relay.finished.then(this.#end.resolve, this.#end.reject)
       await relay.start()
     } catch (error) {
-      if (this.#closed || this.#relay !== null) return
+      if (this.#closed) return
+      if (this.#relay !== null) {
+        // It could not begin. Rejected before it leaves, because leaving resolves.
+        this.#end.reject(error)
+        return this.#relay.leave()
+      }
       if (errorCode(error) === 'configuration') return this.#refuse(error)
       const reason = errorText(error)
       // It tries again in any case; a broker that is away for an hour is not worth 3,600 lines.

@@ -26,7 +26,7 @@ export function tlsRefusal(error: unknown): string | null {
     return `the server's certificate is not signed by an authority that we trust (${code}). Set the authority (ca)`
   if (isPlainText(code, text))
     return `this port does not speak TLS (${code}). Use the port of the TLS listener, or an address without TLS`
-  if (/ALERT/.test(code) || /\balert\b/i.test(text))
+  if (/^ERR_SSL_.*ALERT/.test(code) || (/^(EPROTO|ERR_SSL_)/.test(code) && /\balert\b/i.test(text)))
     return `the server refused our side of TLS (${code}): it may ask for a certificate of ours (cert and key), or for another TLS version`
   return otherTls.test(code) ? `TLS failed (${code})` : null
 }

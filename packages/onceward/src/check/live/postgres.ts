@@ -107,8 +107,6 @@ const peoplesFunctions = [
     'audit_risk',
     'campaign_event_of',
     'close_rows',
-    'let_go',
-    'let_keys_go',
   ],
   ...[
     'create_roles',

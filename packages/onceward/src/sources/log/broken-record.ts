@@ -1,3 +1,4 @@
+import { bareCopy } from '../../bare-map.ts'
 import { unreadableEncoding } from '../../contracts/unreadable.ts'
 import type { LogRecord } from './log-record.ts'
 
@@ -22,11 +23,11 @@ export function brokenRecord(part: BrokenPart): LogRecord {
   return {
     // A copy: the frame it came in holds much else.
     body: Buffer.from(bytes),
-    headers: { 'onceward-unreadable-records': records },
-    properties: {
+    headers: bareCopy({ 'onceward-unreadable-records': records }),
+    properties: bareCopy({
       ...(timestampMs !== undefined && { timestampMs }),
       contentEncoding: unreadableEncoding(`${what} of the log that cannot be taken apart: ${problem}`),
-    },
+    }),
     key: null,
     at: String(offset),
     next: String(offset + records),
