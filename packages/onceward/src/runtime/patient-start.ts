@@ -27,6 +27,7 @@ export async function startPatiently<T>(
       : timers.after(startTimeoutMs, () => late.abort(tooSlow(startTimeoutMs)))
   const over = signal === undefined ? late.signal : AbortSignal.any([late.signal, signal])
   try {
+    let last: OncewardError | null = null
     for (let failures = 0; ; failures++) {
       if (signal?.aborted) throw startAborted()
       try {
@@ -34,7 +35,9 @@ export async function startPatiently<T>(
       } catch (error) {
         if (signal?.aborted) throw startAborted(error)
         if (!isAway(error)) throw error
-        if (late.signal.aborted) throw waitedLongEnough(error, startTimeoutMs!)
+        // A try that the limit cut off says only that; the one before says what is away.
+        if (late.signal.aborted) throw waitedLongEnough(last ?? error, startTimeoutMs!)
+        last = error
         log.warn('waiting for a server that cannot be reached', { code: error.code, error: error.message })
         await pause(Math.min(delayMaxMs, delayMinMs * 2 ** failures) * (0.5 + random() / 2), over, timers)
         if (late.signal.aborted && !signal?.aborted) throw waitedLongEnough(error, startTimeoutMs!)
