@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createStreamSource, stream } from 'onceward/rabbitmq-stream'
@@ -24,6 +26,9 @@ describe('a broker that is killed under load', await skipWithoutPrivateRabbitmq(
     const writer = writeOn(broker.streamUrl)
     t.after(() => writer.stop())
     await until('the stream has grown', () => writer.confirmed.size > records, { deadlineMs: 60_000 })
+    await until('the broker would find its streams again', () => coordinatorIsStored(broker.folder), {
+      deadlineMs: 60_000,
+    })
     const checkpoints = new MemoryCheckpoints()
     const reader = await readOn(broker.streamUrl, checkpoints)
     t.after(() => reader.subscription.close())
@@ -47,6 +52,15 @@ describe('a broker that is killed under load', await skipWithoutPrivateRabbitmq(
     assert.deepEqual([checkpoints.losses, checkpoints.withdrawn], [[], []])
   })
 })
+
+/**
+ * RabbitMQ writes the list of its Raft members a moment after the first stream was made. Killed before, it starts without the coordinator of
+ * streams and serves none of them.
+ */
+function coordinatorIsStored(folder: string): boolean {
+  const lists = globSync('data/**/coordination/*/names.dets', { cwd: folder })
+  return lists.some(list => readFileSync(join(folder, list)).includes('rabbit_stream_coordinator'))
+}
 
 /** Publishes for as long as it is let, over every restart; what was confirmed must be read. */
 function writeOn(url: string) {
