@@ -60,9 +60,9 @@ export async function drill({ ann, bob }: OnCall, say: Say = () => {}): Promise<
   await annDoes(`${fix} --dry-run`)
   const { approval: looked } = await annDoes(fix)
   say('# what will be booked has changed, so somebody else looks at it before it goes')
-  await refused(annDoes(`parked approve ${looked.id} --expect ${looked.digest}`))
+  await refused(annDoes(`parked approve ${looked.id} --expect ${looked.digest} --because read-the-invoice`))
   await bobDoes(`parked show ${numberOf('east-1')}`)
-  await bobDoes(`parked approve ${looked.id} --expect ${looked.digest}`)
+  await bobDoes(`parked approve ${looked.id} --expect ${looked.digest} --because read-the-invoice`)
   await annDoes(
     `parked replay ${numberOf('east-1')} --consumer ${consumer} --because sender-confirmed --id drill-east`,
   )
@@ -75,8 +75,8 @@ export async function drill({ ann, bob }: OnCall, say: Say = () => {}): Promise<
   const { approval } = await annDoes(
     `parked delete ${personal} --consumer ${consumer} --because personal-data`,
   )
-  await refused(annDoes(`parked approve ${approval.id} --expect ${approval.digest}`))
-  await bobDoes(`parked approve ${approval.id} --expect ${approval.digest}`)
+  await refused(annDoes(`parked approve ${approval.id} --expect ${approval.digest} --because personal-data`))
+  await bobDoes(`parked approve ${approval.id} --expect ${approval.digest} --because personal-data`)
   await annDoes(`parked erase ${approval.id} --consumer ${consumer}`)
 
   say('# nothing is parked any more, and the chain of what was done holds')

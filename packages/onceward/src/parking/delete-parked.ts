@@ -52,8 +52,13 @@ export async function requestDeletion(
 }
 
 /** By somebody else than who asked. `digest`: of what they looked at; of a fix, SHA-256 of the new bytes. */
-export async function approveRequest(pool: SqlPool, id: string, digest: string): Promise<Approval> {
-  await act(pool, `onceward.approve($1::bigint, decode($2, 'hex'))`, [id, digest])
+export async function approveRequest(
+  pool: SqlPool,
+  id: string,
+  digest: string,
+  because: string,
+): Promise<Approval> {
+  await act(pool, `onceward.approve($1::bigint, decode($2, 'hex'), $3)`, [id, digest, because])
   return readApproval(pool, id)
 }
 

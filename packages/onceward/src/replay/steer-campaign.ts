@@ -32,15 +32,15 @@ export async function approveCampaign(
 }
 
 /** Asks the process that runs it; it finishes what is in a transaction first. */
-export async function pauseCampaign(pool: SqlPool, id: string): Promise<Campaign> {
-  await steer(pool, await readCampaign(pool, id), 'pause')
+export async function pauseCampaign(pool: SqlPool, id: string, because: string): Promise<Campaign> {
+  await steer(pool, await readCampaign(pool, id), 'pause', because)
   return readCampaign(pool, id)
 }
 
 /** For good. What was applied stays applied. A process that runs it is asked; one that died is not waited for. */
-export async function cancelCampaign(pool: SqlPool, id: string): Promise<Campaign> {
+export async function cancelCampaign(pool: SqlPool, id: string, because: string): Promise<Campaign> {
   const before = await readCampaign(pool, id)
-  const { state } = await steer<{ state: string }>(pool, before, 'cancel')
+  const { state } = await steer<{ state: string }>(pool, before, 'cancel', because)
   if (state === 'cancelled' && before.mode === 'rebuild') await dropShadow(pool, id)
   return readCampaign(pool, id)
 }
@@ -50,10 +50,11 @@ function steer<T>(
   pool: SqlPool,
   { id, consumer }: Campaign,
   how: 'pause' | 'cancel' | 'verify' | 'finish',
+  because: string | null = null,
   beforeCommit?: (client: SqlClient) => Promise<void>,
 ): Promise<T> {
-  const call = 'onceward.steer_campaign($1, $2, $3)'
-  return act(pool, call, [id, consumer, how], beforeCommit, 'onceward replay list')
+  const call = 'onceward.steer_campaign($1, $2, $3, $4)'
+  return act(pool, call, [id, consumer, how, because], beforeCommit, 'onceward replay list')
 }
 
 export interface Verification {
@@ -73,7 +74,7 @@ export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verific
 /** The end, whole or not at all: old tables that outlived it nobody would remove. Keys that were to be rebuilt and were repaired are off the list. */
 export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaign> {
   const campaign = await readCampaign(pool, id)
-  await steer(pool, campaign, 'finish', async client => {
+  await steer(pool, campaign, 'finish', null, async client => {
     if (campaign.mode === 'rebuild') await dropShadow(client, id)
   })
   return readCampaign(pool, id)

@@ -57,6 +57,18 @@ describe('a second person', await skipWithout('postgres'), () => {
       )
     ).rows[0]
 
+  it('is not asked for a row that went to work: giving it up is refused, and not recorded as done', async () => {
+    const { consumer, ids, because } = await parked('working')
+    await scene.pool.query(`update onceward.held set state = 'stored' where id = any ($1::bigint[])`, [ids])
+    const { rows } = await scene.pool.query(
+      `select encode(onceward.selection_digest($1::bigint[]), 'hex') as digest`,
+      [ids],
+    )
+    const skip = skipParked(ann.pool, { consumer, ids, because, digest: rows[0].digest })
+    await assert.rejects(skip, /At work already/)
+    assert.equal((await lastAudit()).outcome, 'refused')
+  })
+
   it('is needed to delete, and may not be the one who asks', async () => {
     const order = await parked('deleted')
     const request = await requestDeletion(ann.pool, order, 3_600)
@@ -65,16 +77,32 @@ describe('a second person', await skipWithout('postgres'), () => {
       deleteParked(ann.pool, { id: request.id, consumer: 'deleted' }),
       /Nobody has approved/,
     )
-    await assert.rejects(approveRequest(ann.pool, request.id, order.digest), /Who requests does not approve/)
+    await assert.rejects(
+      approveRequest(ann.pool, request.id, order.digest, 'looked at it'),
+      /Who requests does not approve/,
+    )
     assert.deepEqual(await lastAudit(), {
       actor: ann.name,
       action: 'approve',
       outcome: 'refused',
       reason: 'Who requests does not approve.',
     })
-    await assert.rejects(approveRequest(shared.pool, request.id, order.digest), /nobody in person/)
-    await assert.rejects(approveRequest(bob.pool, request.id, '0'.repeat(64)), /not what was requested/)
-    const approved = await approveRequest(bob.pool, request.id, order.digest)
+    await assert.rejects(
+      approveRequest(shared.pool, request.id, order.digest, 'looked at it'),
+      /nobody in person/,
+    )
+    await assert.rejects(
+      approveRequest(bob.pool, request.id, '0'.repeat(64), 'looked at it'),
+      /not what was requested/,
+    )
+    await assert.rejects(approveRequest(bob.pool, request.id, order.digest, ' '), /Say why/)
+    const approved = await approveRequest(bob.pool, request.id, order.digest, 'looked at it')
+    assert.deepEqual(await lastAudit(), {
+      actor: bob.name,
+      action: 'approve',
+      outcome: 'done',
+      reason: 'looked at it',
+    })
     assert.deepEqual([approved.approvedBy, approved.state], [bob.name, 'approved'])
     await assert.rejects(deleteParked(ann.pool, { id: request.id, consumer: 'other' }), /not of consumer/)
     const done = await deleteParked(ann.pool, { id: request.id, consumer: 'deleted' })
@@ -99,10 +127,13 @@ describe('a second person', await skipWithout('postgres'), () => {
     const first = await parked('changed')
     const request = await requestDeletion(ann.pool, first, 3_600)
     await noteStateFixed(ann.pool, { id: first.ids[0]!, consumer: 'changed', because: 'mended' })
-    await assert.rejects(approveRequest(bob.pool, request.id, first.digest), /not what was requested/)
+    await assert.rejects(
+      approveRequest(bob.pool, request.id, first.digest, 'looked at it'),
+      /not what was requested/,
+    )
     const { digest } = await previewParked(ann.pool, { consumer: 'changed', countMax: 10 })
     const second = await requestDeletion(ann.pool, { ...first, digest }, 3_600)
-    await approveRequest(bob.pool, second.id, digest)
+    await approveRequest(bob.pool, second.id, digest, 'looked at it')
     await skipParked(ann.pool, {
       ...first,
       ids: first.ids.slice(0, 1),
@@ -120,9 +151,9 @@ describe('a second person', await skipWithout('postgres'), () => {
   it('approves nothing that has expired, and executes nothing', async () => {
     const order = await parked('expired')
     const late = await requestDeletion(ann.pool, order, 0)
-    await assert.rejects(approveRequest(bob.pool, late.id, order.digest), /expired/)
+    await assert.rejects(approveRequest(bob.pool, late.id, order.digest, 'looked at it'), /expired/)
     const request = await requestDeletion(ann.pool, order, 3_600)
-    await approveRequest(bob.pool, request.id, order.digest)
+    await approveRequest(bob.pool, request.id, order.digest, 'looked at it')
     await scene.pool.query('alter table onceward.approval disable trigger step')
     await scene.pool.query(
       `update onceward.approval set expires_at = clock_timestamp() - interval '1 second' where id = $1`,
@@ -146,11 +177,17 @@ describe('a second person', await skipWithout('postgres'), () => {
     const asAnn = createPool(url.href, { max: 1 })
     const request = await requestDeletion(asAnn, order, 3_600)
     assert.match(request.requestedBy, new RegExp(`^${ann.name} \\(via test_`))
-    await assert.rejects(approveRequest(ann.pool, request.id, order.digest), /Who requests does not approve/)
+    await assert.rejects(
+      approveRequest(ann.pool, request.id, order.digest, 'looked at it'),
+      /Who requests does not approve/,
+    )
     const second = await requestDeletion(ann.pool, order, 3_600)
-    await assert.rejects(approveRequest(asAnn, second.id, order.digest), /Who requests does not approve/)
+    await assert.rejects(
+      approveRequest(asAnn, second.id, order.digest, 'looked at it'),
+      /Who requests does not approve/,
+    )
     await asAnn.end()
-    assert.equal((await approveRequest(bob.pool, request.id, order.digest)).state, 'approved')
+    assert.equal((await approveRequest(bob.pool, request.id, order.digest, 'looked at it')).state, 'approved')
   })
 
   it('cannot be forged by a statement: not the requester, not the approver, not by the owner of the tables', async () => {
@@ -169,7 +206,10 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.match(await refusal(ann.pool, direct), denied)
     assert.match(await refusal(ann.pool, `set session authorization ${bob.name}`), denied)
     await ann.pool.query(`set onceward.acting_as = '${bob.name}'`)
-    await assert.rejects(approveRequest(ann.pool, request.id, order.digest), /Who requests does not approve/)
+    await assert.rejects(
+      approveRequest(ann.pool, request.id, order.digest, 'looked at it'),
+      /Who requests does not approve/,
+    )
   })
 
   it('finds no other way to an external effect than the one that writes down who and why', async () => {
@@ -216,7 +256,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     }
     for (const sql of [
       `select onceward.skip_parked('rights', array[${order.ids}]::bigint[], '', 'x')`,
-      `select onceward.approve(1, '')`,
+      `select onceward.approve(1, '', 'x')`,
       `select onceward.audit_entry('x', 'done', null, null, '')`,
       `insert into onceward.person (role_name) values ('${run.name}')`,
       `update onceward.audit_head set seq = 0`,

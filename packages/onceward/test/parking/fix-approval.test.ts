@@ -92,10 +92,19 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
       )
       assert.deepEqual(await scene.done(name), [])
 
-      await assert.rejects(approveRequest(ann.pool, approval!.id, approval!.digest), /Who requests does not/)
-      await assert.rejects(approveRequest(shared.pool, approval!.id, approval!.digest), /nobody in person/)
-      await assert.rejects(approveRequest(bob.pool, approval!.id, sha256('other')), /not the digest/)
-      const approved = await approveRequest(bob.pool, approval!.id, approval!.digest)
+      await assert.rejects(
+        approveRequest(ann.pool, approval!.id, approval!.digest, 'looked at it'),
+        /Who requests does not/,
+      )
+      await assert.rejects(
+        approveRequest(shared.pool, approval!.id, approval!.digest, 'looked at it'),
+        /nobody in person/,
+      )
+      await assert.rejects(
+        approveRequest(bob.pool, approval!.id, sha256('other'), 'looked at it'),
+        /not the digest/,
+      )
+      const approved = await approveRequest(bob.pool, approval!.id, approval!.digest, 'looked at it')
       assert.deepEqual([approved.verb, approved.state, approved.approvedBy], ['fix', 'approved', bob.name])
       await assert.rejects(deleteParked(ann.pool, { id: approval!.id, consumer: name }), /erases nothing/)
       assert.equal((await listParked(ann.pool, { consumer: name, countMax: 1 }))[0]!.fixWaits, null)
@@ -110,17 +119,17 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     const first = await fix(ann, good('a', { key: 'k' }))
     const second = await fix(ann, good('a', { key: 'k', cents: 2 }))
     await assert.rejects(
-      approveRequest(bob.pool, first.approval!.id, first.approval!.digest),
+      approveRequest(bob.pool, first.approval!.id, first.approval!.digest, 'looked at it'),
       /not what was requested any more/,
     )
-    await approveRequest(bob.pool, second.approval!.id, second.approval!.digest)
+    await approveRequest(bob.pool, second.approval!.id, second.approval!.digest, 'looked at it')
     const third = await fix(ann, good('a', { key: 'k', cents: 3 }))
     assert.match((await replay('again-1'))[0]!, waits)
     const back = await fix(ann, good('a', { key: 'k', cents: 2 }))
     assert.equal(back.approval!.digest, second.approval!.digest)
     assert.notEqual(back.approval!.id, third.approval!.id)
     assert.match((await replay('again-2'))[0]!, waits)
-    await approveRequest(bob.pool, back.approval!.id, back.approval!.digest)
+    await approveRequest(bob.pool, back.approval!.id, back.approval!.digest, 'looked at it')
     assert.deepEqual(await replay('again-3'), [null])
     await until('it is applied', async () => (await scene.done('again')).length === 1)
     await running.drain()
@@ -165,7 +174,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     const left = await replay('ordered-1')
     assert.match(left[0]!, waits)
     assert.match(left[1]!, /waits behind number/)
-    await approveRequest(bob.pool, approval!.id, approval!.digest)
+    await approveRequest(bob.pool, approval!.id, approval!.digest, 'looked at it')
     assert.deepEqual(await replay('ordered-2'), [null, null])
     await until('both are applied', async () => (await scene.done('ordered')).length === 2)
     await running.drain()

@@ -76,9 +76,15 @@ describe('one human being', await skipWithout('postgres'), () => {
     it(`is one person whose name is written ${how}`, async () => {
       await deskFor(spell(ann.name))
       const byDesk = await requestDeletion(desk, order, 3_600)
-      await assert.rejects(approveRequest(ann.pool, byDesk.id, order.digest), /Who requests does not approve/)
+      await assert.rejects(
+        approveRequest(ann.pool, byDesk.id, order.digest, 'looked at it'),
+        /Who requests does not approve/,
+      )
       const byAnn = await requestDeletion(ann.pool, order, 3_600)
-      await assert.rejects(approveRequest(desk, byAnn.id, order.digest), /Who requests does not approve/)
+      await assert.rejects(
+        approveRequest(desk, byAnn.id, order.digest, 'looked at it'),
+        /Who requests does not approve/,
+      )
       const forged = `update onceward.approval set approved_by = '' where id = ${byAnn.id}`
       await scene.pool.query('grant update on onceward.approval to onceward_console')
       assert.match(await refusal(desk, forged), /who requests does not approve/)
@@ -88,7 +94,10 @@ describe('one human being', await skipWithout('postgres'), () => {
       const { id, planDigest } = await campaign(ann.pool)
       const approval = { because: 'looked at', planDigest }
       await assert.rejects(approveCampaign(desk, id, approval), /somebody else has to approve/)
-      assert.equal((await approveRequest(bob.pool, byDesk.id, order.digest)).approvedBy, bob.name)
+      assert.equal(
+        (await approveRequest(bob.pool, byDesk.id, order.digest, 'looked at it')).approvedBy,
+        bob.name,
+      )
       assert.equal((await approveCampaign(bob.pool, id, approval)).approvedBy, bob.name)
     })
 
@@ -97,7 +106,7 @@ describe('one human being', await skipWithout('postgres'), () => {
     for (const blank of ['', '  ', '\u200b\u3000', ' (via x)']) {
       await deskFor(blank)
       await assert.rejects(requestDeletion(desk, order, 3_600), /nobody in person/)
-      await assert.rejects(approveRequest(desk, request.id, order.digest), /nobody in person/)
+      await assert.rejects(approveRequest(desk, request.id, order.digest, 'looked at it'), /nobody in person/)
     }
   })
 

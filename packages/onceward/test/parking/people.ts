@@ -37,7 +37,7 @@ export class People {
   /** Another person, listed as one, approves a fix. */
   async approve({ id, digest }: { readonly id: string; readonly digest: string }): Promise<void> {
     const { pool } = await this.login(['onceward_approver'], { person: true })
-    await approveRequest(pool, id, digest)
+    await approveRequest(pool, id, digest, 'looked at it')
   }
 
   async close(): Promise<void> {

@@ -149,15 +149,38 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     assert.deepEqual((await lastAct(pool)).action, 'replay created')
     assert.deepEqual(await call(`plan_campaign(${id}, '{"ranges": []}')`), { ok: true })
     const steer = (act: string, consumer = 'campaigned') =>
-      call(`steer_campaign(${id}, '${consumer}', '${act}')`)
+      call(`steer_campaign(${id}, '${consumer}', '${act}', 'not needed')`)
     assert.match((await steer('pause')).why, /only what runs can pause/)
     assert.deepEqual(Object.values(await lastAct(pool)).slice(0, 3), [ann.name, 'replay pause', 'refused'])
     assert.match((await steer('verify')).why, /when it has run to its end/)
     assert.match((await steer('finish')).why, /once it is verified/)
     assert.match((await steer('cancel', 'other')).why, /not of consumer "other"/)
+    const silent = await call(`steer_campaign(${id}, 'campaigned', 'cancel', ' ')`)
+    assert.deepEqual(silent, { ok: false, why: 'Say why.' })
     assert.deepEqual(await steer('cancel'), { ok: true, state: 'cancelled' })
+    const { rows } = await pool.query(
+      `select detail ->> 'detail' as said from onceward.audit where action = 'replay cancelled'`,
+    )
+    assert.deepEqual(rows, [{ said: 'not needed' }])
     assert.match((await steer('cancel')).why, /is cancelled/)
     assert.match((await call(`plan_campaign(${id}, '{}')`)).why, /its plan is fixed/)
     assert.deepEqual((await verifyAudit(ann.pool)).problems, [])
+  })
+
+  it('that is left open in a transaction ends within a minute, because all other acts wait for it', async () => {
+    const client = await ann.pool.connect()
+    const idleLimit = async (ownLimit: string) => {
+      await client.query('begin')
+      await client.query(`set local idle_in_transaction_session_timeout = '${ownLimit}'`)
+      await client.query(`select onceward.steer_campaign(0, 'nobody', 'verify')`)
+      const { rows } = await client.query('show idle_in_transaction_session_timeout')
+      await client.query('rollback')
+      return rows[0].idle_in_transaction_session_timeout
+    }
+    assert.deepEqual(
+      [await idleLimit('0'), await idleLimit('1h'), await idleLimit('5s')],
+      ['1min', '1min', '5s'],
+    )
+    client.release()
   })
 })

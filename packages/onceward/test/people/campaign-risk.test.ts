@@ -48,7 +48,7 @@ describe('what a campaign risks', await skipWithout('postgres'), () => {
     await assert.rejects(replay.run(id), needs)
     const { risk, needsApproval } = await readCampaign(scene.pool, id)
     assert.deepEqual([risk, needsApproval], ['low value', false], 'the refused start took its judgement back')
-    await cancelCampaign(scene.pool, id)
+    await cancelCampaign(scene.pool, id, 'not needed')
     assert.deepEqual(await scene.applied('replay'), [])
   })
 
@@ -57,7 +57,7 @@ describe('what a campaign risks', await skipWithout('postgres'), () => {
     await scene.write(...facts(2))
     await scene.live(scene.contract({ name: 'orders' }))
     const id = await scene.planned(await scene.replay(scene.contract({ name: 'order_intake' })))
-    await cancelCampaign(scene.pool, id)
+    await cancelCampaign(scene.pool, id, 'not needed')
     await renameConsumer(scene.pool, 'orders', 'order_intake', 'renamed')
     await scene.live(scene.contract({ name: 'order_intake' }))
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])

@@ -34,7 +34,7 @@ async function lived(scene: Scene) {
   await verifyCampaign(scene.pool, id)
   await replay.swap(id)
   await finishCampaign(scene.pool, id)
-  await cancelCampaign(scene.pool, await scene.planned(replay))
+  await cancelCampaign(scene.pool, await scene.planned(replay), 'not needed')
   return { consumer, replay }
 }
 const rename = (scene: Scene, to = newName) => renameConsumer(scene.pool, oldName, to, 'the team was renamed')
@@ -104,7 +104,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
     await set(`delete from onceward.held where id = ${held}`)
     const open = await scene.planned(replay)
     await assert.rejects(rename(scene), /campaigns under way/)
-    await cancelCampaign(scene.pool, open)
+    await cancelCampaign(scene.pool, open, 'not needed')
     await scene.live(scene.contract({ name: 'other_intake' }))
     await assert.rejects(rename(scene, 'other_intake'), /memory of its own/)
     await assert.rejects(renameConsumer(scene.pool, oldName, newName, '\u3000'), /Say why/)

@@ -107,7 +107,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
       ann,
       `request_deletion('plain', array[${one}], onceward.selection_digest(array[${one}]), 'x', 60)`,
     )
-    await call(bob, `approve(${approval}, onceward.selection_digest(array[${one}]))`)
+    await call(bob, `approve(${approval}, onceward.selection_digest(array[${one}]), 'looked at it')`)
     assert.match((await call(ann, `delete_parked(${approval}, null)`)).why!, /not of consumer/)
     assert.match((await call(ann, `release_held(null, ${other}, 0, 'x')`)).why!, /not of consumer/)
     assert.match((await call(ann, `release_held('plain', ${third}, null, 'x')`)).why!, /not as it was shown/)
@@ -218,7 +218,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     const told: string[] = []
     client.on('notice', notice => told.push(notice.message ?? ''))
     await client.query(`set client_min_messages = log; begin`)
-    await client.query(`select onceward.approve(4711, '')`)
+    await client.query(`select onceward.approve(4711, '', 'looked at it')`)
     await client.query('rollback; reset client_min_messages')
     assert.deepEqual(told, [`onceward refused ${ann.name} "approve" on - 4711: There is no such request.`])
   })

@@ -24,7 +24,7 @@ describe('onceward replay', await skipWithout('postgres'), () => {
     assert.equal((preview.out.plan as { unit: string }).unit, 'bytes')
     const ran = await run('run', module, id)
     assert.deepEqual([ran.code, (ran.out.campaign as { state: string }).state], [0, 'ran'])
-    assert.equal((await run('cancel', id, '--consumer', 'another')).code, 2)
+    assert.equal((await run('cancel', id, '--consumer', 'another', '--because', 'x')).code, 2)
     const verified = await run('verify', id)
     assert.equal(verified.out.complete, true)
     assert.equal((await run('finish', id, '--consumer', 'facts')).code, 0)

@@ -104,7 +104,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     const replay = await scene.replay(scene.contract())
     const id = await scene.planned(replay, { mode: 'rebuild' })
     await replay.run(id)
-    await cancelCampaign(scene.pool, id)
+    await cancelCampaign(scene.pool, id, 'not needed')
     await assert.rejects(
       scene.live(scene.contract({ generation: 2 })),
       /rebuild campaign .* Use generation 3/s,

@@ -230,7 +230,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     const id = await scene.planned(replay, { selection, rateMax: 1 })
     assert.equal((await replay.run(id, { signal: stopping.signal })).state, 'paused')
     assert.deepEqual(await scene.outcomes(id), { applied: 1 })
-    await cancelCampaign(scene.pool, id)
+    await cancelCampaign(scene.pool, id, 'not needed')
     await using _worker = await startWorker(scene)
     await until('the others go on', async () => (await scene.rows(order)).length === 5)
     assert.deepEqual((await scene.rows(order)).slice(2), [

@@ -32,7 +32,7 @@ describe('the roles of people and processes', await skipWithout('postgres'), () 
       const operator = await people.login(['onceward_operator'], { person: true })
       const asked = await openReplay(consumer, { databaseUrl: operator.url })
       const second = await scene.planned(asked)
-      await cancelCampaign(operator.pool, second)
+      await cancelCampaign(operator.pool, second, 'not needed')
       await asked.close()
       assert.equal((await readCampaign(scene.pool, second)).requestedBy, operator.name)
       assert.match(

@@ -239,7 +239,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const { complete } = await verifyCampaign(scene.pool, id)
     assert.equal(complete, true)
     assert.equal((await finishCampaign(scene.pool, id)).state, 'finished')
-    await assert.rejects(cancelCampaign(scene.pool, id), /is finished/)
+    await assert.rejects(cancelCampaign(scene.pool, id, 'not needed'), /is finished/)
     const events = await scene.rows<{ did: string; actor: string }>(
       'select did, actor from onceward.campaign_event order by id',
     )
@@ -311,11 +311,11 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const id = await scene.planned(replay, { rateMax: 10 })
     const running = replay.run(id)
     await until('it has begun', async () => (await scene.applied('replay')).length > 0)
-    await pauseCampaign(scene.pool, id)
+    await pauseCampaign(scene.pool, id, 'not needed')
     assert.equal((await running).state, 'paused')
     const before = (await scene.applied('replay')).length
     assert.ok(before < 200, 'it had ended before it could pause')
-    await assert.rejects(pauseCampaign(scene.pool, id), /only what runs can pause/)
+    await assert.rejects(pauseCampaign(scene.pool, id, 'not needed'), /only what runs can pause/)
     await scene.pool.query('update onceward.campaign set rate_max = null')
     assert.equal((await replay.run(id)).state, 'ran')
     assert.deepEqual(await scene.outcomes(id), { applied: 200 })

@@ -14,7 +14,7 @@ const fixBytes: Step = {
     'onceward parked show ID --body-to before.json',
     `onceward parked fix ID --consumer ${name} --payload after.json --contract ${file} --because REASON --dry-run`,
     `onceward parked fix ID --consumer ${name} --payload after.json --contract ${file} --because REASON`,
-    'onceward parked approve REQUEST --expect DIGEST',
+    'onceward parked approve REQUEST --expect DIGEST --because REASON',
   ],
 }
 const fixState: Step = {

@@ -105,7 +105,7 @@ export const flowRunbooks: readonly Runbook[] = [
         text: 'Does a campaign compete with it? Pause it.',
         commands: ({ name }) => [
           `onceward replay list --consumer ${name} --open`,
-          'onceward replay pause ID',
+          'onceward replay pause ID --because REASON',
         ],
       },
       moreProcesses,

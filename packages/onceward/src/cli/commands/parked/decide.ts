@@ -99,7 +99,7 @@ export function fixCommand(): Command {
 
 function nextStep(id: string, { approval }: Fixed): string {
   if (approval === null) return `Fixed. Replay number ${id} now.`
-  return `Fixed. Somebody else looks at it and approves it, then it may be replayed:\n  onceward parked approve ${approval.id} --expect ${approval.digest}`
+  return `Fixed. Somebody else looks at it and approves it, then it may be replayed:\n  onceward parked approve ${approval.id} --expect ${approval.digest} --because '…'`
 }
 
 function readPayload(file: string): Buffer {

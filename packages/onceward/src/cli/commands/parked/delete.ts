@@ -30,7 +30,7 @@ export function deleteCommand(): Command {
         flags.json === true,
         { ok: true, approval },
         () =>
-          `Request ${approval.id} for ${counted(approval.rows, 'message')}. Somebody else approves it until ${approval.expiresAt.toISOString()}:\n  onceward parked approve ${approval.id} --expect ${approval.digest}`,
+          `Request ${approval.id} for ${counted(approval.rows, 'message')}. Somebody else approves it until ${approval.expiresAt.toISOString()}:\n  onceward parked approve ${approval.id} --expect ${approval.digest} --because '…'`,
       )
     }),
   )
@@ -57,11 +57,12 @@ export function approveCommand(): Command {
       '--expect <digest>',
       'the digest of what you looked at; of a fix, SHA-256 of the new bytes',
     )
+    .requiredOption('--because <reason>', 'why; kept in the audit')
     .option('--json', 'print one JSON object')
-    .action((id: string, flags: Flags & { expect: string }) =>
+    .action((id: string, flags: Flags & { expect: string; because: string }) =>
       withPool(flags.json === true, async pool => {
         rowNumber(id, 'the request', 'onceward parked approvals')
-        const approval = await approveRequest(pool, id, flags.expect)
+        const approval = await approveRequest(pool, id, flags.expect, flags.because)
         print(flags.json === true, { ok: true, approval }, () => `Request ${id} is approved.`)
       }),
     )

@@ -37,24 +37,26 @@ export function pauseCommand(): Command {
   return new Command('pause')
     .description('ask the process that runs it to stop after what it has under way')
     .argument('<id>', 'number of the campaign')
+    .requiredOption('--because <reason>', 'why; kept with the campaign')
     .option('--json', 'print one JSON object')
-    .action((id: string, flags: Flags) =>
+    .action((id: string, flags: Flags & { because: string }) =>
       withPool(flags.json === true, async pool => {
-        const campaign = await pauseCampaign(pool, rowNumber(id, 'the campaign', lister))
+        const campaign = await pauseCampaign(pool, rowNumber(id, 'the campaign', lister), flags.because)
         print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
       }),
     )
 }
 
 export function cancelCommand(): Command {
-  return typed(new Command('cancel').description('end it for good; what was applied stays applied')).action(
-    (id: string, flags: Typed) =>
+  return typed(new Command('cancel').description('end it for good; what was applied stays applied'))
+    .requiredOption('--because <reason>', 'why; kept with the campaign')
+    .action((id: string, flags: Typed & { because: string }) =>
       withPool(flags.json === true, async pool => {
         assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer)
-        const campaign = await cancelCampaign(pool, id)
+        const campaign = await cancelCampaign(pool, id, flags.because)
         print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
       }),
-  )
+    )
 }
 
 export function verifyCommand(): Command {
