@@ -14,6 +14,7 @@ const commands = {
   cli: { entry: 'packages/onceward/src/cli/main.ts', need: 'production' },
   services: { entry: 'scripts/services/main.ts', need: 'production' },
   test: { entry: 'scripts/test.ts', need: 'everything' },
+  cluster: { entry: 'scripts/test.ts', args: ['--cluster'], need: 'everything' },
   crash: { entry: 'packages/onceward/test/crash/main.ts', need: 'everything' },
   simulate: { entry: 'packages/onceward/test/simulator/main.ts', need: 'everything' },
   bench: { entry: 'bench/main.ts', need: 'everything' },

@@ -17,7 +17,8 @@ import { killRunningFiles, runFile } from './test/run-file.ts'
 import { TestDatabases } from './test/test-databases.ts'
 
 const usage = `Usage: npm test [-- patterns…] [--no-check] [--services=postgres,rabbitmq,kafka|none] [--timeout=seconds]
-A pattern selects the test files whose path contains it.`
+       npm run cluster [-- patterns…]
+A pattern selects the test files whose path contains it. "npm run cluster" runs the files named *.cluster.test.ts, one by one.`
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const concurrency = 4
@@ -29,6 +30,7 @@ const { values, positionals } = parseArgs({
     check: { type: 'boolean', default: true },
     services: { type: 'string', default: serviceNames.join(',') },
     timeout: { type: 'string', default: '600' },
+    cluster: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -36,7 +38,10 @@ const { values, positionals } = parseArgs({
 function testFiles(): string[] {
   const patterns = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'scripts/**/*.test.ts']
   const exclude = (name: string) => name.includes('node_modules')
-  const files = patterns.flatMap(pattern => globSync(pattern, { cwd: root, exclude })).sort()
+  const files = patterns
+    .flatMap(pattern => globSync(pattern, { cwd: root, exclude }))
+    .filter(file => file.endsWith('.cluster.test.ts') === values.cluster)
+    .sort()
   return positionals.length === 0
     ? files
     : files.filter(file => positionals.some(part => file.includes(part)))
@@ -91,7 +96,7 @@ async function runAll(files: string[], env: NodeJS.ProcessEnv): Promise<Outcome>
   }
   await runFiles(
     files.filter(file => !alone.includes(file) && !beside.includes(file)),
-    concurrency,
+    values.cluster ? 1 : concurrency,
     runOne,
   )
   await Promise.all([runFiles(alone, 1, runOne), runFiles(beside, concurrency - 1, runOne)])
