@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { appendFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
+import { file } from 'onceward/file'
 import { skipWithout } from '../services/services.ts'
 import { facts, Scene } from './scene.ts'
 
@@ -19,6 +21,22 @@ describe('a replay campaign', await skipWithout('postgres'), () => {
     ])
     assert.deepEqual(await scene.rows('select from onceward.would_have'), [])
     assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.ledger'), [{ n: 200 }])
+  })
+
+  test('of keys that a whole partition does not have runs to its end', async t => {
+    const scene = await Scene.open(t)
+    const consumer = scene.contract({ source: file(`${scene.path}*`, { until: 'end' }) })
+    await scene.write({ id: 'mine', key: 'k1' })
+    await appendFile(`${scene.path}.other`, `${JSON.stringify({ id: 'other', key: 'k2' })}\n`)
+    await scene.live(consumer)
+    const replay = await scene.replay(consumer)
+    const id = await scene.planned(replay, {
+      mode: 'repair',
+      selection: { of: 'log', start: 'first', end: 'next', keys: ['k1'] },
+    })
+    const campaign = await replay.run(id)
+    assert.equal(campaign.state, 'ran')
+    assert.deepEqual(await scene.outcomes(id), { duplicate: 1 })
   })
 
   test('applies exactly the holes, in its mode, and writes down what it suppressed', async t => {

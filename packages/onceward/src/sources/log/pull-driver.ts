@@ -88,6 +88,7 @@ export class PullDriver implements LogDriver {
       reader: this.#reader,
       pull: this.#pull,
       options: this.#options,
+      store: progress => this.#store(progress),
       onEnd: () => this.#ended(),
     })
     this.#partitions.set(partition, pulled)

@@ -12,6 +12,8 @@ export interface PulledPartitionOptions {
   readonly reader: PullReader
   readonly pull: PullOptions
   readonly options: OpenOptions
+  /** Writes the position to the store unless it is there; false when the partition is gone. */
+  readonly store: (progress: PartitionProgress) => Promise<boolean>
   /** Called whenever this partition has come to its end. */
   readonly onEnd: () => void
 }
@@ -128,15 +130,17 @@ export class PulledPartition {
         this.unread = page.behind
         delayMs = page.records.length > 0 ? pollMinMs : Math.min(pollMaxMs, delayMs * 2)
         if (!page.atEnd) continue
-        if (progress.position === cursor) this.#end()
+        if (progress.position === cursor) await this.#end(progress)
         await this.#pause.wait(delayMs * (0.75 + pull.world.random() / 2))
       }
     }
     return null
   }
 
-  #end(): void {
+  /** Records at the end that were handed to nobody moved the position without a batch that would have stored it. */
+  async #end(progress: PartitionProgress): Promise<void> {
     if (this.#given.pull.until !== 'end' || this.ended) return
+    if (!(await this.#given.store(progress))) return
     this.ended = true
     this.#given.onEnd()
   }
