@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { checksPage } from '../../packages/onceward/src/check/page.ts'
 import { checklistsPage } from '../../packages/onceward/test/check/checklists-page.ts'
+import { combinationsPage } from '../../packages/onceward/test/matrix/combinations-page.ts'
 import { cliPage } from './cli-page.ts'
 import { errorsPage } from './errors-page.ts'
 import { replaceTable } from './markdown.ts'
@@ -18,6 +19,7 @@ export const wholePages: Readonly<Record<string, () => string>> = {
   'reference/policy.md': policyPage,
   'checks.md': checksPage,
   'checklists.md': checklistsPage,
+  'combinations.md': combinationsPage,
 }
 
 /** Tables in pages that people write; the words of its head say which table it is. */

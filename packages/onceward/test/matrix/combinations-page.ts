@@ -1,0 +1,64 @@
+import { coveringCombinations } from './covering.ts'
+import { type Choice, type Dimension, dimensionNames, dimensions } from './dimensions.ts'
+import { choosable, pairRefusal } from './refusal.ts'
+
+const titles: Record<Dimension, string> = {
+  mode: 'mode of the run',
+  source: '`source`',
+  inbox: '`inbox.mode`',
+  failure: '`failure.mode`',
+  dedup: '`dedup`',
+  order: '`order`',
+  store: 'store',
+}
+
+/** `docs/combinations.md`, from what the product refuses and what the test runs. */
+export function combinationsPage(): string {
+  const reasons: string[] = []
+  const tables = dimensionNames.flatMap((first, index) =>
+    dimensionNames.slice(index + 1).map(second => table(first, second, reasons)),
+  )
+  const listed = reasons.map((reason, index) => `${index + 1}. ${reason}`)
+  return `# Combinations
+
+A contract chooses a source, an inbox mode, a failure mode, a way to remember, an order and a store, and it runs live
+or in a campaign. Of ${Object.values(dimensions)
+    .reduce((product, values) => product * values.length, 1)
+    .toLocaleString(
+      'en',
+    )} combinations ${choosable.length.toLocaleString('en')} can be chosen; the others are refused before anything starts.
+This page shows every pair of choices. \`run\` means that \`test/matrix\` runs the pair on real servers: live work with
+failures, a restart, duplicates, a campaign, and live work again. A number means that the pair is refused, and why.
+
+The test runs ${coveringCombinations().length} combinations in which every pair occurs, and some more that a seed draws
+(\`ONCEWARD_MATRIX_SEED\`, \`ONCEWARD_MATRIX_DRAWN\`). Queues keep no history, so their campaigns read a file.
+
+${tables.join('\n')}
+## Why a pair is refused
+
+${listed.join('\n')}
+`
+}
+
+function table(first: Dimension, second: Dimension, reasons: string[]): string {
+  const cell = (one: string, other: string) =>
+    cellOf(pairRefusal([[first, one] as Choice, [second, other] as Choice]), reasons)
+  const rows = dimensions[first].map(
+    one => `| ${one} | ${dimensions[second].map(other => cell(one, other)).join(' | ')} |`,
+  )
+  return `## ${capital(titles[first])} and ${titles[second]}
+
+| | ${dimensions[second].join(' | ')} |
+| --- |${' --- |'.repeat(dimensions[second].length)}
+${rows.join('\n')}
+`
+}
+
+function cellOf(refusal: string | null, reasons: string[]): string {
+  if (refusal === null) return 'run'
+  const reason = refusal.split('\n')[0]!
+  if (!reasons.includes(reason)) reasons.push(reason)
+  return `[${reasons.indexOf(reason) + 1}](#why-a-pair-is-refused)`
+}
+
+const capital = (text: string) => text.replace(/^[a-z]/, letter => letter.toUpperCase())
