@@ -6,6 +6,7 @@ import { DelayedSubscription } from '../../src/sources/log/delayed-subscription.
 /** A member whose records and ownership the test decides, and a clock it moves. */
 function openRig() {
   let nowMs = 10_000
+  let setBackMs = 0
   const timers: { atMs: number; callback: () => void }[] = []
   const gone = new Set<Delivery>()
   let given = Promise.withResolvers<readonly Delivery[]>()
@@ -22,6 +23,9 @@ function openRig() {
         else timers.push(timer)
       }
     },
+    setDateBack: (ms: number) => {
+      setBackMs += ms
+    },
     subscription: new DelayedSubscription(
       {
         receive: () => given.promise,
@@ -31,7 +35,8 @@ function openRig() {
       {
         delayMs: 1_000,
         restore: delivery => delivery,
-        wallMs: () => nowMs,
+        wallMs: () => nowMs - setBackMs,
+        steadyMs: () => nowMs,
         after: (delayMs, callback) => {
           const timer = { atMs: nowMs + delayMs, callback }
           timers.push(timer)
@@ -72,6 +77,17 @@ describe('a delay level', () => {
     await turn()
     rig.move(1_000)
     assert.deepEqual(await received, [ahead])
+  })
+
+  test('never waits longer than the level when the date is set back meanwhile', async () => {
+    const rig = openRig()
+    const waiting = record(10_000)
+    const received = rig.subscription.receive(10)
+    rig.give(waiting)
+    await turn()
+    rig.setDateBack(3_600_000)
+    rig.move(1_000)
+    assert.deepEqual(await received, [waiting])
   })
 
   test('forgets what went to another owner, and reads on while something waits', async () => {

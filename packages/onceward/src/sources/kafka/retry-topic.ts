@@ -27,6 +27,7 @@ export function createRetryTopicSource(
         delayMs: levelMs,
         restore: delivery => asFirstRead(delivery, declaration.topic),
         wallMs: () => Date.now(),
+        steadyMs: () => performance.now(),
         after: (delayMs, callback) => {
           const timer = setTimeout(callback, delayMs)
           return () => clearTimeout(timer)

@@ -4,8 +4,10 @@ export interface DelayOptions {
   readonly delayMs: number
   /** What is handed over in place of the delivery; the token stays. */
   readonly restore: (delivery: Delivery) => Delivery
-  /** The date, as the records carry it. */
+  /** The date, as the records carry it. Read once for each record. */
   readonly wallMs: () => number
+  /** For durations: setting the date back while a record waits must not prolong its wait. */
+  readonly steadyMs: () => number
   /** Calls back once after a while; the result cancels. */
   readonly after: (delayMs: number, callback: () => void) => () => void
 }
@@ -73,7 +75,7 @@ export class DelayedSubscription implements Subscription {
 
   /** Those of a partition that went to another owner are forgotten: it reads them itself. */
   #takeDue(max: number): Delivery[] {
-    const nowMs = this.#options.wallMs()
+    const nowMs = this.#options.steadyMs()
     const due: Delivery[] = []
     const later: Held[] = []
     for (const held of this.#held) {
@@ -89,10 +91,10 @@ export class DelayedSubscription implements Subscription {
     try {
       const { delayMs, restore } = this.#options
       const deliveries = await this.#inner.receive(max)
-      const nowMs = this.#options.wallMs()
+      const [wallMs, steadyMs] = [this.#options.wallMs(), this.#options.steadyMs()]
       for (const delivery of deliveries) {
-        const publishedMs = Math.min(nowMs, delivery.properties.timestampMs ?? nowMs)
-        this.#held.push({ delivery: restore(delivery), dueMs: publishedMs + delayMs })
+        const ageMs = Math.max(0, wallMs - (delivery.properties.timestampMs ?? wallMs))
+        this.#held.push({ delivery: restore(delivery), dueMs: steadyMs + delayMs - ageMs })
       }
     } catch (error) {
       this.#failure ??= { error }
@@ -106,7 +108,7 @@ export class DelayedSubscription implements Subscription {
     this.#wake = resolve
     const dueMs = Math.min(...this.#held.map(held => held.dueMs))
     const cancel = Number.isFinite(dueMs)
-      ? this.#options.after(Math.max(1, dueMs - this.#options.wallMs()), resolve)
+      ? this.#options.after(Math.max(1, dueMs - this.#options.steadyMs()), resolve)
       : () => {}
     await promise.finally(cancel)
   }
