@@ -333,7 +333,7 @@ const publicNames: Record<string, string> = {
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
-    faultKinds GapRow handlerOn HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
+    faultKinds GapRow handleConformance handlerOn HandlesFactory HandlesUnderTest HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
     replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
     SynchronousStandby TestSurroundings TestSurroundingsOptions traceSchedule until UntilOptions`,

@@ -295,9 +295,9 @@ export interface Loan<Tx> {
   readonly failure: unknown
   /** Statements sent and not answered yet. */
   readonly pending: number
-  /** Resolves when nothing is pending. */
+  /** Called when the handler is over. Closes rows that it left unread; resolves when nothing is pending. */
   idle(): Promise<void>
-  /** Further use is refused with an error that says so. `cut`: why the call was ended before its handler returned. The first call counts. */
+  /** Further use is refused with an error that says so, and so is a statement that waits in a queue of its library. `cut`: why the call was ended before its handler returned. The first call counts. */
   revoke(cut?: Error): void
 }
 

@@ -20,6 +20,7 @@ export class RoundFailed extends Error {
 /** A handler that returned normally may still have left its transaction in a bad way. */
 export async function afterHandler<Tx>(loan: Loan<Tx>): Promise<Fact> {
   if (loan.pending > 0) {
+    loan.revoke() // a statement that leaves a queue of the library from now on would belong to nobody
     await loan.idle()
     throw new OncewardError(
       'tx_not_awaited',

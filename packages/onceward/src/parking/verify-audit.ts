@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
+import { isoTime } from '../stores/postgres/sql/iso-time.ts'
 
 export interface AuditRow {
   readonly seq: string
@@ -31,7 +32,7 @@ export interface AuditVerdict {
 }
 
 const page = `
-  select seq::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, actor, action, outcome, consumer, subject, reason,
+  select seq::text, ${isoTime('at')} as at, actor, action, outcome, consumer, subject, reason,
     detail::text, encode(hash, 'hex') as hash, encode(previous, 'hex') as previous
   from onceward.audit where audit.seq > $1 order by audit.seq limit 1000`
 
@@ -42,7 +43,7 @@ export async function listAudit(
 ): Promise<readonly AuditRow[]> {
   await assertUsable(pool)
   const { rows } = await pool.query(
-    `select seq::text, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, actor, action, outcome, consumer, subject,
+    `select seq::text, ${isoTime('at')} as at, actor, action, outcome, consumer, subject,
        reason, detail::text, encode(hash, 'hex') as hash
      from onceward.audit where $1::text is null or consumer = $1 order by audit.seq desc limit $2`,
     [consumer ?? null, countMax],

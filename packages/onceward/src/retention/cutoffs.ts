@@ -1,5 +1,6 @@
 import { inTransaction } from '../stores/postgres/in-transaction.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
+import { isoTime } from '../stores/postgres/sql/iso-time.ts'
 import type { Kind, KindTerm } from './kinds.ts'
 import { walkedTable } from './marker-tables.ts'
 
@@ -23,7 +24,7 @@ const oldestUnfinished = `
 const read = (table: string) => `
   with age as materialized (
     select clock_timestamp() - $2::double precision * interval '1 millisecond' as term, (${oldestUnfinished}) as unfinished)
-  select to_char(least(term, unfinished) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as cutoff, unfinished is not null and unfinished < term as "heldBack",
+  select ${isoTime('least(term, unfinished)')} as cutoff, unfinished is not null and unfinished < term as "heldBack",
     (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",
     (pg_relation_size('${table}') / current_setting('block_size')::bigint)::float8 as blocks,
     has_table_privilege('${table}', 'update') and has_table_privilege('${table}', 'delete') as permitted

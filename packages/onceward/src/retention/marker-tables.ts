@@ -25,7 +25,7 @@ export async function walkedTable(client: SqlClient, kind: Kind, consumerId: num
 }
 
 const days = `
-  select day::text, 'onceward.' || relname as table, (day + 1)::timestamp at time zone 'UTC' <= $2::timestamptz as "isPast",
+  select to_char(day, 'YYYY-MM-DD') as day, 'onceward.' || relname as table, (day + 1)::timestamp at time zone 'UTC' <= $2::timestamptz as "isPast",
     (day + 2)::timestamp at time zone 'UTC' <= $2::timestamptz as "isLongPast",
     coalesce(pg_relation_size(oid) / current_setting('block_size')::bigint, 0)::float8 as blocks
   from (

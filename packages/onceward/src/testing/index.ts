@@ -1,6 +1,7 @@
 export type { Position } from '../contracts/source.ts'
 export { type CrashPoint, crashPoints, type Reach } from '../crash-points.ts'
 export { type DeliveryFactory, type DeliveryFeature, deliveryConformance } from './conformance/delivery.ts'
+export { type HandlesFactory, type HandlesUnderTest, handleConformance } from './conformance/handles.ts'
 export {
   type PublishedMessage,
   type SourceFactory,

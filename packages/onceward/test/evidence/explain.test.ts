@@ -197,7 +197,8 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     assert.deepEqual(await ids({ by: 'effect', key: 'capture:pay-1', target: 'gateway' }), ['pay-1'])
     assert.deepEqual(await ids({ by: 'effect', key: 'capture:pay-1', target: 'other' }), [])
     assert.deepEqual(await ids({ by: 'row', table: 'payment', key: 'pay-1' }), ['pay-1'])
-    const byRow = await scene.json('explain', '--row', 'public.payment:{"id": "pay-1"}')
+    const { rows } = await scene.pool.query('select current_schema() as schema')
+    const byRow = await scene.json('explain', '--row', `${rows[0].schema}.payment:{"id": "pay-1"}`)
     assert.equal(byRow.stories[0].messageId, 'pay-1')
     assert.equal(
       storyOf(byRow, 'payment_capture').answers.find(one => one.asked === 'sink rows')!.answer,

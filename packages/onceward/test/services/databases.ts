@@ -3,6 +3,7 @@ import pg from 'pg'
 import { migrate } from '../../src/stores/postgres/migrate.ts'
 import { migrations } from '../../src/stores/postgres/migrations/index.ts'
 import { createPool } from '../../src/stores/postgres/pool.ts'
+import { decoys, setOdd } from './odd-settings.ts'
 import { postgresUrl } from './services.ts'
 
 export interface TestDatabase {
@@ -20,7 +21,13 @@ export async function createDatabase(): Promise<TestDatabase> {
     database.url,
     'update onceward.server_life set database_oid = (select oid from pg_database where datname = current_database())',
   )
+  if (process.env.ONCEWARD_TEST_SETTINGS === 'odd') await makeOdd(database)
   return database
+}
+
+/** From now on its sessions are set to what nothing of ours may depend on. */
+export async function makeOdd({ url, name }: TestDatabase): Promise<void> {
+  await inside(url, `${decoys}; ${setOdd(name)}`)
 }
 
 /** Without the schema; in another encoding than the server's own where one is given. */

@@ -47,4 +47,4 @@ export const kafkaBootstrap = async () => (await available('kafka')).url
 
 /** The database's URL through PgBouncer in transaction mode, or why that cannot be had. */
 export { ensurePgbouncer } from '../../../../scripts/services/pgbouncer.ts'
-export { createDatabase, createEmptyDatabase, type TestDatabase } from './databases.ts'
+export { createDatabase, createEmptyDatabase, makeOdd, type TestDatabase } from './databases.ts'

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
+import { ListeningClient, writeIsoTimes } from './date-style.ts'
 
 /** The slice of a `pg` pool and client that the store uses. */
 export interface SqlPool {
@@ -51,6 +52,7 @@ export interface PoolOptions {
 export function createPool(url: string, options: PoolOptions = {}): OwnPool {
   const { verify } = options
   const pool = new pg.Pool({
+    Client: ListeningClient,
     connectionString: url,
     max: options.max ?? 10,
     connectionTimeoutMillis: 10_000,
@@ -68,6 +70,7 @@ export function createPool(url: string, options: PoolOptions = {}): OwnPool {
   pool.on('connect', client => {
     client.on('error', () => {})
     clients.add(client)
+    writeIsoTimes(client)
   })
   pool.on('remove', client => void clients.delete(client))
   const cut = () => {

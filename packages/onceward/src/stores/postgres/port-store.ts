@@ -1,6 +1,7 @@
 import type { Enrolment, Store, StoreSession } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
 import { silent } from '../../surroundings.ts'
+import { endStatements, transactionName } from './end-statements.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
@@ -14,7 +15,8 @@ import { workQueue } from './work-queue.ts'
 /** One statement, so that it works over either protocol; local to the transaction, so that pools and PgBouncer never see it. */
 const settle = `
   select set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
-    set_config('idle_in_transaction_session_timeout', $2, true), set_config('onceward.run', $3, true)`
+    set_config('idle_in_transaction_session_timeout', $2, true), set_config('onceward.run', $3, true),
+    ${transactionName}`
 
 /** A store that works in the transactions of another library: markers and the handler's writes commit or vanish together. */
 export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptions = {}): Store<Tx> {
@@ -34,14 +36,19 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
     const { facts, runId } = enrolment
     const limitMs = serverLimitMs(facts)
     const session = new SqlSession(open, enrolment, shared => new PortLoan(open, log, shared))
-    try {
-      await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])
-      const result = await batch(session)
+    const { rows } = await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])
+    const endHandles = async () => {
       session.end()
+      const idle = session.idle()
+      if (idle !== null) await endStatements(idle, rows[0], port, limitMs)
+    }
+    try {
+      const result = await batch(session)
+      await endHandles()
       await prove(open, port.hearsReplication === true)
       return result
     } finally {
-      session.end()
+      await endHandles()
     }
   }
 

@@ -19,7 +19,8 @@ export interface SqlPort<Tx> {
 
   /**
    * Begins a transaction on a connection of its own, calls `work` once and commits when that resolves; rolls back when it rejects, and gives the
-   * connection back in either case. Rejects when COMMIT failed or its answer was lost.
+   * connection back in either case, or destroys it where ROLLBACK was not confirmed. Rejects when COMMIT failed or its answer was lost.
+   * `work` settles when every statement of its handlers is answered or refused.
    */
   transaction<T>(isolation: Isolation, work: (open: OpenTransaction<Tx>) => Promise<T>): Promise<T>
 }
@@ -33,8 +34,16 @@ export interface OpenTransaction<Tx> {
 }
 
 export interface WatchedStatements {
-  /** Calls `send` at once, or rejects without having called it: the handler has returned, or may not send this. */
-  watch<T>(text: string, send: () => Promise<T>): Promise<T>
+  /**
+   * Called with each statement when the handler makes it. Calls `send` at once, or rejects without having called it: the handler is over, or
+   * may not send this. `close` is for rows that are read in pieces: called when the handler is over and `send` has not settled.
+   */
+  watch<T>(text: string, send: () => Promise<T>, close?: () => unknown): Promise<T>
+  /**
+   * For a library that queues statements: called with one when it leaves the queue for the connection. Calls `send` at once, or rejects
+   * without having called it: its handler is over.
+   */
+  leave<T>(text: string, send: () => Promise<T>): Promise<T>
   /** For what the library offers beside statements: commit, rollback, nested transactions it hides. Rejects. */
   refuseControl(what: string): Promise<never>
 }

@@ -1,5 +1,6 @@
 import { OncewardError } from '../../errors.ts'
 import type { SqlClient } from './pool.ts'
+import { isoTime } from './sql/iso-time.ts'
 
 /** What the server answered on a connection. Null where it does not say. */
 interface Found {
@@ -95,10 +96,16 @@ async function ask(client: SqlClient): Promise<Found | null> {
 async function notice(client: SqlClient, why: string) {
   const noticed = await client.query('select onceward.notice_server($1)::text as id', [why])
   const { rows } = await client.query(
-    'select l.id::text, l.survived_to as "survivedTo", l.noticed_at as "noticedAt" from onceward.server_life l where l.id = $1',
+    `select l.id::text, ${isoTime('l.survived_to')} as "survivedTo", ${isoTime('l.noticed_at')} as "noticedAt"
+     from onceward.server_life l where l.id = $1`,
     [noticed.rows[0].id],
   )
-  return rows[0] as { id: string; survivedTo: Date | null; noticedAt: Date } | undefined
+  const { id, survivedTo, noticedAt } = rows[0] ?? {}
+  return {
+    id: id as string | undefined,
+    survivedTo: survivedTo == null ? null : new Date(survivedTo),
+    noticedAt: noticedAt === undefined ? undefined : new Date(noticedAt),
+  }
 }
 
 function wrongServer(what: string, why: string): OncewardError {
@@ -117,10 +124,10 @@ function acceptedMeanwhile(): OncewardError {
 }
 
 function serverChanged(life: Awaited<ReturnType<typeof notice>>, why: string): OncewardError {
-  const since = life?.survivedTo?.toISOString() ?? 'an unknown time'
+  const since = life.survivedTo?.toISOString() ?? 'an unknown time'
   return new OncewardError(
     'server_changed',
-    `This database is another copy than the one consumers worked on: ${why}. After a failover or a restore it may lack what was committed and settled after ${since}: such messages are gone from queues, and logs stand behind them. Nothing more was settled. See what may be lost, and go on, with "onceward restore" and "onceward restore accept ${life?.id ?? '<number>'} --because …".`,
-    { details: { life: life?.id, survivedTo: life?.survivedTo, noticedAt: life?.noticedAt } },
+    `This database is another copy than the one consumers worked on: ${why}. After a failover or a restore it may lack what was committed and settled after ${since}: such messages are gone from queues, and logs stand behind them. Nothing more was settled. See what may be lost, and go on, with "onceward restore" and "onceward restore accept ${life.id ?? '<number>'} --because …".`,
+    { details: { life: life.id, survivedTo: life.survivedTo, noticedAt: life.noticedAt } },
   )
 }

@@ -147,4 +147,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   end(): void {
     for (const loan of this.#loans) loan.revoke()
   }
+
+  /** Resolves when every statement of the handlers is answered. Null when all of them are. */
+  idle(): Promise<unknown> | null {
+    const busy = this.#loans.filter(loan => loan.pending > 0)
+    return busy.length === 0 ? null : Promise.all(busy.map(loan => loan.idle()))
+  }
 }

@@ -12,17 +12,22 @@ const transactionControl = new RegExp(
 const savepointControl = new RegExp(String.raw`${lead}(?:savepoint|release|rollback)\b`, 'i')
 const severalCommands = /cannot insert multiple commands/
 
+/** How long a late statement waits for its refusal: a handler that goes on in a loop would else never let the process do anything else. */
+const lateRefusalMs = 10
+
 /**
  * The statements of one handler call. It watches what the handler does: whether it wrote, what failed even if the handler swallowed
- * it, what it did not wait for. After `revoke` a statement is refused before it is sent: a write landing after COMMIT would
- * stand alone, outside the promise.
+ * it, what it did not wait for. After `revoke` a statement is refused before it is sent, also one that was made before and waited in a
+ * queue of its library: a write landing after COMMIT or ROLLBACK would stand alone, outside the promise.
  */
 export class StatementWatch {
   readonly #log: Log
   readonly #shared: boolean
   #revoked = false
   #cut: Error | undefined
-  #idle: (() => void) | null = null
+  #logged = false
+  #quiet: { readonly promise: Promise<void>; resolve(): void } | null = null
+  readonly #unread = new Set<() => unknown>()
   used = false
   failure: unknown = undefined
   pending = 0
@@ -33,21 +38,21 @@ export class StatementWatch {
     this.#shared = shared
   }
 
-  /** Sends a statement, or refuses it. */
-  watch<T>(text: string, send: () => Promise<T>): Promise<T> {
-    if (this.#revoked) return this.#refuseLate(text)
+  /** A statement as the handler makes it: sends it, or refuses it. `close`: ends rows that are read in pieces. */
+  watch<T>(text: string, send: () => Promise<T>, close?: () => unknown): Promise<T> {
+    if (this.#revoked) return this.#refuseLate(text, lateRefusalMs)
     if (typeof text !== 'string') return this.refuseControl('a query object')
     if (this.isControl(text)) return this.refuseControl(text)
     this.used = true
-    this.pending++
-    const answer = send().then(
+    if (close !== undefined) this.#unread.add(close)
+    const answer = this.#count(send).then(
       result => {
-        this.#answered()
+        this.#answered(close)
         return result
       },
       error => {
         this.failure ??= severalCommands.test(error?.message) ? controlError(text) : error
-        this.#answered()
+        this.#answered(close)
         throw this.failure === error ? error : this.failure
       },
     )
@@ -55,11 +60,19 @@ export class StatementWatch {
     return answer
   }
 
+  /** The same statement as it leaves a queue of its library for the connection. */
+  leave<T>(text: string, send: () => Promise<T>): Promise<T> {
+    if (this.#revoked) return this.#refuseLate(text, 0)
+    return this.#count(send).finally(() => this.#answered())
+  }
+
+  /** Rows that were not read to their end are closed: their portal would keep the connection from anything else. */
   idle(): Promise<void> {
+    for (const close of this.#unread) close()
+    this.#unread.clear()
     if (this.pending === 0) return Promise.resolve()
-    return new Promise(resolve => {
-      this.#idle = resolve
-    })
+    this.#quiet ??= Promise.withResolvers<void>()
+    return this.#quiet.promise
   }
 
   revoke(cut?: Error): void {
@@ -77,13 +90,28 @@ export class StatementWatch {
     return transactionControl.test(text) || (this.#shared && savepointControl.test(text))
   }
 
-  #answered(): void {
-    this.pending--
-    if (this.pending === 0) this.#idle?.()
+  async #count<T>(send: () => Promise<T>): Promise<T> {
+    this.pending++
+    return send()
   }
 
-  #refuseLate(text: string): Promise<never> {
+  #answered(close?: () => unknown): void {
+    if (close !== undefined) this.#unread.delete(close)
+    this.pending--
+    if (this.pending > 0) return
+    this.#quiet?.resolve()
+    this.#quiet = null
+  }
+
+  #refuseLate(text: string, delayMs: number): Promise<never> {
     const statement = text.slice(0, 80)
+    if (!this.#logged) this.#logLate(statement)
+    this.#logged = true
+    const error = lateUse(this.#cut, `the statement was not sent (${statement})`)
+    return delayMs === 0 ? refused(error) : refusedLater(error, delayMs)
+  }
+
+  #logLate(statement: string): void {
     const cut = this.#cut
     if (cut === undefined)
       this.#log.error('tx used after the handler returned; statement not sent', { statement })
@@ -92,7 +120,6 @@ export class StatementWatch {
         statement,
         reason: cut.message,
       })
-    return refused(lateUse(cut, `the statement was not sent (${statement})`))
   }
 }
 
@@ -101,6 +128,13 @@ function refused(error: unknown): Promise<never> {
   const rejected = Promise.reject(error)
   rejected.catch(() => {})
   return rejected
+}
+
+function refusedLater(error: unknown, delayMs: number): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => {})
+  setTimeout(reject, delayMs, error).unref()
+  return promise
 }
 
 function controlError(text: string): OncewardError {

@@ -2,6 +2,7 @@ import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Enrolment, Loan, Store, StoreSession } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
 import { type Log, silent } from '../../surroundings.ts'
+import { styleOfRole } from './date-style.ts'
 import { diagnose } from './diagnose.ts'
 import { opening, pipelined } from './in-transaction.ts'
 import { SqlLoan } from './loan.ts'
@@ -12,6 +13,7 @@ import { ServerLife } from './server-life.ts'
 import { SqlSession } from './session.ts'
 import type { LateFence } from './sql/advance-partitions.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
+import { within } from './within.ts'
 import { workQueue } from './work-queue.ts'
 
 export interface PostgresStoreOptions extends TransactionOptions {
@@ -91,7 +93,7 @@ export function createPooledStore<Tx>(
       // Not awaited where a claim leaves with it: should BEGIN fail alone, the claim finds no onceward.run and fails too. Without markers
       // the handler's own statements come first, and would each commit by itself.
       sendTogether(client)
-      const begun = client.query(begin(enrolment))
+      const begun = client.query(begin(enrolment) + styleOfRole(client))
       begun.catch(() => {})
       if (!inPipeline || enrolment.facts.dedup !== 'marker') await begun
       const result = await work(session)
@@ -148,14 +150,6 @@ function movedNothing(error: unknown): boolean {
   return (error as { code?: string }).code === '22012'
 }
 
-async function rollback(client: PooledClient): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const tooLong = new Promise<false>(resolve => {
-    timer = setTimeout(resolve, rollbackTimeoutMs, false)
-  })
-  const done = client.query('rollback').then(
-    () => true,
-    () => false,
-  )
-  return Promise.race([done, tooLong]).finally(() => clearTimeout(timer))
+function rollback(client: PooledClient): Promise<boolean> {
+  return within(client.query('rollback'), rollbackTimeoutMs)
 }

@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type { Knex } from 'knex'
 import { OncewardError } from '../../../errors.ts'
 import type { SqlClient, SqlResult } from '../pool.ts'
@@ -5,6 +6,7 @@ import type { SqlPort, WatchedStatements } from '../port.ts'
 import { createPortStore } from '../port-store.ts'
 import { watchReplication } from '../replication.ts'
 import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
+import { within } from '../within.ts'
 
 /** A store whose transactions are Knex's: handlers get a `Knex.Transaction`. */
 export function createKnexStore(
@@ -23,10 +25,16 @@ export function createKnexStore(
 /** The slice of Knex's client that is used: its connections are clients of `pg`. */
 interface KnexClient {
   readonly driverName: string
-  acquireConnection(): Promise<SqlClient>
-  releaseConnection(connection: SqlClient): Promise<void>
+  acquireConnection(): Promise<Connection>
+  releaseConnection(connection: Connection): Promise<void>
   query(connection: SqlClient, statement: Statement): Promise<unknown>
-  stream(connection: SqlClient, statement: Statement, ...rest: unknown[]): Promise<unknown>
+  stream(connection: SqlClient, statement: Statement, rows: Duplex, ...rest: unknown[]): Promise<unknown>
+}
+
+interface Connection extends SqlClient {
+  /** Set to anything, the connection is closed instead of being used again. */
+  __knex__disposed?: unknown
+  end(): Promise<void>
 }
 
 type Statement = string | { readonly sql: string }
@@ -50,23 +58,45 @@ function knexPort(knex: Knex): SqlPort<Knex.Transaction> {
       }
     },
     async transaction(isolationLevel, work) {
-      let assertReplicated = () => {}
-      const result = await knex.transaction(
-        async trx => {
-          // Past `raw`, which would take every question mark of a text for a placeholder.
-          const connection = await clientOf(trx).acquireConnection()
-          assertReplicated = watchReplication(connection)
-          return work({
-            query: (text, values) => connection.query(text, values),
-            handle: statements => watchedHandle(trx, statements),
-          })
-        },
-        { isolationLevel },
-      )
-      assertReplicated()
-      return result
+      const client = clientOf(knex)
+      const connection = await client.acquireConnection()
+      const assertReplicated = watchReplication(connection)
+      try {
+        const result = await knex.transaction(
+          async trx =>
+            work({
+              // Past `raw`, which would take every question mark of a text for a placeholder.
+              query: (text, values) => connection.query(text, values),
+              handle: statements => watchedHandle(trx, statements),
+            }),
+          { isolationLevel, connection },
+        )
+        assertReplicated()
+        return result
+      } catch (error) {
+        if (!(await inNoTransaction(connection))) destroy(connection, error)
+        throw error
+      } finally {
+        await client.releaseConnection(connection)
+      }
     },
   }
+}
+
+const rollbackTimeoutMs = 2_000
+
+/** Knex gives a connection back after 5 s whose ROLLBACK was not answered, and one whose ROLLBACK failed. */
+async function inNoTransaction(connection: SqlClient): Promise<boolean> {
+  const asked = connection.query('select now() = statement_timestamp() as none').then(({ rows }) => {
+    if (rows[0].none !== true) throw new Error('still in a transaction')
+  })
+  return within(asked, rollbackTimeoutMs)
+}
+
+/** Closed at once: the pool would only see the mark when it next hands the connection out, and locks would stay until then. */
+function destroy(connection: Connection, because: unknown): void {
+  connection.__knex__disposed = because
+  connection.end().catch(() => {})
 }
 
 /** What would end the transaction, or open one whose statements nobody sees. */
@@ -91,12 +121,32 @@ function watchedClient(client: KnexClient, statements: WatchedStatements): KnexC
   const watched: Pick<KnexClient, 'query' | 'stream'> & { transaction(): Promise<never> } = {
     query: (connection, statement) =>
       statements.watch(textOf(statement), () => client.query(connection, statement)),
-    stream: (connection, statement, ...rest) =>
-      statements.watch(textOf(statement), () => client.stream(connection, statement, ...rest)),
+    stream: (connection, statement, rows, ...rest) =>
+      watchedStream(statements, textOf(statement), rows, () =>
+        client.stream(connection, statement, rows, ...rest),
+      ),
     // Nested handles are made from the class of the client, past any watch.
     transaction: () => statements.refuseControl('trx.transaction()'),
   }
   return Object.assign(Object.create(client), watched)
+}
+
+/** Knex says when all rows were read, and never that the stream was destroyed before. */
+async function watchedStream(
+  statements: WatchedStatements,
+  text: string,
+  rows: Duplex,
+  open: () => Promise<unknown>,
+): Promise<unknown> {
+  let allowed = false
+  const closed = new Promise(resolve => rows.once('pipe', (source: Duplex) => source.once('close', resolve)))
+  const send = () => {
+    allowed = true
+    return Promise.race([open(), closed])
+  }
+  const watched = statements.watch(text, send, () => rows.destroy())
+  if (!allowed) watched.catch(error => rows.destroy(error))
+  return watched
 }
 
 const textOf = (statement: Statement): string => (typeof statement === 'string' ? statement : statement.sql)

@@ -112,10 +112,16 @@ function handleOn<DB>(executor: QueryExecutor): Transaction<DB> {
 /** Kysely's own executor of the transaction, with every statement watched, on whatever copy a builder makes of it. */
 class WatchedExecutor implements QueryExecutor {
   readonly #inner: QueryExecutor
+  /** The same on connections that send nothing for a handler that is over: Kysely queues statements before it sends them. */
+  readonly #sender: QueryExecutor
   readonly #statements: WatchedStatements
 
   constructor(inner: QueryExecutor, statements: WatchedStatements) {
     this.#inner = inner
+    this.#sender = inner.withConnectionProvider({
+      provideConnection: (consumer, options) =>
+        inner.provideConnection(connection => consumer(leavingBy(connection, statements)), options),
+    })
     this.#statements = statements
   }
 
@@ -136,15 +142,17 @@ class WatchedExecutor implements QueryExecutor {
   }
 
   executeQuery: QueryExecutor['executeQuery'] = (query, options) =>
-    this.#statements.watch(query.sql, () => this.#inner.executeQuery(query, options))
+    this.#statements.watch(query.sql, () => this.#sender.executeQuery(query, options))
 
   stream: QueryExecutor['stream'] = (query, chunkSize, options) =>
-    watchedStream(this.#statements, query.sql, () => this.#inner.stream(query, chunkSize, options))
+    watchedStream(this.#statements, query.sql, () => this.#sender.stream(query, chunkSize, options))
 
   provideConnection: ConnectionProvider['provideConnection'] = (consumer, options) =>
-    this.#inner.provideConnection(
-      connection => consumer(watchedConnection(connection, this.#statements)),
-      options,
+    this.#statements.leave('a connection', () =>
+      this.#inner.provideConnection(
+        connection => consumer(watchedConnection(connection, this.#statements)),
+        options,
+      ),
     )
 
   withConnectionProvider(provider: ConnectionProvider): QueryExecutor {
@@ -172,6 +180,7 @@ class WatchedExecutor implements QueryExecutor {
   }
 }
 
+/** What a handler gets that asks for the connection itself. */
 function watchedConnection(
   connection: DatabaseConnection,
   statements: WatchedStatements,
@@ -184,6 +193,22 @@ function watchedConnection(
   }
 }
 
+/** What Kysely sends watched statements on. The rest is for a statement whose caller aborts it. */
+function leavingBy(connection: DatabaseConnection, statements: WatchedStatements): DatabaseConnection {
+  const { cancelQuery, collectSessionInfo, killSession } = connection
+  return {
+    executeQuery: (query, options) =>
+      statements.leave(query.sql, () => connection.executeQuery(query, options)),
+    async *streamQuery(query, chunkSize, options) {
+      await statements.leave(query.sql, async () => {})
+      yield* connection.streamQuery(query, chunkSize, options)
+    },
+    ...(cancelQuery && { cancelQuery: cancelQuery.bind(connection) }),
+    ...(collectSessionInfo && { collectSessionInfo: collectSessionInfo.bind(connection) }),
+    ...(killSession && { killSession: killSession.bind(connection) }),
+  }
+}
+
 /** One statement from its first row to its end: a stream that is not read out is a statement not waited for. */
 async function* watchedStream<T>(
   statements: WatchedStatements,
@@ -191,19 +216,28 @@ async function* watchedStream<T>(
   open: () => AsyncIterableIterator<T>,
 ): AsyncIterableIterator<T> {
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
+  const rows = open()
+  const close = async () => void (await rows.return?.())
   let allowed = false
-  const watched = statements.watch(text, () => {
-    allowed = true
-    return ended
-  })
+  const watched = statements.watch(
+    text,
+    () => {
+      allowed = true
+      return ended
+    },
+    () => close().then(resolve, reject),
+  )
   if (!allowed) await watched
   try {
-    yield* open()
-    resolve()
+    for (;;) {
+      const { done, value } = await statements.leave(text, () => rows.next())
+      if (done === true) break
+      yield value
+    }
   } catch (error) {
     reject(error)
     throw error
   } finally {
-    resolve()
+    await close().then(resolve, reject)
   }
 }

@@ -1,6 +1,7 @@
 import type { ClaimedWork, WorkRequest, WorkRow } from '../../../contracts/held-work.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
 import type { ShortTransaction } from '../work-queue.ts'
+import { isoTime } from './iso-time.ts'
 
 /**
  * A claim lost in a crash of the server is work taken twice, of which one is finished: no need to wait for the disk. The planner settings
@@ -32,7 +33,7 @@ update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from c
 from free where h.ctid = free.ctid
 returning h.id::text as row, h.epoch, h.state::text, h.released, free.lease_until is not null as expired, h.message_id, h.digest,
   nullif(h.headers::text, '{}') as headers, nullif(h.properties::text, '{}') as properties, h.origin, h.position, h.broker_key,
-  h.delivery_count, h.first_at::text as first_at, h.due_at::text as due, h.attempts, h.mode, h.campaign_id::text as campaign_id,
+  h.delivery_count, ${isoTime('h.first_at')} as first_at, ${isoTime('h.due_at')} as due, h.attempts, h.mode, h.campaign_id::text as campaign_id,
   ${effectsOf('h.campaign_id')} as effects, h.body`
 
 const claim = `
@@ -81,7 +82,7 @@ free as materialized (
   where not exists (
     select from rival where wanted.state = 'stored' and rival.order_key = wanted.order_key and rival.id < wanted.id)),
 taken as (${take}),
-last as (select due_at::text as last_due, id::text as last_id from seen order by due_at desc, id desc limit 1)
+last as (select ${isoTime('due_at')} as last_due, id::text as last_id from seen order by due_at desc, id desc limit 1)
 select taken.*, last.*, (select count(*)::integer from seen) as seen from last left join taken on true`
 
 /** Where a look begins; written as text, of which nobody but us makes anything. */

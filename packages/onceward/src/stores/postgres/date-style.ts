@@ -1,0 +1,33 @@
+import type { EventEmitter } from 'node:events'
+import pg from 'pg'
+
+interface ParameterStatus {
+  readonly parameterName: string
+  readonly parameterValue: string
+}
+
+/** A client of `pg` that hears how its session writes times before anybody has changed that: it costs no statement. */
+export class ListeningClient extends pg.Client {
+  styleOfRole: string | null = null
+
+  constructor(config?: pg.ClientConfig) {
+    super(config)
+    const { connection } = this as unknown as { connection: EventEmitter }
+    connection.on('parameterStatus', ({ parameterName, parameterValue }: ParameterStatus) => {
+      if (parameterName === 'DateStyle') this.styleOfRole ??= parameterValue
+    })
+  }
+}
+
+const isReadable = (client: object) =>
+  (client as Partial<ListeningClient>).styleOfRole?.startsWith('ISO') ?? true
+
+/** `pg` reads times in ISO style only, and a role or a database may have another. Sent before anything else. */
+export function writeIsoTimes(client: pg.ClientBase): void {
+  if (!isReadable(client)) client.query('set datestyle to iso').catch(() => {})
+}
+
+/** Gives a handler's transaction back the style of its role. */
+export function styleOfRole(client: object): string {
+  return isReadable(client) ? '' : '; set local datestyle to default'
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { SqlTransaction } from 'onceward'
+import { createPool, createPostgresStore } from 'onceward/postgres'
+import { factsOf } from '../../src/testing/conformance/store-bench.ts'
+import { userPool } from '../adapters/libraries.ts'
+import { oddSettings } from '../services/odd-settings.ts'
+import { createDatabase, makeOdd, skipWithout } from '../services/services.ts'
+
+const available = await skipWithout('postgres')
+
+async function openOdd() {
+  const cleanup = new AsyncDisposableStack()
+  const database = await createDatabase()
+  cleanup.defer(() => database.drop())
+  await makeOdd(database)
+  const pool = createPool(database.url, { max: 2 })
+  cleanup.defer(() => pool.end())
+  return { pool, url: database.url, cleanup }
+}
+
+describe('what is ours does not depend on the settings of a session', available, () => {
+  test('every function looks names up on a path of its own, or was bound when it was made', async () => {
+    const { pool, cleanup } = await openOdd()
+    await using _ = cleanup
+    const { rows } = await pool.query(`
+      select p.oid::regprocedure::text as name from pg_proc p
+      where p.pronamespace = 'onceward'::regnamespace and p.prosqlbody is null
+        and not 'search_path=pg_catalog, pg_temp' = any (coalesce(p.proconfig, '{}'))`)
+    assert.deepEqual(rows, [])
+  })
+
+  test('times come out right, and a handler finds the settings of its role', async () => {
+    const { pool, url, cleanup } = await openOdd()
+    await using _ = cleanup
+    const theirs = userPool(url, { max: 1 })
+    cleanup.defer(() => theirs.end())
+    const { rows } = await pool.query(`select timestamptz '2026-03-04T05:06:07Z' as at`)
+    assert.deepEqual(rows[0].at, new Date('2026-03-04T05:06:07Z'))
+    for (const store of [createPostgresStore({ pool }), createPostgresStore({ pool: theirs as never })]) {
+      const enrolment = await store.enroll(factsOf('settings'))
+      const seen = await store.transaction(enrolment, async session => {
+        await session.claim([])
+        const loan = session.lend()
+        const found = await settingsOf(loan.tx)
+        loan.revoke()
+        return found
+      })
+      assert.deepEqual(seen, { ...oddSettings, search_path: 'evil, public' })
+    }
+  })
+})
+
+async function settingsOf(tx: SqlTransaction): Promise<Record<string, string>> {
+  const { rows } = await tx.query<{ name: string; setting: string }>(
+    `select name, setting from unnest($1::text[]) as name, current_setting(name) as setting`,
+    [Object.keys(oddSettings)],
+  )
+  return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
+}
+
+/** Consumer, workers, dispatcher, relay, retention, parked verbs, campaigns and explain: these files say what comes of each. */
+const files = [
+  'inbox/stored.test.ts',
+  'effects/external/flow.test.ts',
+  'effects/relay.test.ts',
+  'retention/purge.test.ts',
+  'retention/days.test.ts',
+  'parking/operate.test.ts',
+  'parking/audit.test.ts',
+  'replay/parked.test.ts',
+  'evidence/explain.test.ts',
+]
+
+describe('under settings that nobody expects', available, () => {
+  for (const file of files)
+    test(`${file} finds what it finds elsewhere`, { timeout: 300_000 }, async () => {
+      const { NODE_TEST_CONTEXT: _, ...env } = process.env
+      const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
+      const flags = process.execArgv.filter(flag => !flag.startsWith('--test'))
+      const child = spawn(process.execPath, [...flags, '--test', path], {
+        env: { ...env, ONCEWARD_TEST_SETTINGS: 'odd' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      let said = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', chunk => {
+          said += chunk
+        })
+      const code = await new Promise(resolve => child.once('close', resolve))
+      assert.equal(code, 0, said)
+    })
+})
