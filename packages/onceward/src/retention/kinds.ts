@@ -30,6 +30,10 @@ export interface Kind {
 const unfinishedMarker = `exists (select from onceward.inbox m where m.consumer_id = t.consumer_id
   and m.message_id = t.message_id and m.status in ('stored', 'waiting', 'parked') offset 0)`
 
+/** Without the key nobody could tell what those were that wait for it. */
+const awaitedKey = `exists (select from onceward.held w where w.consumer_id = t.consumer_id
+  and w.business_key = t.key and w.business_key is not null and w.keyless offset 0)`
+
 /**
  * In the order in which they are gone through. What is not finished keeps its marker however old it is, and with the marker its business key, its
  * notes and its attempts. The dead and the quarantined keep theirs until their bytes are gone.
@@ -59,7 +63,7 @@ export const kinds: readonly Kind[] = [
     table: 'onceward.business_key',
     since: 't.at',
     mine: 't.consumer_id + 0 = $1',
-    finished: `not ${unfinishedMarker}`,
+    finished: `not ${unfinishedMarker} and not ${awaitedKey}`,
     archived: ['key', 'message_id', `encode(digest, 'hex') as digest`, 'at'],
   },
   {
