@@ -39,7 +39,7 @@ export const deliveryKeyWaitCases: Cases = [
       assert.deepEqual(
         (await bench.held()).map(({ id, state, code }) => [id, state, code]),
         [
-          ['a', 'parked', 'parked'],
+          ['a', 'parked', 'park'],
           ['b', 'parked', 'behind_business_key'],
         ],
       )
