@@ -79,7 +79,7 @@ async function factOf<M, Tx>(
   const holder = status === null ? null : holderState(status)
   if (holder === null) return { kind: 'business seen', byId, sameDigest }
   if (holder === 'stored' && spine.stage === 'store') return null
-  const full = holder === 'parked' && (await keyIsFull(waiting, session, spine))
+  const full = await keyIsFull(waiting, holder === 'parked', session, spine)
   return full
     ? { kind: 'key held', byId, as: 'retry', delayMs: fullDelayMs, inTurn: true }
     : behindHolder(received, byId, holder, spine)

@@ -59,13 +59,17 @@ export async function capParking<M, Tx>(
   }
 }
 
-/** No more may be parked behind a business key that so many wait for. What a worker has is among them already. */
+/**
+ * No more may wait for a business key that so many wait for, nor be parked where the lot is full. What a worker has is among those that wait.
+ */
 export async function keyIsFull<M, Tx>(
   waiting: number,
+  parks: boolean,
   session: StoreSession<Tx>,
   spine: Spine<M, Tx>,
 ): Promise<boolean> {
-  const full = (spine.stage !== 'work' && isFull({ waiting }, spine)) || (await lotIsFull(session, spine))
+  const full =
+    (spine.stage !== 'work' && isFull({ waiting }, spine)) || (parks && (await lotIsFull(session, spine)))
   if (full) alert(spine)
   return full
 }

@@ -16,8 +16,6 @@ const markers = {
   spread: `from ${byKey(idsOfGone)} where ${isKeyed}`,
 }
 
-const endsWait = `business_key is not null and (id = any($4::bigint[]) or ${isAwaited('gone.business_key')})`
-
 const keysOfGone = '(select business_key as key, message_id from gone where business_key is not null) asked'
 
 /**
@@ -40,11 +38,14 @@ const remove = (lie: 'whole' | 'spread') => `
     update onceward.business_key set at = clock_timestamp()
     where ctid = any (array(
       select ctid from ${oneByOne('business_key', 'key', keysOfGone, 'ctid, message_id, at')}
-      where found.message_id = asked.message_id and found.at < clock_timestamp() - interval '1 hour')))
+      where found.message_id = asked.message_id and found.at < clock_timestamp() - interval '1 hour'))),
+  ending as materialized (
+    select id, business_key, message_id from gone
+    where business_key is not null and (id = any($4::bigint[]) or ${isAwaited('gone.business_key')}))
   select count(*)::integer as count, case when count(*) < cardinality($2::bigint[]) then array_agg(id::text) end as ids,
     case when (select count(*) from marked) < count(message_id) then array_agg(message_id) end as unmarked,
-    array_agg(id::text) filter (where ${endsWait}) as "keyRows", array_agg(business_key) filter (where ${endsWait}) as keys,
-    array_agg(message_id) filter (where ${endsWait}) as holders
+    (select array_agg(id::text order by id) from ending) as "keyRows", (select array_agg(business_key order by id) from ending) as keys,
+    (select array_agg(message_id order by id) from ending) as holders
   from gone`
 
 /** Of messages that nobody can read any more: only their rows know the keys. */
