@@ -63,6 +63,17 @@ export const situations = {
     when: 'the same business key under another id, other content',
     fact: consumer => repeatedKey(consumer, false),
   },
+  keyHeld: {
+    when: 'the same business key under another id, while the first message is parked',
+    fact: consumer =>
+      repeatedKey(consumer, true) && {
+        kind: 'key held',
+        byId: 'another',
+        as: 'parked',
+        delayMs: 0,
+        inTurn: consumer.order === 'key',
+      },
+  },
   undecodable: { when: 'bytes that cannot be decoded', fact: () => unreadable('undecodable') },
   tombstone: {
     when: 'a record without a body (a tombstone)',
@@ -151,7 +162,9 @@ const words: Partial<Record<Outcome, string>> = {
 }
 
 /** As the page says it. */
-export function behaviourText({ outcome, attempts }: Behaviour): string {
+export function behaviourText({ situation, outcome, attempts }: Behaviour): string {
+  if (situation === 'keyHeld')
+    return 'parked behind it: a duplicate once the first is applied, applied once the first ended without an effect'
   if (goesOn.has(outcome)) return 'tried again without end; its lane waits'
   const end = words[outcome] ?? outcome
   if (attempts === null) return end

@@ -1,5 +1,5 @@
 import type { HeldFacts } from './source.ts'
-import type { Enrolment, SuppressedEffect } from './store.ts'
+import type { Enrolment, Keyless, SuppressedEffect } from './store.ts'
 
 /** One claimed row. */
 export type WorkClaim = Pick<HeldFacts, 'row' | 'epoch'>
@@ -68,10 +68,11 @@ export interface HeldSession {
   takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>>
 
   /**
-   * The fence of a worker. Removes the rows that are done and moves their markers, puts off those to be tried again. Rejects with
-   * `claim_lost` (details: `rows`) when any is not ours any more, having written nothing that could commit.
+   * The fence of a worker. Removes the rows that are done and moves their markers, puts off those to be tried again. What waits for the
+   * business key of an effect that happened becomes due. Rejects with `claim_lost` (details: `rows`) when any is not ours any more, having
+   * written nothing that could commit.
    */
-  finish(done: readonly WorkClaim[], again: readonly PutOffWork[]): Promise<void>
+  finish(done: readonly DoneWork[], again: readonly PutOffWork[]): Promise<void>
 
   /** Live deliveries of these came, and campaigns hold them: what is held is live work from now on, and claims of it are lost. */
   makeLive(ids: readonly string[]): Promise<void>
@@ -93,6 +94,7 @@ export interface KeptMessage {
   readonly digest: Buffer
   readonly orderKey: string | null
   readonly businessKey: string | null
+  readonly keyless: Keyless | null
   readonly origin: string
   readonly position: string | null
   readonly brokerKey: string | null
@@ -105,6 +107,14 @@ export interface KeptMessage {
 export interface TakenWork extends WorkClaim {
   /** The order key, on the first row of each key in the batch; null on all others. */
   readonly headOf: string | null
+}
+
+export interface DoneWork extends WorkClaim {
+  /**
+   * What becomes of its business key: used up by the effect; given back by the store, because nobody could read which it is; or, null, kept or
+   * given back by its conclusion.
+   */
+  readonly key: 'used' | 'unread' | null
 }
 
 export interface PutOffWork extends WorkClaim {

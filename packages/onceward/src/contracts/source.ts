@@ -47,6 +47,8 @@ export interface HeldFacts {
   readonly digest: Buffer
   /** It waited for its turn, which came or did not; null where it waited for nobody. */
   readonly waited: 'released' | 'too late' | null
+  /** Its business key is not its own: to be asked for before it is applied. Absent where it is, or has none. */
+  readonly keyless?: boolean
   /** Its last holder let the lease run out, as one does that died over it. */
   readonly abandoned: boolean
   /** When it was first held, in the store's own words; absent where this process has just stored it. */

@@ -114,7 +114,10 @@ export interface StoreSession<Tx> {
   /** How many messages of the consumer are parked. Only called when another is to be. */
   parkedTotal(): Promise<number>
 
-  /** As `claim`, for declared business keys, after the markers. Keys are distinct. */
+  /**
+   * As `claim`, for declared business keys, after the markers. Keys are distinct. A holder whose status says that it is not done stays so until
+   * this transaction ends: what is stored now to wait for it is seen by whoever ends it.
+   */
   claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]>
 
   /** A handle on the transaction for one handler call; revoked when the call is over. `shared`: others have one at the same time. */
@@ -282,7 +285,15 @@ export interface BusinessClaim {
 
 export type BusinessAnswer =
   | { readonly kind: 'first' }
-  | { readonly kind: 'seen'; readonly byId: string; readonly sameDigest: boolean }
+  | {
+      readonly kind: 'seen'
+      /** The message that holds the key, and what its marker says; null when the marker is gone. */
+      readonly byId: string
+      readonly status: MarkerStatus | null
+      readonly sameDigest: boolean
+      /** How many messages wait for the key. */
+      readonly waiting: number
+    }
 
 /** A handle on the transaction lent to one handler call, with what it did. */
 export interface Loan<Tx> {
@@ -356,11 +367,18 @@ export interface Conclusion {
   readonly to: 'retry' | MarkerStatus
   /** The marker was inserted by this transaction (false: it belongs to an earlier one, or there is none). */
   readonly claimed: boolean
+  /** The business key it gives back, which goes to the first message that waits for it; null when it keeps or has none. */
   readonly businessKey: string | null
   /** Why nothing came of it, kept with the marker. */
   readonly because?: string | null
   /** Everything needed to bring the message back; null when nothing is held. */
   readonly held: HeldRecord | null
+}
+
+/** Of held work that does not hold its business key: whoever takes it up asks for the key first. */
+export interface Keyless {
+  /** The business digest, for when its turn comes; null where none is declared or read. */
+  readonly digest: Buffer | null
 }
 
 export const heldStates = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
@@ -393,6 +411,7 @@ export interface HeldRecord {
   readonly brokerKey: string | null
   readonly deliveryCount: number
   readonly businessKey: string | null
+  readonly keyless: Keyless | null
   readonly correlationId: string | null
   readonly messageType: string | null
   readonly schemaVersion: string | null

@@ -1,6 +1,7 @@
-import type { BusinessClaim, Claim, StoreSession } from '../contracts/store.ts'
+import type { Claim, StoreSession } from '../contracts/store.ts'
 import { formerTombstoneDigest, isTombstone } from '../message/content-digest.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../message/received.ts'
+import { claimBusinessKeys } from './business-keys.ts'
 import { takeUpWork } from './held-stages.ts'
 import { appliedByPosition, type Standing } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
@@ -9,7 +10,7 @@ import type { Spine } from './process-batch.ts'
 
 /** What claiming told about a batch. */
 export interface Claims<M = unknown> {
-  /** Messages whose marker this transaction inserted and whose handler may run, in order. */
+  /** Messages whose marker this transaction inserted, in order. Their handlers may run, unless they wait for their business key and have a fact. */
   readonly fresh: readonly ReadableMessage<M>[]
   /** Facts that claiming settled: duplicates, conflicts, unreadable bytes, blocked keys. */
   readonly facts: Map<Received<M>, Fact>
@@ -51,7 +52,7 @@ export async function claimBatch<M, Tx>(
     else facts.set(received, unreadableFact(received, spine))
   }
   const keyed = new Set<Received<M>>()
-  const unique = await claimBusinessKeys(fresh, facts, repeats, keyed, session)
+  const unique = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, spine)
   const passed = await passUnblocked(unique, facts, session, spine)
   await spine.horizon?.check(passed, facts, session)
   return { fresh: passed, facts, repeats, claimed, keyed, standing: null }
@@ -142,33 +143,6 @@ async function makeLive<M, Tx>(
     return fact?.kind === 'seen' && fact.sameDigest && heldNow.has(fact.status) ? received.id! : []
   })
   if (ids.length > 0) await held?.makeLive(ids)
-}
-
-export async function claimBusinessKeys<M, Tx>(
-  fresh: readonly ReadableMessage<M>[],
-  facts: Map<Received<M>, Fact>,
-  repeats: Map<Received<M>, Received<M>>,
-  keyed: Set<Received<M>>,
-  session: StoreSession<Tx>,
-): Promise<readonly ReadableMessage<M>[]> {
-  const firstByKey = new Map<string, ReadableMessage<M>>()
-  for (const received of fresh) {
-    const key = received.businessKey
-    if (key === null) continue
-    const first = firstByKey.get(key)
-    if (first === undefined) firstByKey.set(key, received)
-    else repeats.set(received, first)
-  }
-  if (firstByKey.size === 0) return fresh
-  const claims: BusinessClaim[] = []
-  for (const [key, { id, businessDigest }] of firstByKey) claims.push({ key, digest: businessDigest, id })
-  const answers = await session.claimBusinessKeys(claims)
-  answers.forEach((answer, index) => {
-    const received = firstByKey.get(claims[index]!.key)!
-    if (answer.kind === 'first') keyed.add(received)
-    else facts.set(received, { kind: 'business seen', byId: answer.byId, sameDigest: answer.sameDigest })
-  })
-  return fresh.filter(received => !facts.has(received) && !repeats.has(received))
 }
 
 async function passUnblocked<M, Tx>(

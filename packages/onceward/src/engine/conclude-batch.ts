@@ -10,6 +10,7 @@ import type {
 import { storableText } from '../message/identity.ts'
 import type { Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
+import { behindHolder, holderOf, keylessOf } from './business-keys.ts'
 import type { Claims } from './claim-batch.ts'
 import {
   appliedDecision,
@@ -43,7 +44,7 @@ export async function concludeBatch<M, Tx>(
     await finishWork(decided, session)
     spine.world.reach('work.finished')
   }
-  if (spine.stage === 'store') decided = await storeKept(decided, session, spine)
+  if (spine.stage === 'store') decided = await storeKept(decided, session, claims, spine)
   if (alike !== null) return decided
   await sendRound(decided, session, spine)
   const conclusions: Conclusion[] = []
@@ -81,7 +82,7 @@ async function decideEach<M, Tx>(
   const decideRepeat = (received: Received<M>, first: Received<M>) => {
     const before = claims.repeats.get(first)
     if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)
-    decide(received, repeatFact(received, first, decisions.get(first)!))
+    decide(received, repeatFact(received, first, decisions.get(first)!, spine))
   }
   for (const [received, first] of claims.repeats) decideRepeat(received, first)
   return batch.map(received => ({ received, decision: decisions.get(received)! }))
@@ -168,9 +169,14 @@ function blocksKey({ outcome, blocksKey }: Decision): boolean {
 }
 
 /** A repeat inside the batch depends on the first: it is a duplicate only of something that will be durable. */
-function repeatFact<M>(received: Received<M>, first: Received<M>, decision: Decision): Fact {
+function repeatFact<M, Tx>(
+  received: Received<M>,
+  first: Received<M>,
+  decision: Decision,
+  spine: Spine<M, Tx>,
+): Fact {
   if (decision.outcome === 'retry') return { kind: 'behind', leader: 'retry', delayMs: decision.retryDelayMs }
-  if (received.id !== first.id) return businessRepeatFact(received, first, decision)
+  if (received.id !== first.id) return businessRepeatFact(received, first, decision, spine)
   // The first is a conflict with the stored marker, so only the marker can tell what the repeat is: ask again, without it.
   if (decision.code === 'conflict') return { kind: 'behind', leader: 'gone', delayMs: 0 }
   const durable = decision.outcome === 'already held' || decision.outcome === 'rerouted'
@@ -178,16 +184,20 @@ function repeatFact<M>(received: Received<M>, first: Received<M>, decision: Deci
   return { kind: 'seen', status, sameDigest: received.digest.equals(first.digest) }
 }
 
-function businessRepeatFact<M>(received: Received<M>, first: Received<M>, decision: Decision): Fact {
-  if (!keepsBusinessKey(decision)) return { kind: 'behind', leader: 'gone', delayMs: 0 }
+/** Behind one that is not done it waits, and takes over when that one ends without an effect. */
+function businessRepeatFact<M, Tx>(
+  received: Received<M>,
+  first: Received<M>,
+  decision: Decision,
+  spine: Spine<M, Tx>,
+): Fact {
+  const holder = holderOf(decision)
+  if (holder === null) return { kind: 'behind', leader: 'gone', delayMs: 0 }
+  if (holder === 'stored' && spine.stage === 'store') return { kind: 'kept' }
+  if (holder !== 'used') return behindHolder(received, first.id!, holder, spine)
   const [mine, its] = [received, first].map(side => (side.readable ? side.businessDigest : null))
   const sameDigest = mine == null || its == null || mine.equals(its)
   return { kind: 'business seen', byId: first.id!, sameDigest }
-}
-
-/** Only an effect that happened or is still to happen uses its business key up. */
-function keepsBusinessKey(decision: Decision): boolean {
-  return ['applied', 'stored', 'deferred', 'parked', 'waiting', 'duplicate'].includes(decision.outcome)
 }
 
 function conclusionOf<M, Tx>(
@@ -198,7 +208,8 @@ function conclusionOf<M, Tx>(
 ): Conclusion | null {
   const { id, digest } = received
   const claimed = claims.claimed.has(received)
-  const frees = received.readable && claims.keyed.has(received) && !keepsBusinessKey(decision)
+  // Only an effect that happened or may still happen keeps its business key.
+  const frees = received.readable && claims.keyed.has(received) && holderOf(decision) === null
   const businessKey = frees ? received.businessKey : null
   if (decision.outcome === 'stored') return null
   if (decision.outcome === 'retry' || decision.outcome === 'rerouted') {
@@ -207,7 +218,7 @@ function conclusionOf<M, Tx>(
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }
   if (decision.status === null) return null
-  const held = heldRecord(received, decision, spine)
+  const held = heldRecord(received, decision, claims, spine)
   if (held === null && !claimed) return null
   const because = held === null && decision.status !== 'applied' ? saidOf(decision) : null
   return { id, digest, to: decision.status, claimed, businessKey, because, held }
@@ -219,6 +230,11 @@ function saidOf({ code, reason }: Decision): string | null {
   return text === '' ? null : storableText(text, 200)
 }
 
+/** It gave its key back: whoever lets it go claims the key for it first. */
+function isSetAside(status: HeldState): boolean {
+  return status === 'dead' || status === 'quarantined'
+}
+
 function isHeldState(status: MarkerStatus): status is HeldState {
   return ['stored', 'waiting', 'parked', 'dead', 'quarantined'].includes(status)
 }
@@ -226,6 +242,7 @@ function isHeldState(status: MarkerStatus): status is HeldState {
 function heldRecord<M, Tx>(
   received: Received<M>,
   decision: Decision,
+  claims: Claims<M>,
   spine: Spine<M, Tx>,
 ): HeldRecord | null {
   const { status, waits } = decision
@@ -252,6 +269,7 @@ function heldRecord<M, Tx>(
     brokerKey: storableText(delivery.key, 1_000),
     deliveryCount: delivery.deliveryCount,
     businessKey: envelope?.businessKey ?? null,
+    keyless: isSetAside(status) && received.readable ? null : keylessOf(received, claims),
     correlationId: envelope?.correlationId ?? storableText(delivery.properties.correlationId),
     messageType: envelope?.type ?? storableText(delivery.properties.type),
     schemaVersion: envelope?.schemaVersion ?? null,
@@ -260,7 +278,11 @@ function heldRecord<M, Tx>(
 
 /** It has its turn under its key, or holds those behind it up. */
 function takesTurn<M, Tx>(decision: Decision, { consumer }: Spine<M, Tx>): boolean {
-  return consumer.order === 'key' && (decision.outcome === 'deferred' || blocksKey(decision))
+  return (
+    consumer.order === 'key' &&
+    !decision.outOfTurn &&
+    (decision.outcome === 'deferred' || blocksKey(decision))
+  )
 }
 
 function halted<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): DecidedHalt {

@@ -49,6 +49,8 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
     case 'business seen':
       if (!fact.sameDigest) return conflict(`same business key as ${fact.byId}, other content`)
       return { ...decision('duplicate', `same business key as ${fact.byId}`), status: 'duplicate' }
+    case 'key held':
+      return behindKey(fact)
     case 'verdict':
       return ofVerdict(fact.verdict, attempt, policy)
     case 'failed':
@@ -229,6 +231,15 @@ function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: numbe
   }
 }
 
+/** The key goes to it when the holder ends without an effect; otherwise it is a duplicate or a conflict. */
+function behindKey({ byId, as, delayMs, inTurn }: Extract<Fact, { kind: 'key held' }>): Decision {
+  const reason = `waits for its business key, which message ${byId} holds`
+  const waiting = { failureClass: 'order', code: 'behind_business_key', outOfTurn: !inTurn }
+  if (as === 'parked') return { ...decision('parked', reason), ...waiting, status: 'parked' }
+  const status = as === 'deferred' ? ('stored' as const) : null
+  return { ...decision(as, reason), ...waiting, status, retryDelayMs: delayMs }
+}
+
 function decision(outcome: Outcome, reason: string): Decision {
   return {
     outcome,
@@ -242,6 +253,7 @@ function decision(outcome: Outcome, reason: string): Decision {
     attempts: 0,
     waits: null,
     blocksKey: false,
+    outOfTurn: false,
     outage: false,
   }
 }

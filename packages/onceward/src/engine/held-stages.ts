@@ -1,12 +1,13 @@
-import type { KeptMessage, PutOffWork, TakenWork, WorkClaim } from '../contracts/held-work.ts'
+import type { DoneWork, KeptMessage, PutOffWork, TakenWork } from '../contracts/held-work.ts'
 import type { StoreSession } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 import { storableText } from '../message/identity.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
+import { holderOf, isSettled, keylessOf } from './business-keys.ts'
 import { type Claims, unreadableFact } from './claim-batch.ts'
 import { identifyWork } from './identify-work.ts'
-import { type Fact, stopsLane } from './outcome.ts'
+import { type Decision, type Fact, stopsLane } from './outcome.ts'
 import type { Decided, Spine } from './process-batch.ts'
 
 const kept: Fact = { kind: 'kept' }
@@ -29,28 +30,31 @@ export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
 export async function storeKept<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
+  claims: Claims<M>,
   { handOver }: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const kept = decided.filter(({ decision }) => decision.outcome === 'stored')
   if (kept.length === 0) return decided
-  const messages = kept.map(({ received }) => keptMessage(received as ReadableMessage<M>))
+  const messages = kept.map(({ received }) => keptMessage(received as ReadableMessage<M>, claims))
   const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
-  const claims = await session.held!.keep(messages, handOver?.holderOf(messages.length, bytes) ?? null)
-  const claimOf = new Map(kept.map((one, index) => [one, claims[index]]))
+  const leases = await session.held!.keep(messages, handOver?.holderOf(messages.length, bytes) ?? null)
+  const indexOf = new Map(kept.map((one, index) => [one, index]))
   return decided.map(one => {
-    const claim = claimOf.get(one)
-    return claim ? { ...one, claim } : one
+    const index = indexOf.get(one)
+    const claim = index === undefined ? null : leases[index]
+    return claim ? { ...one, claim, keyless: messages[index!]!.keyless !== null } : one
   })
 }
 
 /** Nothing that a worker reads from the bytes again is written beside them. */
-function keptMessage<M>(received: ReadableMessage<M>): KeptMessage {
+function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMessage {
   const { id, delivery, digest, orderKey, businessKey } = received
   return {
     id,
     digest,
     orderKey,
     businessKey,
+    keyless: keylessOf(received, claims),
     origin: delivery.origin,
     position: delivery.position,
     brokerKey: storableText(delivery.key, 1_000),
@@ -76,7 +80,7 @@ export async function takeUpWork<M, Tx>(
   const before = await session.held!.takeUp(takenWork(batch))
   const { repeats, foreign, unkeyed } = await identifyWork(batch, facts, session, spine)
   const fresh = readable.filter(received => {
-    if (facts.has(received) || repeats.has(received)) return false
+    if (isSettled(facts.get(received)) || repeats.has(received)) return false
     const leader = queues(received) ? before.get(received.orderKey!) : undefined
     if (leader === undefined) return true
     facts.set(received, { kind: 'behind', leader: leader === 'parked' ? 'parked' : 'retry', delayMs: 0 })
@@ -108,11 +112,11 @@ export async function finishWork<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
 ): Promise<void> {
-  const done: WorkClaim[] = []
+  const done: DoneWork[] = []
   const again: PutOffWork[] = []
   for (const { received, decision } of decided) {
     const { row, epoch } = received.delivery.held!
-    if (decision.outcome !== 'retry') done.push({ row, epoch })
+    if (decision.outcome !== 'retry') done.push({ row, epoch, key: endOfKey(received, decision) })
     else {
       const { attempts, failureClass, error } = decision
       const reason = storableText(decision.reason, 2_000) ?? ''
@@ -121,6 +125,11 @@ export async function finishWork<M, Tx>(
     }
   }
   await session.held!.finish(done, again)
+}
+
+function endOfKey(received: Received, decision: Decision): DoneWork['key'] {
+  if (!received.readable) return 'unread'
+  return holderOf(decision) === 'used' ? 'used' : null
 }
 
 /** The rows a fence named, or null when the error is none of its. */

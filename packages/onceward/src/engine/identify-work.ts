@@ -1,10 +1,11 @@
 import type { StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
-import { claimBusinessKeys, claimMarkers } from './claim-batch.ts'
+import { claimBusinessKeys } from './business-keys.ts'
+import { claimMarkers } from './claim-batch.ts'
 import type { Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
-/** What became of held messages whose id was read only now. */
+/** What became of held messages whose id was read only now, or that waited for their business key. */
 export interface IdentifiedWork<M> {
   /** Repeats among themselves, and the first one each depends on. */
   readonly repeats: Map<Received<M>, Received<M>>
@@ -35,17 +36,33 @@ export async function identifyWork<M, Tx>(
       if (first === undefined) firstById.set(received.id!, received)
       else repeats.set(received, first)
     }
-  if (firstById.size === 0) return { repeats, foreign: nothing, unkeyed: nothing }
+  const keyless = batch.filter(isKeyless)
+  if (firstById.size === 0 && keyless.length === 0) return { repeats, foreign: nothing, unkeyed: nothing }
   const firsts = [...firstById.values()]
   // An unreadable one has its fact already, which its marker may overrule.
   const claimed = await claimMarkers(firsts, facts, session, spine)
   const foreign = new Set<Received<M>>([...repeats.keys(), ...firsts.filter(one => !claimed.has(one))])
-  const fresh = [...claimed].filter((received): received is ReadableMessage<M> => received.readable)
+  const asking = new Set<Received<M>>([...claimed, ...keyless])
+  const fresh = batch.filter((one): one is ReadableMessage<M> => one.readable && asking.has(one))
   const keyed = new Set<Received<M>>()
-  const passed = await claimBusinessKeys(fresh, facts, repeats, keyed, session)
-  await spine.horizon?.check(passed, facts, session)
+  const holders = batch.flatMap(one => (one.id === null || asking.has(one) ? [] : [[one.id, one] as const]))
+  const passed = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, spine, new Map(holders))
+  await spine.horizon?.check(
+    passed.filter(one => claimed.has(one) && !facts.has(one)),
+    facts,
+    session,
+  )
   const unkeyed = new Set<Received<M>>([...foreign, ...fresh.filter(one => !keyed.has(one))])
   return { repeats, foreign, unkeyed }
+}
+
+function isKeyless(received: Received): boolean {
+  return (
+    received.readable &&
+    received.businessKey !== null &&
+    received.delivery.held?.keyless === true &&
+    !isIdentifiedNow(received)
+  )
 }
 
 /** Held without an id, and read with one. */

@@ -40,6 +40,15 @@ export type Fact =
   | { readonly kind: 'seen'; readonly status: MarkerStatus; readonly sameDigest: boolean }
   /** Another message took this business key. */
   | { readonly kind: 'business seen'; readonly byId: string; readonly sameDigest: boolean }
+  /** Another message holds this business key and is not done: it waits for that one's end. */
+  | {
+      readonly kind: 'key held'
+      readonly byId: string
+      readonly as: 'parked' | 'deferred' | 'retry'
+      readonly delayMs: number
+      /** Later messages of its order key wait behind it. */
+      readonly inTurn: boolean
+    }
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** Its process died over it too often: its handler did not run. */
@@ -66,6 +75,8 @@ export interface Decision {
   readonly waits: Waits | null
   /** Later messages of its key wait behind it. */
   readonly blocksKey: boolean
+  /** It holds no order, although it is kept. */
+  readonly outOfTurn: boolean
   /** It failed because the downstream is away: no attempt was counted. */
   readonly outage: boolean
 }
@@ -75,5 +86,6 @@ const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'applied', 'dupl
 
 /** Where order counts, what comes after such a message in its lane must wait. */
 export function stopsLane(fact: Fact): boolean {
+  if (fact.kind === 'key held') return fact.inTurn
   return fact.kind === 'failed' || (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))
 }

@@ -3,7 +3,7 @@ import type { Received } from '../message/received.ts'
 import type { Decision, Fact } from './outcome.ts'
 import type { Spine } from './process-batch.ts'
 
-const fullDelayMs = 1_000
+export const fullDelayMs = 1_000
 
 type Behind = Extract<Fact, { kind: 'behind' }>
 
@@ -59,7 +59,22 @@ export async function capParking<M, Tx>(
   }
 }
 
-function isFull<M, Tx>({ waiting }: BlockedKey, { consumer }: Spine<M, Tx>): boolean {
+/**
+ * No more may wait for a business key that so many wait for, nor be parked where the lot is full. What a worker has is among those that wait.
+ */
+export async function keyIsFull<M, Tx>(
+  waiting: number,
+  parks: boolean,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<boolean> {
+  const full =
+    (spine.stage !== 'work' && isFull({ waiting }, spine)) || (parks && (await lotIsFull(session, spine)))
+  if (full) alert(spine)
+  return full
+}
+
+function isFull<M, Tx>({ waiting }: Pick<BlockedKey, 'waiting'>, { consumer }: Spine<M, Tx>): boolean {
   return waiting >= consumer.failure.parking.perKeyMax
 }
 

@@ -75,6 +75,8 @@ export interface Decided<M = unknown> {
   readonly decision: Decision
   /** Of what was stored: the claim of our own worker. */
   readonly claim?: WorkClaim
+  /** Of what was stored: its business key is another's. */
+  readonly keyless?: boolean
 }
 
 /** Facts found in an earlier, rolled-back round of the same batch: these messages' handlers do not run again. */

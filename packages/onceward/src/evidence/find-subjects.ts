@@ -76,9 +76,14 @@ const byBusinessKey = `
   select c.id, h.message_id from onceward.consumer c
   cross join lateral (
     select h.message_id from onceward.held h where h.consumer_id = c.id and h.business_key = $1 and h.business_key is not null
-      and h.message_id is not null and h.state in ('dead', 'quarantined') limit 50) h`
+      and h.message_id is not null and h.state in ('dead', 'quarantined') limit 50) h
+  union
+  select c.id, w.message_id from onceward.consumer c
+  cross join lateral (
+    select h.message_id from onceward.held h where h.consumer_id = c.id and h.business_key = $1 and h.business_key is not null
+      and h.keyless and h.message_id is not null order by h.id limit 50) w`
 
-/** Who used a business key up, at each consumer that knows it, and the dead, who gave it back. */
+/** Who holds a business key or used it up, at each consumer that knows it, who waits for it, and the dead, who gave it back. */
 export async function businessSubjects(
   client: SqlClient,
   key: string,

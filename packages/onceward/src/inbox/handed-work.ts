@@ -32,7 +32,7 @@ export class HandedWork {
 }
 
 /** The delivery as a worker would find it in the store, so that a second try sees the same, together with what was read from it. */
-export function handedDelivery({ received, claim }: Decided): Delivery {
+export function handedDelivery({ received, claim, keyless = false }: Decided): Delivery {
   const read = received as ReadableMessage
   const { body, headers, properties, origin, position, key, deliveryCount } = read.delivery
   const { row, epoch } = claim!
@@ -48,7 +48,16 @@ export function handedDelivery({ received, claim }: Decided): Delivery {
     redelivered: deliveryCount > 0,
     deliveryCount,
     token: null,
-    held: { row, epoch, messageId: read.id, digest: read.digest, waited: null, abandoned: false, read },
+    held: {
+      row,
+      epoch,
+      messageId: read.id,
+      digest: read.digest,
+      waited: null,
+      keyless,
+      abandoned: false,
+      read,
+    },
   }
 }
 

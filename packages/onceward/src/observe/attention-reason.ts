@@ -45,7 +45,7 @@ export function attentionReason(
   { state, class: failureClass, code }: SetAside,
   { rules }: Pick<FailureRules, 'rules'>,
 ): AttentionReason | null {
-  if (code === 'behind_parked') return null
+  if (code === 'behind_parked' || code === 'behind_business_key') return null
   if (code === 'conflict') return 'conflict'
   const readingFailed = failureClass === 'poison' || failureClass === 'validation'
   if (readingFailed && code !== processDied && unreadableCodes.has(code)) return 'unreadable'

@@ -30,6 +30,10 @@ export interface Kind {
 const unfinishedMarker = `exists (select from onceward.inbox m where m.consumer_id = t.consumer_id
   and m.message_id = t.message_id and m.status in ('stored', 'waiting', 'parked') offset 0)`
 
+/** Without the key nobody could tell what those were that wait for it. */
+const isAwaited = (key: string) => `exists (select from onceward.held w where w.consumer_id = t.consumer_id
+  and w.business_key = ${key} and w.business_key is not null and w.keyless offset 0)`
+
 /**
  * In the order in which they are gone through. What is not finished keeps its marker however old it is, and with the marker its business key, its
  * notes and its attempts. The dead and the quarantined keep theirs until their bytes are gone.
@@ -59,7 +63,7 @@ export const kinds: readonly Kind[] = [
     table: 'onceward.business_key',
     since: 't.at',
     mine: 't.consumer_id + 0 = $1',
-    finished: `not ${unfinishedMarker}`,
+    finished: `not ${unfinishedMarker} and not ${isAwaited('t.key')}`,
     archived: ['key', 'message_id', `encode(digest, 'hex') as digest`, 'at'],
   },
   {
@@ -103,9 +107,9 @@ export const kinds: readonly Kind[] = [
     table: 'onceward.held',
     since: 't.last_at',
     mine: 't.consumer_id + 0 = $1',
-    // The head of a blocked key stays: without it nobody could say what the others wait for.
+    // The head of a blocked key stays, and what may hold a business key that others wait for: without it nobody could say what the others wait for.
     finished: `t.state in ('dead', 'quarantined') and not exists (select from onceward.blocked_key b
-      where b.consumer_id = t.consumer_id and b.key = t.order_key offset 0)`,
+      where b.consumer_id = t.consumer_id and b.key = t.order_key offset 0) and not ${isAwaited('t.business_key')}`,
     // Whole messages: what a campaign needs to read them back as they came. A fix that waits for approval is not among it.
     archived: [
       '(select c.name from onceward.consumer c where c.id = consumer_id) as consumer',

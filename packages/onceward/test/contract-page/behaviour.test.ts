@@ -35,6 +35,7 @@ const staged: Record<Situation, { readonly before?: Note; readonly about: Partia
   altered: { before: note, about: { ...note, text: 'b' } },
   keyAgain: { before: note, about: { ...note, id: 'm2' } },
   keyAltered: { before: note, about: { ...note, id: 'm2', text: 'b' } },
+  keyHeld: { before: { ...note, do: 'park' }, about: { ...note, id: 'm2' } },
   undecodable: { about: 'no JSON' },
   tombstone: { about: '' },
   invalid: { about: { ...note, text: 'refused' } },
@@ -148,7 +149,7 @@ async function stage(contract: Contract, situation: Situation) {
   if (before !== undefined) {
     queue.publish({ body: JSON.stringify(before) })
     await world.advance(100)
-    assert.deepEqual(one.tally.outcomes, { applied: 1 })
+    assert.deepEqual(one.tally.outcomes, { [before.do === 'park' ? 'parked' : 'applied']: 1 })
     calls = 0
   }
   queue.publish({
@@ -158,7 +159,7 @@ async function stage(contract: Contract, situation: Situation) {
   await world.advance(20_000)
   const later = await laterMessage(one, world, queue)
   const outcomes = { ...later.outcomes }
-  if (before !== undefined) outcomes.applied!--
+  if (before !== undefined) outcomes[before.do === 'park' ? 'parked' : 'applied']!--
   const { retry = 0, ...ends } = outcomes
   const ended = Object.keys(ends).filter(outcome => ends[outcome]! > 0)
   const outcome = one.state === 'halted' ? 'halted' : (ended[0] ?? (retry > 0 ? 'retry' : 'nothing'))

@@ -88,6 +88,34 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     assert.equal(await scene.count('select count(*)::int as count from onceward.held'), 0)
   })
 
+  test('a business key is free between two tries: a resend is applied, and what comes back is its duplicate', async t => {
+    const scene = await openScene(t, [100, 200])
+    const applied: string[] = []
+    const isMarked = (id: string, status: string) =>
+      scene
+        .count(
+          `select count(*)::int as count from onceward.inbox where message_id = '${id}' and status = '${status}'`,
+        )
+        .then(count => count === 1)
+    await run(scene, {
+      identity: { id: (m: Note) => m.id, businessKey: () => 'cap-1' },
+      failure: { mode: 'retry queue', delayMs: 100, delayMaxMs: 200, attemptsMax: 1_000 },
+      handle: ({ message }) => {
+        if (message.id === 'a' && applied.length === 0) return retryAfter(100)
+        applied.push(message.id)
+        return undefined
+      },
+    })
+    const put = (id: string) => scene.channel.sendToQueue(scene.queue, Buffer.from(JSON.stringify({ id })))
+    put('a')
+    const tries = `select count(*)::int as count from onceward.attempt where message_id = 'a'`
+    await until('the first has failed', async () => (await scene.count(tries)) > 0)
+    put('b')
+    await until('the resend is applied', () => isMarked('b', 'applied'))
+    await until('the first is its duplicate', () => isMarked('a', 'duplicate'), { deadlineMs: 60_000 })
+    assert.ok(!applied.includes('a'))
+  })
+
   test('a long delay holds no short one back, levels are as declared, and what comes back is as it was', async t => {
     const scene = await openScene(t, [100, 200, 400, 800, 1_600, 3_200, 6_400, longMs])
     const seen: { id: string; atMs: number; facts: unknown }[] = []

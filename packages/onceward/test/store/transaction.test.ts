@@ -72,7 +72,15 @@ describe('a transaction', await skipWithout('postgres'), () => {
     const store = await openStore(t)
     const enrolment = await store.enroll(facts)
     const digest = Buffer.alloc(33)
-    const kept = { id: 'a', digest, orderKey: null, businessKey: null, origin: 'here', position: null }
+    const kept = {
+      id: 'a',
+      digest,
+      orderKey: null,
+      businessKey: null,
+      keyless: null,
+      origin: 'here',
+      position: null,
+    }
     const message = {
       ...kept,
       brokerKey: null,
@@ -85,7 +93,7 @@ describe('a transaction', await skipWithout('postgres'), () => {
       await session.claim([{ id: 'a', digest, position: null }], 'stored')
       await session.held!.keep([message], null)
     })
-    const { rows } = await store.pool.query('select id::text as row, epoch from onceward.held')
+    const { rows } = await store.pool.query('select id::text as row, epoch, null as key from onceward.held')
     const hand = await store.pool.connect()
     await hand.query(`begin; update onceward.inbox set because = 'looked at'`)
     const finished = store.transaction(enrolment, session => session.held!.finish(rows, []))

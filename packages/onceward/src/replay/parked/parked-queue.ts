@@ -6,7 +6,7 @@ import type { Throttle } from '../throttle.ts'
 
 const claim = `
   select id::text as row, epoch, message_id, digest, nullif(headers::text, '{}') as headers, nullif(properties::text, '{}') as properties,
-    origin, position, broker_key, delivery_count, ${isoTime('first_at')} as first_at, attempts, mode, campaign_id::text as campaign_id,
+    origin, position, broker_key, delivery_count, ${isoTime('first_at')} as first_at, attempts, keyless, mode, campaign_id::text as campaign_id,
     ${effectsOf('campaign_id')} as effects, body
   from onceward.claim_parked($1, $2, $3, $4, $5) order by id`
 

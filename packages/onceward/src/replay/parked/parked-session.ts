@@ -1,4 +1,4 @@
-import type { HeldSession, PutOffWork, TakenWork, WorkClaim } from '../../contracts/held-work.ts'
+import type { DoneWork, HeldSession, PutOffWork, TakenWork, WorkClaim } from '../../contracts/held-work.ts'
 import type { Enrolment, StoreSession } from '../../contracts/store.ts'
 import type { Reach } from '../../crash-points.ts'
 import { OncewardError } from '../../errors.ts'
@@ -97,7 +97,7 @@ export class ParkedSession<Tx> {
     throw claimLost([...lost])
   }
 
-  async #finish(finished: readonly WorkClaim[], again: readonly PutOffWork[]): Promise<void> {
+  async #finish(finished: readonly DoneWork[], again: readonly PutOffWork[]): Promise<void> {
     const tx = sqlOf(this.#inner)
     await this.#inner.held!.finish(finished, [])
     const { rowCount } = await tx.query(done, [this.#options.campaignId, finished.map(one => one.row)])

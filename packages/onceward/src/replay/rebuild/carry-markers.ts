@@ -6,6 +6,10 @@ export const live = `(select o.id from onceward.consumer o join onceward.campaig
 export const shadow = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
   and o.generation = c.generation where c.id = $1)`
 
+export const unfinished = `('stored', 'waiting', 'parked')`
+export const markerIs = (consumer: string, messageId: string, statuses: string) =>
+  `exists (select from onceward.inbox m where m.consumer_id = ${consumer} and m.message_id = ${messageId} and m.status in ${statuses})`
+
 /** Messages whose effect the live tables have and the rebuilt ones have not. */
 export async function missingFromShadow(client: SqlClient, { id }: Campaign): Promise<number> {
   const { rows } = await client.query(
@@ -30,10 +34,14 @@ export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise
      order by s.message_id on conflict do nothing`,
     [id],
   )
+  // A key that the rebuilt tables have used is not held any more by a message that the live consumer has not done.
   await client.query(
-    `insert into onceward.business_key (consumer_id, key, message_id, digest)
+    `insert into onceward.business_key as k (consumer_id, key, message_id, digest)
      select ${live}, s.key, s.message_id, s.digest from onceward.business_key s where s.consumer_id = ${shadow}
-     order by s.key on conflict do nothing`,
+     order by s.key on conflict (consumer_id, key) do update
+     set message_id = excluded.message_id, digest = excluded.digest, at = now()
+     where k.message_id <> excluded.message_id and ${markerIs(live, 'k.message_id', unfinished)}
+       and ${markerIs(shadow, 'excluded.message_id', `('applied')`)}`,
     [id],
   )
   return rowCount ?? 0
@@ -51,6 +59,10 @@ export async function forgetSince(client: SqlClient, { id }: Campaign): Promise<
     `delete from onceward.inbox where consumer_id = ${live} and ${since} and status in ('applied', 'ignored', 'stale', 'duplicate')`,
     [id],
   )
-  await client.query(`delete from onceward.business_key where consumer_id = ${live} and ${since}`, [id])
+  await client.query(
+    `delete from onceward.business_key k where k.consumer_id = ${live} and ${since}
+     and not ${markerIs(live, 'k.message_id', unfinished)}`,
+    [id],
+  )
   return rowCount ?? 0
 }

@@ -1,6 +1,6 @@
 import type { SqlClient } from '../../stores/postgres/pool.ts'
 import type { Campaign } from '../campaign.ts'
-import { live, shadow } from './carry-markers.ts'
+import { live, markerIs, shadow, unfinished } from './carry-markers.ts'
 
 /** What a swap closes can be told by this. */
 const how = 'rebuilt'
@@ -24,6 +24,31 @@ const close = `
   select id, consumer_id, message_id, digest, '${how}', $2, record, body from gone
   returning record ->> 'order_key' as key`
 
+/**
+ * The same of what is held while the rebuilt tables have the effect of its business key, by another message: it is a duplicate of that one. Known
+ * to have other content under the key it stays, and its worker quarantines it.
+ */
+const closeByKey = `
+  with gone as (
+    delete from onceward.held h using onceward.business_key s
+    where h.consumer_id = ${live} and h.state in ${unfinished} and s.consumer_id = ${shadow} and s.key = h.business_key
+      and s.message_id <> h.message_id and (h.key_digest is null or s.digest is null or h.key_digest = s.digest)
+      and ${markerIs(shadow, 's.message_id', `('applied')`)}
+    returning h.*, onceward.record_of(h) as record),
+  marked as (
+    update onceward.inbox i set status = 'duplicate', at = clock_timestamp() from gone
+    where i.consumer_id = gone.consumer_id and i.message_id = gone.message_id)
+  insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
+  select id, consumer_id, message_id, digest, '${how}', $2, record, body from gone
+  returning record ->> 'order_key' as key`
+
+/** What is left waits for keys that are used up: it goes on. */
+const goOn = `
+  select onceward.end_key_waits(${live}, array_agg(k.key), array_agg(k.message_id)) from (
+    select distinct k.key, k.message_id from onceward.held h
+    join onceward.business_key k on k.consumer_id = h.consumer_id and k.key = h.business_key
+    where h.consumer_id = ${live} and h.keyless and ${markerIs(live, 'k.message_id', `('applied')`)}) k having count(*) > 0`
+
 /** Keys that nothing blocks any more. */
 const freeKeys = `
   select onceward.free_keys(${live}, array(
@@ -32,9 +57,11 @@ const freeKeys = `
         and (h.state = 'quarantined' or h.state = 'parked' and h.code <> 'behind_parked'))))`
 
 export async function closeRebuilt(client: SqlClient, { id }: Campaign): Promise<number> {
-  const { rows } = await client.query(close, [id, reasonOf(id)])
+  const values = [id, reasonOf(id)]
+  const rows = [...(await client.query(close, values)).rows, ...(await client.query(closeByKey, values)).rows]
   const keys = new Set(rows.flatMap(({ key }) => (key as string | null) ?? []))
   if (keys.size > 0) await client.query(freeKeys, [id, [...keys]])
+  await client.query(goOn, [id])
   return rows.length
 }
 
@@ -48,7 +75,12 @@ const reopen = `
   marked as (
     insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
     select consumer_id, run_id, state::text::onceward.marker_status, message_id, digest, position from held
-    on conflict (consumer_id, message_id) do update set status = excluded.status)
+    on conflict (consumer_id, message_id) do update set status = excluded.status),
+  keyed as (
+    insert into onceward.business_key (consumer_id, key, message_id, digest)
+    select consumer_id, business_key, message_id, key_digest from held
+    where business_key is not null and message_id is not null and not keyless and state in ${unfinished}
+    order by business_key on conflict do nothing)
   insert into onceward.blocked_key (consumer_id, key)
   select distinct consumer_id, order_key from held where state in ('parked', 'quarantined') and order_key is not null
   on conflict (consumer_id, key) do update set state = 'parked'`

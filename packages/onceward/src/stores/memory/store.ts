@@ -196,7 +196,8 @@ class MemorySession implements StoreSession<MemoryTransaction> {
         return { kind: 'first' }
       }
       const sameDigest = digest === null || taken.digest === null || digest.equals(taken.digest)
-      return { kind: 'seen', byId: taken.id, sameDigest }
+      const status = this.#state.markers.get(this.#key(taken.id))?.status ?? null
+      return { kind: 'seen', byId: taken.id, status, sameDigest, waiting: this.#waiting(key) }
     })
   }
 
@@ -357,6 +358,11 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   #behind(key: string): number {
     const mine = [...this.#state.held].filter(([place]) => place.startsWith(`${this.#scope}\0`))
     return mine.filter(([, { orderKey, code }]) => orderKey === key && code === 'behind_parked').length
+  }
+
+  #waiting(businessKey: string): number {
+    const mine = [...this.#state.held].filter(([place]) => place.startsWith(`${this.#scope}\0`))
+    return mine.filter(([, held]) => held.businessKey === businessKey && held.keyless !== null).length
   }
 
   #checkpoint({ partition }: Progress) {

@@ -4,6 +4,7 @@ import { deliveryDeferCases } from './delivery-defer-cases.ts'
 import { deliveryDuplicateCases } from './delivery-duplicate-cases.ts'
 import { deliveryFailureCases } from './delivery-failure-cases.ts'
 import { deliveryHostileCases } from './delivery-hostile-cases.ts'
+import { deliveryKeyWaitCases } from './delivery-key-wait-cases.ts'
 import { deliveryLifecycleCases } from './delivery-lifecycle-cases.ts'
 import { deliveryLogCases } from './delivery-log-cases.ts'
 import { deliveryOrderCases } from './delivery-order-cases.ts'
@@ -28,6 +29,7 @@ export function deliveryConformance<Tx>(name: string, { source, store }: Deliver
       ...deliveryDuplicateCases,
       ...deliveryFailureCases,
       ...deliveryDeferCases,
+      ...deliveryKeyWaitCases,
       ...deliveryOrderCases,
       ...deliveryUnreadableCases,
       ...deliveryHostileCases,

@@ -124,6 +124,7 @@ export function heldOf(state: HeldRecord['state'], changes: Partial<HeldRecord> 
     brokerKey: null,
     deliveryCount: 0,
     businessKey: null,
+    keyless: null,
     correlationId: null,
     messageType: null,
     schemaVersion: null,

@@ -174,9 +174,34 @@ export const storeClaimCases: Cases = [
           ])
         })
       assert.deepEqual(await claim('a', 'pay 5'), [{ kind: 'first' }])
-      assert.deepEqual(await claim('b', 'pay 5'), [{ kind: 'seen', byId: 'a', sameDigest: true }])
-      assert.deepEqual(await claim('c', 'pay 6'), [{ kind: 'seen', byId: 'a', sameDigest: false }])
-      assert.deepEqual(await claim('d', null), [{ kind: 'seen', byId: 'a', sameDigest: true }])
+      const byA = { kind: 'seen', byId: 'a', status: 'applied', waiting: 0 }
+      assert.deepEqual(await claim('b', 'pay 5'), [{ ...byA, sameDigest: true }])
+      assert.deepEqual(await claim('c', 'pay 6'), [{ ...byA, sameDigest: false }])
+      assert.deepEqual(await claim('d', null), [{ ...byA, sameDigest: true }])
+      assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')
+    },
+  },
+  {
+    name: 'the holder of a business key is told with its state, and how many wait for the key',
+    async run(bench) {
+      const parked = conclusionOf('a', 'parked')
+      await bench.transaction(async session => {
+        await session.claim([claimOf('a')])
+        await session.claimBusinessKeys([{ key: 'k', digest: null, id: 'a' }])
+        await session.conclude([{ ...parked, held: { ...parked.held!, businessKey: 'k' } }])
+      })
+      const behind = (id: string) =>
+        bench.transaction(async session => {
+          await session.claim([claimOf(id)])
+          const answers = await session.claimBusinessKeys([{ key: 'k', digest: null, id }])
+          const { held, ...waits } = conclusionOf(id, 'parked')
+          const keyless = { digest: null }
+          await session.conclude([{ ...waits, held: { ...held!, businessKey: 'k', keyless } }])
+          return answers
+        })
+      const byA = { kind: 'seen', byId: 'a', status: 'parked', sameDigest: true }
+      assert.deepEqual(await behind('b'), [{ ...byA, waiting: 0 }])
+      assert.deepEqual(await behind('c'), [{ ...byA, waiting: 1 }])
       assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')
     },
   },

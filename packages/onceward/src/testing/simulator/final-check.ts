@@ -46,13 +46,23 @@ function endsAllowed(
   database: SimulatedDatabase,
 ): ReadonlySet<string> {
   const allowed = new Set<string>([endOf[job.plan]])
-  const isShared = workload.jobs.some(other => other !== job && other.business === job.business)
-  if (businessKeys && isShared) allowed.add('duplicate')
+  if (businessKeys) {
+    // A duplicate only of an effect; behind a message that is parked it waits.
+    if (isShared(job, 'applied', workload, database)) allowed.add('duplicate')
+    if (isShared(job, 'parked', workload, database)) allowed.add('parked')
+  }
   if (order === 'key' && behindParked(job, workload, database)) allowed.add('parked')
   if (job.plan === 'clash') allowed.add('quarantined')
   // In a batch others may wait long enough for its statement.
   if (job.plan === 'careless' && handler === 'batch') allowed.add('applied')
   return allowed
+}
+
+/** Another message has its business key and this end. */
+function isShared(job: Job, end: string, { jobs }: Workload, { tables }: SimulatedDatabase): boolean {
+  return jobs.some(
+    other => other !== job && other.business === job.business && tables.markers.get(other.id)?.status === end,
+  )
 }
 
 type Wrong = (what: string) => void
@@ -71,7 +81,8 @@ function checkTraces({ id, plan }: Job, ended: string, { tables }: SimulatedData
   const attempts = tables.attempts.get(id) ?? 0
   const held = tables.held.get(heldKey(id, tables.markers.get(id)?.digest ?? ''))
   const isTried = plan === 'poison' || plan === 'fatal'
-  if (isTried && held?.state === 'parked' && held.code !== 'behind_parked' && attempts !== attemptsMax)
+  const waits = held?.code === 'behind_parked' || held?.code === 'behind_business_key'
+  if (isTried && held?.state === 'parked' && !waits && attempts !== attemptsMax)
     wrong(`${id} was parked after ${attempts} attempts`)
   if (plan === 'external' && ended === 'applied' && !tables.intents.has(`gateway ${id}`))
     wrong(`${id} is applied, its intent is missing`)

@@ -73,7 +73,8 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
         if (taken === undefined) return null
         const digest = hex(claim)
         const sameDigest = digest === null || taken.digest === null || digest === taken.digest
-        return { kind: 'seen', byId: taken.id, sameDigest }
+        const status = transaction.read('markers', taken.id)?.status ?? null
+        return { kind: 'seen', byId: taken.id, status, sameDigest, waiting: 0 }
       },
       put: claim => {
         transaction.write('businessKeys', claim.key, { id: claim.id, digest: hex(claim) })

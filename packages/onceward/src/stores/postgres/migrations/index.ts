@@ -26,6 +26,7 @@ import { haltedRuns } from './0015-halted-runs.ts'
 import { suspectGroups } from './0016-suspect-groups.ts'
 import { reasons } from './0023-reasons.ts'
 import { searchPaths } from './0024-search-paths.ts'
+import { keyWaits } from './0025-key-waits.ts'
 
 export interface Migration {
   readonly version: number
@@ -71,4 +72,5 @@ export const migrations: readonly Migration[] = [
   { version: 16, name: 'suspect groups', sql: suspectGroups, compatibleFrom: 3 },
   { version: 23, name: 'reasons', sql: reasons, compatibleFrom: 23 },
   { version: 24, name: 'search paths', sql: searchPaths, compatibleFrom: 3 },
+  { version: 25, name: 'key waits', sql: keyWaits, compatibleFrom: 25 },
 ]

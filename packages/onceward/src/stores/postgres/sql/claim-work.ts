@@ -33,7 +33,7 @@ update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from c
 from free where h.ctid = free.ctid
 returning h.id::text as row, h.epoch, h.state::text, h.released, free.lease_until is not null as expired, h.message_id, h.digest,
   nullif(h.headers::text, '{}') as headers, nullif(h.properties::text, '{}') as properties, h.origin, h.position, h.broker_key,
-  h.delivery_count, ${isoTime('h.first_at')} as first_at, ${isoTime('h.due_at')} as due, h.attempts, h.mode, h.campaign_id::text as campaign_id,
+  h.delivery_count, ${isoTime('h.first_at')} as first_at, ${isoTime('h.due_at')} as due, h.attempts, h.keyless, h.mode, h.campaign_id::text as campaign_id,
   ${effectsOf('h.campaign_id')} as effects, h.body`
 
 const claim = `
@@ -140,6 +140,7 @@ export function heldRow(row: any): WorkRow {
     messageId: row.message_id,
     digest: row.digest,
     waited: null,
+    keyless: row.keyless,
     abandoned: false,
     firstAt: row.first_at,
     attempts: row.attempts,

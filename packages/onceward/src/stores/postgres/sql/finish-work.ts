@@ -1,8 +1,9 @@
-import type { PutOffWork, WorkClaim } from '../../../contracts/held-work.ts'
+import type { DoneWork, PutOffWork, WorkClaim } from '../../../contracts/held-work.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { claimLost } from './claim-lost.ts'
 import { intArray } from './int-array.ts'
+import { endKeyWaits, isAwaited } from './key-waits.ts'
 import { byKey, isKeyed, oneByOne } from './one-by-one.ts'
 
 const applied = `status = 'applied', run_id = current_setting('onceward.run')::integer, arrived_at = coalesce(arrived_at, at), at = now()`
@@ -37,9 +38,20 @@ const remove = (lie: 'whole' | 'spread') => `
     update onceward.business_key set at = clock_timestamp()
     where ctid = any (array(
       select ctid from ${oneByOne('business_key', 'key', keysOfGone, 'ctid, message_id, at')}
-      where found.message_id = asked.message_id and found.at < clock_timestamp() - interval '1 hour')))
+      where found.message_id = asked.message_id and found.at < clock_timestamp() - interval '1 hour'))),
+  ending as materialized (
+    select id, business_key, message_id from gone
+    where business_key is not null and (id = any($4::bigint[]) or ${isAwaited('gone.business_key')}))
   select count(*)::integer as count, case when count(*) < cardinality($2::bigint[]) then array_agg(id::text) end as ids,
-    case when (select count(*) from marked) < count(message_id) then array_agg(message_id) end as unmarked from gone`
+    case when (select count(*) from marked) < count(message_id) then array_agg(message_id) end as unmarked,
+    (select array_agg(id::text order by id) from ending) as "keyRows", (select array_agg(business_key order by id) from ending) as keys,
+    (select array_agg(message_id order by id) from ending) as holders
+  from gone`
+
+/** Of messages that nobody can read any more: only their rows know the keys. */
+const giveBackUnread = `
+  delete from onceward.business_key k using unnest($2::text[], $3::text[]) as unread (key, holder)
+  where k.consumer_id = $1 and k.key = unread.key and k.message_id = unread.holder`
 
 const removals = { whole: remove('whole'), spread: remove('spread') }
 
@@ -62,7 +74,7 @@ const putOff = `
 export async function finishWork(
   client: SqlClient,
   enrolment: Enrolment,
-  done: readonly WorkClaim[],
+  done: readonly DoneWork[],
   again: readonly PutOffWork[],
 ): Promise<void> {
   const lost: string[] = []
@@ -78,7 +90,7 @@ export async function finishWork(
 async function removeDone(
   client: SqlClient,
   enrolment: Enrolment,
-  done: readonly WorkClaim[],
+  done: readonly DoneWork[],
 ): Promise<readonly string[]> {
   const passed = new Set(await removeSeen(client, enrolment, done))
   if (passed.size === 0) return []
@@ -89,14 +101,46 @@ async function removeDone(
 async function removeSeen(
   client: SqlClient,
   enrolment: Enrolment,
-  done: readonly WorkClaim[],
+  done: readonly DoneWork[],
 ): Promise<readonly string[]> {
   const { consumerId, facts, markersSpread } = enrolment
   const values = [consumerId, intArray(done.map(one => one.row)), intArray(done.map(one => one.epoch))]
-  const { rows } = await client.query(removals[markersSpread ? 'spread' : 'whole'], values)
+  const unread = done.filter(({ key }) => key === 'unread').map(({ row }) => row)
+  const { rows } = await client.query(removals[markersSpread ? 'spread' : 'whole'], [
+    ...values,
+    unread.length === 0 ? null : intArray(unread),
+  ])
   if (facts.dedup === 'marker' && rows[0].unmarked !== null)
     await client.query(markMoved, [consumerId, rows[0].unmarked])
+  if (rows[0].keys !== null) await endKeys(client, consumerId, done, rows[0])
   return rows[0].count === done.length ? [] : missing(done, (rows[0].ids as string[] | null) ?? [])
+}
+
+interface KeysOfGone {
+  readonly keyRows: readonly string[]
+  readonly keys: readonly string[]
+  readonly holders: readonly string[]
+}
+
+async function endKeys(
+  client: SqlClient,
+  consumerId: number,
+  done: readonly DoneWork[],
+  { keyRows, keys, holders }: KeysOfGone,
+): Promise<void> {
+  const ends = new Map(done.map(({ row, key }) => [row, key]))
+  const ended = keyRows.flatMap((row, index) => {
+    const end = ends.get(row)
+    return end == null ? [] : { end, key: keys[index]!, holder: holders[index]! }
+  })
+  const unread = ended.filter(({ end }) => end === 'unread')
+  if (unread.length > 0)
+    await client.query(giveBackUnread, [
+      consumerId,
+      unread.map(({ key }) => key),
+      unread.map(({ holder }) => holder),
+    ])
+  await endKeyWaits(client, consumerId, ended)
 }
 
 async function putOffAgain(client: SqlClient, again: readonly PutOffWork[]): Promise<readonly string[]> {

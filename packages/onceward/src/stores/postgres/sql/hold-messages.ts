@@ -21,23 +21,23 @@ const insertHeld = (placed: boolean, lie: 'whole' | 'spread') => `
   with m as materialized (
     select * from unnest($3::text[], $4::text[], $5::boolean[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
       $12::integer[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
-      $21::integer[], $22::json[], $23::json[], $24::integer[], $25::bigint[], $26::float8[], $30::text[], $31::bigint[]
-      ${placed ? ', $32::bigint[], $33::integer[], $34::timestamptz[]' : ''})
+      $21::integer[], $22::json[], $23::json[], $24::integer[], $25::bigint[], $26::float8[], $30::text[], $31::bigint[],
+      $32::boolean[], $33::bytea[]${placed ? ', $34::bigint[], $35::integer[], $36::timestamptz[]' : ''})
       with ordinality as m (state, message_id, marked, seen, reason, failure_class, code, error, place, attempts, order_key, business_key,
         correlation_id, message_type, schema_version, origin, position, broker_key, delivery_count, headers, properties, bytes, version,
-        due_in_ms, mode, campaign_id${placed ? ', id, epoch, first_at' : ''}, n)),
+        due_in_ms, mode, campaign_id, keyless, key_digest${placed ? ', id, epoch, first_at' : ''}, n)),
   marked as (
     update onceward.inbox set status = asked.state::onceward.marker_status
     from ${markers[lie]})
   insert into onceward.held (${placed ? 'id, epoch, first_at, ' : ''}consumer_id, run_id, state, message_id, digest, seen, reason, failure_class, code,
     error, place, attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
-    delivery_count, headers, properties, version, due_at, mode, campaign_id, body)
+    delivery_count, headers, properties, version, due_at, mode, campaign_id, keyless, key_digest, body)
   ${placed ? 'overriding system value' : ''}
   select ${placed ? 'm.id, m.epoch, coalesce(m.first_at, clock_timestamp()), ' : ''}$1, $2, m.state::onceward.held_state, m.message_id,
     substring($27::bytea from $28::integer * (m.n::integer - 1) + 1 for $28::integer), m.seen, m.reason, m.failure_class, m.code, m.error,
     m.place, m.attempts, m.order_key, m.business_key, m.correlation_id, m.message_type, m.schema_version, m.origin, m.position,
     m.broker_key, m.delivery_count, m.headers, m.properties, m.version, clock_timestamp() + m.due_in_ms * interval '1 millisecond',
-    m.mode, m.campaign_id,
+    m.mode, m.campaign_id, m.keyless, m.key_digest,
     substring($29::bytea from (sum(m.bytes) over (order by m.n))::integer - m.bytes + 1 for m.bytes)
   from m order by m.n
   on conflict (consumer_id, message_id, digest) where state in ('parked', 'dead', 'quarantined') do update
@@ -52,6 +52,11 @@ const inserts = {
 }
 
 const block = 'select onceward.block_keys($1, $2::text[], $3::integer[])'
+
+/** What waits for its business key has its turn: later messages of its order key find the key with workers. */
+const queueBehind = `
+  insert into onceward.blocked_key (consumer_id, key, state)
+  select $1, key, 'released' from unnest($2::text[]) as key order by key on conflict do nothing`
 
 interface Holding {
   readonly id: string | null
@@ -85,6 +90,10 @@ export async function holdMessages(
   }
   if (blocked.size > 0)
     await client.query(block, [enrolment.consumerId, [...blocked.keys()], [...blocked.values()]])
+  const turns = holdings.flatMap(({ held }) =>
+    held.state === 'stored' && held.keyless !== null ? (held.orderKey ?? []) : [],
+  )
+  if (turns.length > 0) await client.query(queueBehind, [enrolment.consumerId, [...new Set(turns)]])
   if (copies.length > 0) await writeOutbox(client, copies, enrolment.facts.destinations)
 }
 
@@ -162,6 +171,8 @@ function columns(enrolment: Enrolment, holdings: readonly Holding[], placed: boo
     Buffer.concat(of(held => held.body)),
     of(held => held.was?.cameFrom?.mode ?? facts.mode),
     of(held => (held.was?.cameFrom ? held.was.cameFrom.campaignId : (campaignId ?? null))),
+    of(held => held.keyless !== null),
+    of(held => held.keyless?.digest ?? null),
     ...(placed
       ? [of(held => held.was!.row), of(held => held.was!.epoch), of(held => held.was!.firstAt ?? null)]
       : []),

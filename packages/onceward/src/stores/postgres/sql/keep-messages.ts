@@ -10,17 +10,19 @@ import { intArray } from './int-array.ts'
 const insert = (keys: string, mayClaim: string) => `
   with m as materialized (
     select * from unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $14::text[], $15::integer[],
-      $16::integer[])
-    with ordinality as m (id, order_key, business_key, position, broker_key, headers, properties, origin, delivery_count, bytes, n)),
+      $16::integer[], $20::boolean[], $21::bytea[])
+    with ordinality as m (id, order_key, business_key, position, broker_key, headers, properties, origin, delivery_count, bytes, keyless,
+      key_digest, n)),
   ${keys}
   kept as (
     insert into onceward.held (consumer_id, run_id, state, message_id, digest, order_key, business_key, origin, position, broker_key,
-      delivery_count, headers, properties, due_at, epoch, lease_until, mode, body)
+      delivery_count, headers, properties, due_at, epoch, lease_until, mode, keyless, key_digest, body)
     select $1, case when ${mayClaim} then $17::integer else $2::integer end, 'stored', m.id,
       substring($3::bytea from $4::integer * (m.n::integer - 1) + 1 for $4::integer), m.order_key,
       m.business_key, coalesce(m.origin, $13), m.position, m.broker_key, m.delivery_count, coalesce(m.headers, '{}'),
       coalesce(m.properties, '{}'), clock_timestamp(), case when ${mayClaim} then 1 else 0 end,
       case when ${mayClaim} then clock_timestamp() + $18::float8 * interval '1 millisecond' end, $19,
+      coalesce(m.keyless, false), m.key_digest,
       substring($5::bytea from (sum(m.bytes) over (order by m.n))::integer - m.bytes + 1 for m.bytes)
     from m order by m.n
     returning id, epoch)
@@ -68,6 +70,8 @@ export async function keepMessages(
     holder?.runId ?? null,
     holder?.leaseMs ?? null,
     facts.mode,
+    orNone(messages.map(({ keyless }) => (keyless === null ? null : true))),
+    orNone(messages.map(({ keyless }) => keyless?.digest ?? null)),
   ])
   if (holder === null) return []
   const epochs = (rows[0].epochs as string).split(',')
