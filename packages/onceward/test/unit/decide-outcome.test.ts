@@ -109,6 +109,21 @@ const rows: readonly Row[] = [
     status: 'quarantined',
     code: 'conflict',
   },
+  ...(
+    [
+      ['parked', 'parked'],
+      ['deferred', 'stored'],
+      ['retry', null],
+    ] as const
+  ).map(
+    ([as, status]): Row => ({
+      when: `another message holds the business key and is not done (${as})`,
+      fact: { kind: 'key held', byId: 'x', as, delayMs: 5, inTurn: true },
+      outcome: as,
+      status,
+      code: 'behind_business_key',
+    }),
+  ),
 
   { when: 'the handler ignores it', fact: verdict(ignore('r')), outcome: 'ignored', status: 'ignored' },
   {
