@@ -48,7 +48,7 @@ export function clientRig(partitions = 2) {
     },
     join: events => {
       seen.group = events
-      return { refresh() {}, rejoin() {}, leave: async () => {} }
+      return { refresh() {}, rejoin() {}, partitionsAdded() {}, leave: async () => {} }
     },
     fetcher: events => {
       seen.log = events

@@ -393,7 +393,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.onWarning(
       `topic ${this.#settings.topic} has ${after} partitions instead of ${before}: new records of a key may go to another partition than its earlier ones, and the order of a key does not hold across the change`,
     )
-    this.#membership.rejoin('partitions were added')
+    this.#membership.partitionsAdded()
   }
 
   async #close(): Promise<void> {

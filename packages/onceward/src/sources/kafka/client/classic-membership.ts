@@ -53,6 +53,11 @@ export class ClassicMembership implements Membership {
     if (this.#phase === 'steady') this.#interrupt.resolve()
   }
 
+  /** The group's leader counts them when everybody joins. */
+  partitionsAdded(): void {
+    this.rejoin()
+  }
+
   async leave(): Promise<void> {
     clearInterval(this.#ticker)
     this.#closed.abort()

@@ -99,6 +99,8 @@ export interface Membership {
   refresh(): void
   /** Joins anew although nobody asked, to get out of a state that should not be. */
   rejoin(reason: string): void
+  /** The topic has more partitions than before: sees to it that the group hands them out. */
+  partitionsAdded(): void
   /** Tells the group, unless a static member means to come back. Never rejects. */
   leave(): Promise<void>
 }
