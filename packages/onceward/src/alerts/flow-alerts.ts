@@ -180,6 +180,18 @@ export const flowAlerts = [
         : `not moved for idleMax (${durationText(objectives.idleMaxMs)})`,
   },
   {
+    name: 'OncewardPartitionsWaiting',
+    seeds: [],
+    severity: 'warning',
+    runbook: 'partitions-waiting',
+    forMs: 5 * minuteMs,
+    metrics: ['waitingPartitions'],
+    applies: readsLog,
+    expression: ({ series }) => `sum by (consumer) (${series('waitingPartitions')}) > 0`,
+    summary: '{{ $value | humanize }} added partitions wait until those before them are drained',
+    threshold: () => 'any for 5m',
+  },
+  {
     name: 'OncewardPartitionStuck',
     seeds: ['001 §30: poison message detected (partition may block)'],
     severity: 'critical',

@@ -106,6 +106,13 @@ const flow: readonly Panel[] = [
     queries: [gauge('stalled', ['consumer'], '{{consumer}}')],
   },
   {
+    title: 'Added partitions that wait',
+    description: 'Read once the partitions before them are drained, for the order of keys.',
+    row: 'Flow',
+    unit: 'short',
+    queries: [gauge('waitingPartitions', ['consumer'], '{{consumer}}')],
+  },
+  {
     title: 'Time since a partition moved',
     description: 'By partition of a log.',
     row: 'Flow',

@@ -175,6 +175,8 @@ export interface LogOptions {
    * settled. The source bounds the wait.
    */
   readonly onRevoke: (partitions: readonly string[]) => Promise<void>
+  /** The messages of a key are applied in order: partitions that were added wait until what stood before them is done. */
+  readonly ordersKeys?: boolean
   /** Called whenever the broker was told positions, or refused them. Never throws. */
   readonly onTold?: (told: boolean) => void
 }
@@ -327,6 +329,9 @@ export interface Subscription {
    * wait, or although the broker owes an answer; null while all is well. Must not wait.
    */
   stalled?(): Stall | null
+
+  /** Logs only, for metrics. Partitions that are ours and wait until those that were there before them are drained. Must not wait. */
+  waitingPartitions?(): number
 
   /** Called for metrics, whenever somebody looks; a queue is one partition. Must not wait: what has to be asked is shown the next time. */
   lag?(): readonly PartitionLag[]

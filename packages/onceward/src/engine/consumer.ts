@@ -208,6 +208,12 @@ export class ConsumerProcess<M, Tx> {
     if (subscription.lag !== undefined) {
       this.#unwatch.push(world.metrics.watchLag(consumer.name, () => subscription.lag!()))
     }
+    if (subscription.waitingPartitions !== undefined)
+      this.#unwatch.push(
+        world.metrics.watch(['waitingPartitions'], see =>
+          see('waitingPartitions', subscription.waitingPartitions!(), { consumer: consumer.name }),
+        ),
+      )
     if (consumer.failure.breaker !== null)
       this.#unwatch.push(
         world.metrics.watch(['paused'], see =>
@@ -278,6 +284,7 @@ export class ConsumerProcess<M, Tx> {
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
+        ordersKeys: consumer.order === 'key',
         checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, world.reach),
         onRevoke: partitions => this.#revoke(partitions),
         onTold: told =>

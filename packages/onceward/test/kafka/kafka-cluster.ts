@@ -21,6 +21,8 @@ export interface KafkaCluster {
   /** On the same data and ports; resolves when it answers. */
   start(node: number): Promise<void>
   leaderOf(topic: string, partition: number): Promise<number>
+  /** Its nodes, the leader first. */
+  replicasOf(topic: string, partition: number): Promise<number[]>
   coordinatorOf(group: string): Promise<number>
   /** Every partition of the topic has so many replicas in sync, by default all three. */
   untilInSync(topic: string, replicas?: number): Promise<void>
@@ -64,15 +66,15 @@ export async function startKafkaCluster(
     const [broker] = await connections.brokers()
     return connections.connect('meta', broker!)
   }
-  const replicasOf = async (topics: string[]) => {
-    const { topics: found } = await metadataV12.api.async(await meta(), topics, false)
-    return found.flatMap(one => one.partitions)
+  const partitionsOf = async (topic: string) => {
+    const { topics } = await metadataV12.api.async(await meta(), [topic], false)
+    return topics.flatMap(one => one.partitions)
   }
   const untilInSync = (topic: string, replicas = nodes.length) =>
     until(
       `${topic} has ${replicas} replicas in sync`,
       async () => {
-        const found = await replicasOf([topic]).catch(() => [])
+        const found = await partitionsOf(topic).catch(() => [])
         return found.length > 0 && found.every(one => one.leaderId >= 0 && one.isrNodes.length >= replicas)
       },
       { deadlineMs: 120_000 },
@@ -100,6 +102,10 @@ export async function startKafkaCluster(
     leaderOf: async (topic, partition) => {
       const { partitions } = await connections.describeTopic(topic)
       return partitions[partition]!.leader
+    },
+    replicasOf: async (topic, partition) => {
+      const found = (await partitionsOf(topic)).find(one => one.partitionIndex === partition)!
+      return [found.leaderId, ...found.replicaNodes.filter(node => node !== found.leaderId)]
     },
     coordinatorOf: async group => {
       connections.forgetCoordinator('group', group)

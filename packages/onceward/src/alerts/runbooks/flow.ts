@@ -241,6 +241,26 @@ export const flowRunbooks: readonly Runbook[] = [
     over: 'its position moves, or the silence is expected and said in `objectives.idleMax`.',
   },
   {
+    name: 'partitions-waiting',
+    title: 'Partitions that were added to the topic are not read yet.',
+    means:
+      'With order by key, records of a key may lie in an old partition and, after partitions were added, in a new one. A new partition is read once every partition before it is drained to where it ended when the new one was found. Nothing is lost; the new partitions wait, at most for `addedPartitionsWaitMs` of the source.',
+    steps: [
+      status,
+      {
+        text: 'Which partitions are behind? Those hold the new ones up.',
+        queries: ({ series }) => [onceOf(series('lag'), ['consumer', 'partition'])],
+      },
+      partitions,
+      blocked,
+      moreProcesses,
+      {
+        text: 'If the order of keys across the change does not matter, set `addedPartitionsWaitMs` of the source lower and restart: past it the new partitions are read, and the log says which keys may have been reordered.',
+      },
+    ],
+    over: 'the metric is 0.',
+  },
+  {
     name: 'partition-stuck',
     title: 'A partition has records and does not move.',
     means:

@@ -85,6 +85,15 @@ export const source = {
     description: 'Time since the stored position of a partition last moved',
     seeds: [],
   },
+  waitingPartitions: {
+    name: 'consumer.partitions.waiting',
+    kind: 'gauge',
+    unit: '{partition}',
+    labels: ['consumer'],
+    description:
+      'Partitions that were added to a topic and wait, for the order of keys, until those before them are drained',
+    seeds: [],
+  },
   positionCommits: {
     name: 'consumer.offset.commits',
     kind: 'counter',

@@ -121,7 +121,9 @@ export const effectKeys: readonly PolicyKey[] = [
   },
 ]
 
-/** What is needed to reach a source and must not stand in a file. */
+const timeout = { kind: 'duration', min: 1_000, max: 3_600_000 } as const
+
+/** What is needed to reach a source and must not stand in a file, and how long to wait for it. */
 export const sourceKeys: readonly PolicyKey[] = [
   {
     ...same('source.url'),
@@ -159,4 +161,33 @@ export const sourceKeys: readonly PolicyKey[] = [
   },
   { ...same('source.sasl.username'), kind: 'address', description: 'who logs in to Kafka' },
   { ...same('source.sasl.password'), kind: 'address', description: 'and with what' },
+  {
+    ...inMs('source.requestTimeout'),
+    ...timeout,
+    description: 'longest wait for an answer of Kafka, beyond what it is asked to wait. Default 10s',
+  },
+  {
+    ...inMs('source.connectTimeout'),
+    ...timeout,
+    description: 'longest wait for a connection to Kafka. Default 5s',
+  },
+  {
+    ...inMs('source.sessionTimeout'),
+    ...timeout,
+    description:
+      "silence after which Kafka gives our partitions away. Default 10s; with the `consumer` protocol the broker's 45s",
+  },
+  {
+    ...inMs('source.rebalanceTimeout'),
+    ...timeout,
+    description: 'longest time to finish what is held of a partition that moves. Default 60s',
+  },
+  {
+    ...inMs('source.addedPartitionsWait'),
+    kind: 'duration',
+    min: 0,
+    max: numberMax,
+    description:
+      'with order by key: longest time for which partitions added to a Kafka topic wait for those before them. Default 10m',
+  },
 ]

@@ -25,6 +25,8 @@ export interface LogDriver {
   behind(progress: PartitionProgress): number | null
   /** Why nothing comes although something waits; null while all is well. */
   stalled?(): Stall | null
+  /** Partitions that are ours and are not read yet, for the order of keys. */
+  waitingPartitions?(): number
   /** Called before records are handed over or said to be live: a driver that finds its ownership expired, as after a freeze, drops it here. */
   refresh?(): void
   close(): Promise<void>
@@ -181,6 +183,10 @@ export class LogSubscription implements Subscription {
 
   stalled(): Stall | null {
     return this.#driver.stalled?.() ?? null
+  }
+
+  waitingPartitions(): number {
+    return this.#driver.waitingPartitions?.() ?? 0
   }
 
   lag(): readonly PartitionLag[] {

@@ -9,8 +9,6 @@ import { GroupMember, now } from './group-member.ts'
 import type { Membership, MembershipEvents } from './kafka-client.ts'
 import { type KafkaTrouble, troubleOf } from './kafka-error.ts'
 
-/** Brokers ask for one in five seconds; others wait that long to hear of a change. */
-const heartbeatMaxMs = 1_000
 const retryDelayMs = 300
 type HeartbeatAnswer = ReturnType<typeof consumerGroupHeartbeatV1.parseResponse>
 
@@ -49,7 +47,7 @@ export class ConsumerMembership implements Membership {
     this.#connections = connections
     this.#settings = settings
     this.#events = events
-    this.#ticker = setInterval(() => this.refresh(), heartbeatMaxMs)
+    this.#ticker = setInterval(() => this.refresh(), settings.heartbeatMs)
     void this.#stay()
   }
 
@@ -84,7 +82,7 @@ export class ConsumerMembership implements Membership {
     while (!this.#closed.signal.aborted) {
       let delayMs = retryDelayMs
       try {
-        delayMs = Math.min(heartbeatMaxMs, await this.#beat())
+        delayMs = Math.min(this.#settings.heartbeatMs, await this.#beat())
       } catch (error) {
         if (this.#closed.signal.aborted) return
         if (!this.#recover(troubleOf(error), error)) return

@@ -13,6 +13,8 @@ export interface KafkaClient {
   describe(): Promise<TopicFacts | null>
   /** First offset still there and the end of each partition. */
   bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, Bounds>>
+  /** The end of each leader's whole log, also of what it may not hand over yet, and the epoch under which it leads. */
+  logEnds(partitions: readonly number[]): Promise<ReadonlyMap<number, LogEnd>>
   /** Offsets of a moment; the end of the partition when all its records are older. */
   offsetsSince(partitions: readonly number[], timestampMs: number): Promise<ReadonlyMap<number, number>>
   /**
@@ -43,6 +45,11 @@ export interface TopicFacts {
 export interface Bounds {
   readonly start: number
   readonly end: number
+}
+
+export interface LogEnd {
+  readonly end: number
+  readonly leaderEpoch: number
 }
 
 export interface CommittedOffset {
@@ -155,6 +162,8 @@ export interface Fetcher {
   positionOf(partition: number): number | null
   /** Since the broker last said anything about the partition, or since it was added. */
   silentMs(partition: number): number
+  /** For how long the broker has owed an answer about the partition; 0 while it owes none. */
+  owedMs(partition: number): number
   /** Forgets what is under way and what is known of leaders, and begins anew. */
   restart(): void
   close(): void
