@@ -109,6 +109,14 @@ export const effectKeys: readonly PolicyKey[] = [
   { ...same('effect.publish.*.exchange'), kind: 'text', description: 'of RabbitMQ, with a routing key' },
   { ...same('effect.publish.*.routingKey'), kind: 'text', description: 'may be empty' },
   {
+    ...same('effect.publish.*.bytesMax'),
+    kind: 'size',
+    min: 1_024,
+    max: numberMax,
+    unitBytes: 1,
+    description: "the Kafka topic's `max.message.bytes`: larger messages are refused. Default 1048588",
+  },
+  {
     ...same('effect.publish.*.evidence'),
     kind: 'flag',
     description: 'whether published messages stay known to `onceward explain`. Default false',
