@@ -5,7 +5,15 @@ import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
 import { randomName } from './fixture.ts'
-import { numbered, openCluster, openReader, type Reader, type ReaderOptions, texts } from './reader.ts'
+import {
+  consume,
+  numbered,
+  openCluster,
+  openReader,
+  type Reader,
+  type ReaderOptions,
+  texts,
+} from './reader.ts'
 
 /** Receives until the reader is closed, and settles nothing. */
 function collect(readers: readonly Reader[]): Delivery[] {
@@ -102,4 +110,23 @@ describe('partitions that are added to a topic', await skipWithout('kafka'), () 
     const { untilMoved } = await openGrown(t, 1, {})
     await untilMoved()
   })
+
+  for (const protocol of ['classic', 'consumer'] as const) {
+    test(`take nothing away from a static member: ${protocol}`, async t => {
+      const kafka = await openCluster(t)
+      const name = await kafka.createTopic({ partitions: 1 })
+      await kafka.produce(name, ['first'])
+      const reader = await openReader(kafka, name, { protocol, instance: 'one', sessionTimeoutMs: 45_000 })
+      const seen = consume(reader)
+      await until('it reads', () => seen.length === 1)
+      await kafka.addPartitions(name, 2)
+      await kafka.produce(name, [{ value: 'second', partition: 1 }])
+      // Before, a member that joined anew waited for the end of its own session, 45 s.
+      await until('it reads the new one', () => seen.includes('second'), { deadlineMs: 30_000 })
+      assert.deepEqual(
+        reader.events.filter(({ kind }) => kind === 'revoked'),
+        [],
+      )
+    })
+  }
 })
