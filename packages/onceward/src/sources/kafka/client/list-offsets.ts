@@ -1,6 +1,6 @@
 import { listOffsetsV9 } from '@platformatic/kafka'
 import type { KafkaConnections, PartitionDescription } from './connections.ts'
-import { answerOf, KafkaError, type KafkaTrouble, troubleOfCode } from './kafka-error.ts'
+import { answerOf, KafkaError, type KafkaTrouble, troubleOf, troubleOfCode } from './kafka-error.ts'
 
 /** A place in a partition: its first record, its end, or the first record not older than a time. */
 export type OffsetAt = 'earliest' | 'latest' | { readonly timestampMs: number }
@@ -17,8 +17,24 @@ export interface ListOffsetsOptions {
   readonly isolation: 'committed' | 'uncommitted'
 }
 
-/** Asks each partition's leader. Rejects when one partition has no answer; its topic is then described anew at the next try. */
+/** Asks each partition's leader, and once more where leaders have moved. Rejects when one partition has no answer. */
 export async function listOffsets(
+  connections: KafkaConnections,
+  topic: string,
+  partitions: readonly number[],
+  at: OffsetAt,
+  options: ListOffsetsOptions,
+): Promise<readonly FoundOffset[]> {
+  try {
+    return await askLeaders(connections, topic, partitions, at, options)
+  } catch (error) {
+    if (troubleOf(error).kind !== 'leader') throw error
+    return askLeaders(connections, topic, partitions, at, options)
+  }
+}
+
+/** What is known of the topic is forgotten when one has no answer. */
+async function askLeaders(
   connections: KafkaConnections,
   topic: string,
   partitions: readonly number[],
