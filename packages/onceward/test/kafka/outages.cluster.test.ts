@@ -6,7 +6,7 @@ import { skipWithout } from '../services/services.ts'
 import { feed, longestSilence } from './feed.ts'
 import { randomName } from './fixture.ts'
 import { type KafkaCluster, replicated, startKafkaCluster } from './kafka-cluster.ts'
-import { consume, numbered, openCluster, openReader } from './reader.ts'
+import { consume, numbered, openCluster, openReader, texts } from './reader.ts'
 
 const protocols = ['classic', 'consumer'] as const
 
@@ -81,8 +81,16 @@ describe('a Kafka cluster in trouble', { timeout: 580_000, ...(await skipWithout
     const configs = { 'min.insync.replicas': '1', 'unclean.leader.election.enable': 'true' }
     const name = await kafka.createTopic({ replicas: 2, configs, partitions: 1 })
     const declared = { group: randomName('group'), checkpoints: new MemoryCheckpoints() }
-    const reader = await openReader(kafka, name, declared)
-    const seen = consume(reader)
+    const { subscription } = await openReader(kafka, name, declared)
+    const seen: string[] = []
+    const reading = (async () => {
+      for (;;) {
+        const deliveries = await subscription.receive(100)
+        seen.push(...texts(deliveries))
+        await subscription.settle(deliveries)
+      }
+    })()
+    const halted = assert.rejects(reading, { code: 'records_lost', message: /ends at 10|cut back/ })
     await kafka.produce(name, numbered(10))
     await until('ten are read', () => seen.length === 10)
     await cluster.untilInSync(name, 2)
@@ -96,6 +104,7 @@ describe('a Kafka cluster in trouble', { timeout: 580_000, ...(await skipWithout
     const { losses } = declared.checkpoints
     await until('the loss is declared', () => losses.length > 0, { deadlineMs: 120_000 })
     assert.equal(losses[0]!.from.next, '20')
+    await halted
     await cluster.start(leader!)
     await cluster.untilInSync(name, 2)
   })
