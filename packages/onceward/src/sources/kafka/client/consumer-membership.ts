@@ -200,12 +200,15 @@ export class ConsumerMembership implements Membership {
     if (trouble.kind === 'credentials' || trouble.kind === 'version' || trouble.name.startsWith('INVALID_')) {
       return this.#refuse(unjoinable(error, this.#settings))
     }
-    if (trouble.name === 'GROUP_ID_NOT_FOUND') return this.#refuse(unjoinable(error, this.#settings))
+    // To a member: the group was empty for so long that it is gone. To one that joins: it is a group of another kind.
+    const isGone = trouble.name === 'GROUP_ID_NOT_FOUND' && this.#epoch !== joinEpoch
+    if (trouble.name === 'GROUP_ID_NOT_FOUND' && !isGone)
+      return this.#refuse(unjoinable(error, this.#settings))
     if (trouble.name === 'UNRELEASED_INSTANCE_ID') {
       this.#events.onWarning(
         `instance ${this.#settings.instance} is still a member: it is ours again when it leaves or its session ends`,
       )
-    } else if (trouble.name === 'FENCED_MEMBER_EPOCH' || trouble.name === 'UNKNOWN_MEMBER_ID') {
+    } else if (isGone || trouble.name === 'FENCED_MEMBER_EPOCH' || trouble.name === 'UNKNOWN_MEMBER_ID') {
       this.#isRegistered &&= trouble.name === 'FENCED_MEMBER_EPOCH'
       this.#epoch = joinEpoch
       this.#lose(trouble.text)
