@@ -76,10 +76,19 @@ export async function installKafka(log: Log): Promise<string> {
 /** For processes of a few seconds: to optimise their code costs more than it ever gives back. */
 export const shortLived = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
 
-/** Makes the folder a log's, as the properties file says. */
-export async function formatStorage(java: string, file: string, more: readonly string[] = []): Promise<void> {
-  const id = `o${randomBytes(16).toString('base64url').slice(1)}`
-  const format = ['format', '--standalone', '-t', id, '-c', file, ...more]
+/** An id as Kafka writes them, for a cluster or a folder. It never begins with a hyphen, which would be an option. */
+export const kafkaId = () => `o${randomBytes(16).toString('base64url').slice(1)}`
+
+/** Makes the folder a log's, as the properties file says: of a cluster of its own, or of one that `cluster` names. */
+export async function formatStorage(
+  java: string,
+  file: string,
+  more: readonly string[] = [],
+  cluster?: { readonly id: string; readonly initialControllers: string },
+): Promise<void> {
+  const controllers =
+    cluster === undefined ? ['--standalone'] : ['--initial-controllers', cluster.initialControllers]
+  const format = ['format', ...controllers, '-t', cluster?.id ?? kafkaId(), '-c', file, ...more]
   await mustRun(java, [...shortLived, '-cp', classpath(), 'kafka.tools.StorageTool', ...format])
 }
 

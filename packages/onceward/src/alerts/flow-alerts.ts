@@ -45,6 +45,18 @@ export const flowAlerts = [
     threshold: () => 'paused for 10m',
   },
   {
+    name: 'OncewardStalled',
+    seeds: [],
+    severity: 'critical',
+    severityElsewhere: 'warning',
+    runbook: 'stalled',
+    forMs: minuteMs,
+    metrics: ['stalled'],
+    expression: ({ series }) => `${onceOf(series('stalled'), ['consumer'])} > 30`,
+    summary: 'Nothing has come for {{ $value | humanizeDuration }} although something waits',
+    threshold: () => 'nothing for 30s although something waits, for 1m',
+  },
+  {
     name: 'OncewardLagRising',
     seeds: ['001 §30: consumer lag rising'],
     severity: 'critical',
@@ -166,6 +178,18 @@ export const flowAlerts = [
       objectives.idleMaxMs === null
         ? 'not moved for 1h although it had at that time of the day before'
         : `not moved for idleMax (${durationText(objectives.idleMaxMs)})`,
+  },
+  {
+    name: 'OncewardPartitionsWaiting',
+    seeds: [],
+    severity: 'warning',
+    runbook: 'partitions-waiting',
+    forMs: 5 * minuteMs,
+    metrics: ['waitingPartitions'],
+    applies: readsLog,
+    expression: ({ series }) => `sum by (consumer) (${series('waitingPartitions')}) > 0`,
+    summary: '{{ $value | humanize }} added partitions wait until those before them are drained',
+    threshold: () => 'any for 5m',
   },
   {
     name: 'OncewardPartitionStuck',

@@ -99,6 +99,20 @@ const flow: readonly Panel[] = [
     ],
   },
   {
+    title: 'Time without a delivery while something waits',
+    description: 'Stalled: the broker hands nothing over although it has something, or does not answer.',
+    row: 'Flow',
+    unit: 's',
+    queries: [gauge('stalled', ['consumer'], '{{consumer}}')],
+  },
+  {
+    title: 'Added partitions that wait',
+    description: 'Read once the partitions before them are drained, for the order of keys.',
+    row: 'Flow',
+    unit: 'short',
+    queries: [gauge('waitingPartitions', ['consumer'], '{{consumer}}')],
+  },
+  {
     title: 'Time since a partition moved',
     description: 'By partition of a log.',
     row: 'Flow',

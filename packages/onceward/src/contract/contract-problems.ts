@@ -10,6 +10,7 @@ import { reconcileProblems } from './reconcile-problems.ts'
 import { replayProblems } from './replay-problems.ts'
 import { retentionProblems } from './retention-problems.ts'
 import { settleProblems } from './settle-problems.ts'
+import { sourceProblems } from './source-problems.ts'
 
 export interface ContractProblem {
   readonly place: string
@@ -31,9 +32,7 @@ export function contractProblems(contract: ConsumerContract): ContractProblem[] 
   }
   oneOf(contract.risk, risks, 'risk', wrong)
   wholeNumber(contract.generation, 'generation', 1, 32_767, wrong)
-  if (!isRecord(contract.source) || typeof contract.source.kind !== 'string') {
-    wrong('source', "must be made by a source's own function, such as queue('payments.q')")
-  }
+  sourceProblems(contract, wrong)
   if (contract.order !== undefined) oneOf(contract.order, ['none', 'key', 'partition'], 'order', wrong)
   const ways = [contract.handle, contract.handleBatch, contract.effect?.apply]
   if (ways.filter(way => way !== undefined).length !== 1) {

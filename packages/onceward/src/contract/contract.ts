@@ -95,8 +95,9 @@ export interface MessageSection<M> {
   /** The values of `identity.type` this consumer knows; others are parked unread. Default any. */
   types?: readonly string[]
   /**
-   * Records without a body, as in a compacted topic: `quarantine`, the default, or `handle`. Handlers and identity functions then get `null` in place of
-   * the message, so its type must allow for it; codec, schema, types and versions are not asked.
+   * Records without a body, as in a compacted topic. `handle`: handlers and identity functions get `null` in place of the message, so its type
+   * must allow for it; codec, types and versions are not asked. `quarantine`: each is set aside by name. Default `handle` where the
+   * schema takes null as null, or a projection deletes by tombstones; else `quarantine`.
    */
   tombstones?: 'quarantine' | (null extends M ? 'handle' : never)
   /** The values of `identity.schemaVersion` this consumer can read, listed or as a range of whole numbers; others are parked unread. */

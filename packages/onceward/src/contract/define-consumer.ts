@@ -2,6 +2,7 @@ import { OncewardError } from '../errors.ts'
 import type { Codec } from '../message/codec.ts'
 import { jsonCodec } from '../message/codec.ts'
 import { defaultLimits, type Limits } from '../message/limits.ts'
+import { acceptsNull } from './accepts-null.ts'
 import type {
   BatchSection,
   ConsumerContract,
@@ -98,7 +99,8 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       digestHeaders: message.digestHeaders ?? [],
       types: message.types,
       versions: message.versions,
-      tombstones: message.tombstones ?? (declared?.tombstones ? 'handle' : 'quarantine'),
+      tombstones:
+        message.tombstones ?? (declared?.tombstones || acceptsNull(message.schema) ? 'handle' : 'quarantine'),
     },
     failure: failureRules(contract),
     batch: {

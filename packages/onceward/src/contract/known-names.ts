@@ -129,7 +129,7 @@ export const sections = {
     'headerBytesMax',
     'decompressedBytesMax',
   ],
-  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey', 'evidence', 'destination'],
+  publish: ['broker', 'topic', 'queue', 'exchange', 'routingKey', 'bytesMax', 'evidence', 'destination'],
   'http target': [
     ...traits,
     'kind',

@@ -1,4 +1,4 @@
-import { isRecord, oneOf, type Report, unknownKeys } from './check-values.ts'
+import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
 
 /** What each broker wants to be told; RabbitMQ takes a queue, or an exchange with a routing key. */
 const fieldsOf: Record<string, readonly (readonly string[])[]> = {
@@ -25,7 +25,7 @@ export function publishProblems(targets: unknown, wrong: Report): void {
 function targetProblems(place: string, target: unknown, wrong: Report): void {
   if (!isRecord(target)) return wrong(place, "must be an object such as { broker: 'kafka', topic: '…' }")
   unknownKeys(target, 'publish', `${place}.`, wrong)
-  const { broker, evidence, destination, ...rest } = target
+  const { broker, evidence, destination, bytesMax, ...rest } = target
   if (evidence !== undefined && typeof evidence !== 'boolean')
     wrong(`${place}.evidence`, 'must be true or false')
   if (destination !== undefined && !isDestination(destination, broker))
@@ -33,6 +33,9 @@ function targetProblems(place: string, target: unknown, wrong: Report): void {
       `${place}.destination`,
       `must name a ${String(broker)} destination, such as '${String(broker)}:eu-1/orders'`,
     )
+  wholeNumber(bytesMax, `${place}.bytesMax`, 1_024, 2 ** 31 - 1, wrong)
+  if (bytesMax !== undefined && typeof broker === 'string' && broker !== 'kafka')
+    wrong(`${place}.bytesMax`, `does not go with broker '${broker}'; take it out`)
   const forms = typeof broker === 'string' && Object.hasOwn(fieldsOf, broker) ? fieldsOf[broker]! : null
   if (forms === null) return oneOf(broker, Object.keys(fieldsOf), `${place}.broker`, wrong)
   const given = Object.keys(rest).filter(field => rest[field] !== undefined)

@@ -13,7 +13,13 @@ export type PublishTarget = PublishPlace & {
 }
 
 export type PublishPlace =
-  | { readonly broker: 'kafka' | 'cdc'; readonly topic: string }
+  | {
+      readonly broker: 'kafka'
+      readonly topic: string
+      /** The topic's `max.message.bytes`, where it is not Kafka's default of 1,048,588. What does not fit is refused before anything is written. */
+      readonly bytesMax?: number
+    }
+  | { readonly broker: 'cdc'; readonly topic: string }
   | { readonly broker: 'postgres'; readonly queue: string }
   | { readonly broker: 'rabbitmq'; readonly queue: string }
   | { readonly broker: 'rabbitmq'; readonly exchange: string; readonly routingKey: string }

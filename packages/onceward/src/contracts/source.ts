@@ -177,6 +177,8 @@ export interface LogOptions {
    * settled. The source bounds the wait.
    */
   readonly onRevoke: (partitions: readonly string[]) => Promise<void>
+  /** The messages of a key are applied in order: partitions that were added wait until what stood before them is done. */
+  readonly ordersKeys?: boolean
   /** Called whenever the broker was told positions, or refused them. Never throws. */
   readonly onTold?: (told: boolean) => void
 }
@@ -250,6 +252,14 @@ export interface Progress {
   readonly next: string | null
 }
 
+/** Nothing comes although something waits. */
+export interface Stall {
+  /** How long it has lasted. */
+  readonly forMs: number
+  /** What is silent, for people. */
+  readonly reason: string
+}
+
 export interface PartitionLag {
   readonly partition: string
   /** Records in the log that are not settled yet; null while unknown. */
@@ -315,6 +325,15 @@ export interface Subscription {
 
   /** Held work only. The store says that these have another holder, or are done: nothing more is sent about them. */
   dropClaims?(deliveries: readonly Delivery[]): void
+
+  /**
+   * Called for health and metrics, while the consumer waits for deliveries. Says since when nothing has come although something is known to
+   * wait, or although the broker owes an answer; null while all is well. Must not wait.
+   */
+  stalled?(): Stall | null
+
+  /** Logs only, for metrics. Partitions that are ours and wait until those that were there before them are drained. Must not wait. */
+  waitingPartitions?(): number
 
   /** Called for metrics, whenever somebody looks; a queue is one partition. Must not wait: what has to be asked is shown the next time. */
   lag?(): readonly PartitionLag[]

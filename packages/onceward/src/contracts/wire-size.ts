@@ -9,6 +9,8 @@ export const amqpHeaderBytesMax = 60 * 1024
 const amqpNameBytesMax = 255
 /** A Kafka record with its key and headers, below what brokers take by default (1 MiB a batch). */
 export const kafkaRecordBytesMax = 800 * 1024
+/** What a topic takes in one batch unless it says otherwise (`max.message.bytes`). */
+export const kafkaBatchBytesMax = 1_048_588
 /** Lengths, attributes, and headers of the publisher's own with short values. */
 const kafkaOverheadBytes = 1_024
 

@@ -1,6 +1,11 @@
 import type { PublishRequest, PublishTarget } from '../contract/publish-target.ts'
 import type { Outgoing, StoreSession, SuppressedEffect } from '../contracts/store.ts'
-import { amqpHeaderBytes, amqpHeaderBytesMax } from '../contracts/wire-size.ts'
+import {
+  amqpHeaderBytes,
+  amqpHeaderBytesMax,
+  kafkaBatchBytesMax,
+  kafkaRecordBytes,
+} from '../contracts/wire-size.ts'
 import { OncewardError } from '../errors.ts'
 import { bytesDigest } from '../message/digest.ts'
 import { readId } from '../message/identity.ts'
@@ -63,10 +68,20 @@ export function outgoingOf(target: PublishTarget, request: Identified, place: st
     body: Buffer.from(bytes as Uint8Array),
   }
   if (target.broker === 'rabbitmq') assertHeadersFit(outgoing, place)
+  if (target.broker === 'kafka') assertRecordFits(outgoing, target.bytesMax ?? kafkaBatchBytesMax, place)
   return outgoing
 }
 
-/** How much Kafka takes is its topic's business; what fits into AMQP's header is the same everywhere. */
+/** A record that its topic refuses would stay in the outbox for ever, and its key behind it. */
+function assertRecordFits(outgoing: Outgoing, bytesMax: number, place: string): void {
+  const bytes = kafkaRecordBytes(outgoing)
+  if (bytes <= bytesMax) return
+  throw new TypeError(
+    `${place}: the record takes ${bytes} bytes with its key and headers, and topic ${outgoing.queue} takes ${bytesMax}. Put what is large elsewhere and publish where it is; or, if max.message.bytes of the topic is higher, say so with bytesMax of the target. Nothing was written.`,
+  )
+}
+
+/** What fits into AMQP's header is the same everywhere. */
 function assertHeadersFit(outgoing: Outgoing, place: string): void {
   const bytes = amqpHeaderBytes(outgoing)
   if (bytes <= amqpHeaderBytesMax) return

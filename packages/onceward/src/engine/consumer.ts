@@ -1,6 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode } from '../contract/handler.ts'
-import type { Delivery, Source, SourceEvent, Subscription } from '../contracts/source.ts'
+import type { Delivery, Source, SourceEvent, Stall, Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
@@ -134,6 +134,12 @@ export class ConsumerProcess<M, Tx> {
     return this.#sourceAway
   }
 
+  /** Nothing has come for a while although something waits; null while deliveries come, or while this process takes none. */
+  get stalled(): Stall | null {
+    const waits = this.#state === 'running' && this.#receiving
+    return waits ? (this.#subscription?.stalled?.() ?? null) : null
+  }
+
   /** Parts of the source that failed and are tried again, one sentence each. */
   get degraded(): readonly string[] {
     return [...this.#degraded].map(([part, reason]) => `${part} fails and is tried again: ${reason}`)
@@ -202,6 +208,12 @@ export class ConsumerProcess<M, Tx> {
     if (subscription.lag !== undefined) {
       this.#unwatch.push(world.metrics.watchLag(consumer.name, () => subscription.lag!()))
     }
+    if (subscription.waitingPartitions !== undefined)
+      this.#unwatch.push(
+        world.metrics.watch(['waitingPartitions'], see =>
+          see('waitingPartitions', subscription.waitingPartitions!(), { consumer: consumer.name }),
+        ),
+      )
     if (consumer.failure.breaker !== null)
       this.#unwatch.push(
         world.metrics.watch(['paused'], see =>
@@ -272,6 +284,7 @@ export class ConsumerProcess<M, Tx> {
       log: {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
+        ordersKeys: consumer.order === 'key',
         checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, world.reach),
         onRevoke: partitions => this.#revoke(partitions),
         onTold: told =>

@@ -161,7 +161,7 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
 }
 
 const unhandled =
-  "a record without a body (a tombstone), and the contract does not say what that means: set message.tombstones to 'handle', or delete.when of a projection to 'tombstone'"
+  "a record without a body (a tombstone), and the contract does not say what that means: let the schema take null, set message.tombstones to 'handle', or delete.when of a projection to 'tombstone'"
 
 /** For who reads why an identity is missing. */
 function bodyless(delivery: Delivery): string {

@@ -1,18 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  classpath,
-  formatStorage,
-  installKafka,
-  kafkaAnswers,
-  shortLived,
-} from '../../../../scripts/services/kafka.ts'
-import { until } from '../../src/testing/until.ts'
+import { formatStorage, installKafka } from '../../../../scripts/services/kafka.ts'
 import { freePorts } from '../services/free-ports.ts'
 import { type Certificates, makeCertificates } from './certificates.ts'
+import { kafkaNode, toText } from './kafka-node.ts'
 
 /** A broker of the test's own, on ports and in a folder of its own: it may be killed, frozen and started again. */
 export interface PrivateKafka {
@@ -55,41 +47,13 @@ export async function startPrivateKafka(options: PrivateKafkaOptions = {}): Prom
   writeFileSync(file, toText({ ...base, ...secure, ...options.properties }))
   await formatStorage(java, file, options.security === true ? scramUsers() : [])
 
-  let server: ChildProcess | null = null
-  const logFile = join(folder, 'server.log')
-  const start = async () => {
-    const log = openSync(logFile, 'a')
-    const args = ['-Xmx384m', ...shortLived, '-cp', classpath(), 'kafka.Kafka', file]
-    const started = spawn(java, args, { stdio: ['ignore', log, log] })
-    server = started
-    await until(
-      'the private broker answers',
-      async () => {
-        if (started.exitCode !== null)
-          throw new Error(`it exited:\n${readFileSync(logFile, 'utf8').slice(-2_000)}`)
-        return kafkaAnswers(plain!)
-      },
-      { deadlineMs: 90_000 },
-    )
-  }
-  const kill = async () => {
-    const killed = server
-    server = null
-    if (killed === null || killed.exitCode !== null || killed.signalCode !== null) return
-    const gone = once(killed, 'exit')
-    killed.kill('SIGKILL')
-    await gone
-  }
-  /** Not even a test that ends in an uncaught error leaves a broker behind. */
-  const onExit = () => server?.kill('SIGKILL')
-  process.on('exit', onExit)
+  const node = kafkaNode(java, { file, folder, port: plain! })
   const close = async () => {
-    process.off('exit', onExit)
-    await kill()
+    await node.close()
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    await start()
+    await node.start()
   } catch (error) {
     await close()
     throw error
@@ -99,10 +63,10 @@ export async function startPrivateKafka(options: PrivateKafkaOptions = {}): Prom
     bootstrap: at(plain),
     listeners: { sasl: at(sasl), tls: at(tls), mtls: at(mtls) },
     certificates,
-    kill,
-    start,
-    freeze: () => void server?.kill('SIGSTOP'),
-    resume: () => void server?.kill('SIGCONT'),
+    kill: node.kill,
+    start: node.start,
+    freeze: node.freeze,
+    resume: node.resume,
     close,
   }
 }
@@ -173,8 +137,3 @@ const noCertificates: Certificates = {
   keystoreFile: '',
   truststoreFile: '',
 }
-
-const toText = (properties: Readonly<Record<string, string>>) =>
-  Object.entries(properties)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('')

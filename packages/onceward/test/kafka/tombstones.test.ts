@@ -14,6 +14,7 @@ import {
 import { createKafkaTransform, topic } from 'onceward/kafka'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
+import { z } from 'zod'
 import { digestOf } from '../../src/message/digest.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
@@ -86,6 +87,27 @@ describe('a Kafka tombstone', await skipWithout('postgres', 'kafka'), () => {
       (await held(consumer.name)).map(({ state, code, broker_key }) => `${broker_key} ${state} ${code}`),
       ['a quarantined tombstone', 'b quarantined tombstone'],
     )
+  })
+
+  test('reaches the handler without being asked for where the schema takes null', async t => {
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic(compacted)
+    await kafka.produce(name, [
+      { key: 'a', value: value('Anna') },
+      { key: 'a', value: null },
+    ])
+    const customer = z.object({ name: z.string() })
+    const admits = contract(name, { message: customer.nullable() })
+    const refuses = contract(name, { message: customer as never })
+    await consume(t, kafka, admits)
+    await consume(t, kafka, refuses)
+    await until(
+      'all ended',
+      async () => (await seen(admits.name)).length === 2 && (await held(refuses.name)).length === 1,
+    )
+    assert.deepEqual(await seen(admits.name), ['a Anna live', 'a gone live'])
+    assert.deepEqual(await held(admits.name), [])
+    assert.deepEqual(await held(refuses.name), [{ state: 'quarantined', code: 'tombstone', broker_key: 'a' }])
   })
 
   test('that older code has marked, as an empty body, is no conflict when it comes again', async t => {

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { topic } from 'onceward/kafka'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { openKafka, randomName } from '../kafka/fixture.ts'
+import { openKafka, randomName, type TopicOptions } from '../kafka/fixture.ts'
 import { createDatabase } from '../services/services.ts'
 import { Load } from './load.ts'
 import { Member } from './member.ts'
@@ -19,6 +19,9 @@ export interface SceneOptions {
   readonly zombie: 'learns first' | 'acts first'
   readonly protocol?: 'classic' | 'consumer'
   readonly bootstrap?: string
+  readonly topic?: TopicOptions
+  /** Each process is a static member. */
+  readonly isStatic?: boolean
 }
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
@@ -29,7 +32,7 @@ export async function openScene(t: TestContext, options: SceneOptions) {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 4 })
   const spawned: Member[] = []
-  const name = await kafka.createTopic({ name: randomName('rebalance'), partitions })
+  const name = await kafka.createTopic({ name: randomName('rebalance'), partitions, ...options.topic })
   const load = new Load(kafka, name, { partitions, repeats: options.memory !== 'nothing but the position' })
   const watch = new Watch(kafka, pool, load, name)
   t.after(async () => {
@@ -40,29 +43,33 @@ export async function openScene(t: TestContext, options: SceneOptions) {
   })
   await migrate(pool)
   await pool.query(tables)
-  const declaration = topic(name, {
-    group: name,
-    start: 'earliest',
-    sessionTimeoutMs: 6_000,
-    rebalanceTimeoutMs: 20_000,
-    ...(options.protocol && { protocol: options.protocol }),
-  })
+  const declare = (instance: string) =>
+    topic(name, {
+      group: name,
+      ...(options.isStatic && { instance }),
+      start: 'earliest',
+      sessionTimeoutMs: 6_000,
+      rebalanceTimeoutMs: 20_000,
+      ...(options.protocol && { protocol: options.protocol }),
+    })
   const rows = async (sql: string, values: unknown[] = []) => (await pool.query(sql, values)).rows
   const count = async (from: string, values: unknown[] = []) =>
     (await rows(`select count(*)::int from ${from}`, values))[0].count as number
 
   return {
+    name,
     load,
     watch,
     rows,
     count,
     /** A process of the group, running; it has partitions a moment later. */
     async join(): Promise<Member> {
+      const instance = `member-${spawned.length + 1}`
       const member = new Member({
-        name: `member-${spawned.length + 1}`,
+        name: instance,
         databaseUrl: database.url,
         kafkaBootstrap: kafka.bootstrap,
-        declaration,
+        declaration: declare(instance),
         memory: options.memory,
       })
       spawned.push(member)

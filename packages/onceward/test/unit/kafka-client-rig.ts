@@ -32,6 +32,7 @@ export function clientRig(partitions = 2) {
     leaderEpochAt: () => -1,
     positionOf: () => null,
     silentMs: () => 0,
+    owedMs: () => 0,
     restart() {},
     close() {},
   }
@@ -39,6 +40,7 @@ export function clientRig(partitions = 2) {
     check: async () => {},
     describe: async () => ({ id: 'i', partitions }),
     bounds: async some => new Map(some.map(partition => [partition, { start: 0, end: 10 }])),
+    logEnds: async some => new Map(some.map(partition => [partition, { end: 10, leaderEpoch: 0 }])),
     offsetsSince: async () => new Map(),
     committed: async () => new Map(committed),
     commit: async offsets => {
@@ -48,7 +50,7 @@ export function clientRig(partitions = 2) {
     },
     join: events => {
       seen.group = events
-      return { refresh() {}, rejoin() {}, leave: async () => {} }
+      return { refresh() {}, rejoin() {}, partitionsAdded() {}, leave: async () => {} }
     },
     fetcher: events => {
       seen.log = events

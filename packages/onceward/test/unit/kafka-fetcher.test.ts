@@ -38,7 +38,7 @@ function fetcherOf(answer: Partial<FetchedPartition>, events: Partial<FetchEvent
   const fetcher = new WireFetcher({
     connections,
     settings: { topic: 't', isolation: 'committed' },
-    boundsOf: async () => ({ start: 0, end: 0 }),
+    boundsOf: async () => ({ start: 0, end: 0, leaderEpoch: 0 }),
     events: { wants: () => true, ...events } as FetchEvents,
   })
   return { fetcher, asked }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { confirmBounds, takePartitions } from '../../src/sources/kafka/take-partitions.ts'
+import { takePartitions } from '../../src/sources/kafka/take-partitions.ts'
 import { settingsOf, topic } from '../../src/sources/kafka/topic.ts'
 import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { aMember, clientRig } from './kafka-client-rig.ts'
@@ -50,41 +50,4 @@ test('a member that is none any more by the time the broker has answered takes n
   } as const
   await assert.rejects(takePartitions(options, [0], member), /not a member/)
   assert.equal((await checkpoints.take(['t/0']))[0]!.epoch, 1)
-})
-
-describe('the bounds of a partition', () => {
-  const scripted = (...ends: readonly number[]) => {
-    let asked = 0
-    let nowMs = 0
-    return {
-      asked: () => asked,
-      tookMs: () => nowMs,
-      client: {
-        bounds: async () => new Map([[0, { start: 0, end: ends[Math.min(asked++, ends.length - 1)]! }]]),
-      },
-      clock: {
-        nowMs: () => nowMs,
-        pause: async (ms: number) => {
-          nowMs += ms
-        },
-      },
-    }
-  }
-
-  test('are taken at once where the log reaches as far as we read', async () => {
-    const { client, clock, asked } = scripted(100)
-    assert.equal((await confirmBounds(client, new Map([[0, 100]]), clock)).get(0)!.end, 100)
-    assert.equal(asked(), 1)
-  })
-
-  test('of a leader that does not know its end yet are asked for again', async () => {
-    const { client, clock } = scripted(0, 40, 70, 100)
-    assert.equal((await confirmBounds(client, new Map([[0, 100]]), clock)).get(0)!.end, 100)
-  })
-
-  test('that stay short for three seconds are true', async () => {
-    const { client, clock, tookMs } = scripted(0, 40)
-    assert.equal((await confirmBounds(client, new Map([[0, 100]]), clock)).get(0)!.end, 40)
-    assert.ok(tookMs() <= 4_000)
-  })
 })

@@ -16,6 +16,10 @@ describe('a topic as a contract names it', () => {
       isolation: 'committed',
       sessionTimeoutMs: 10_000,
       rebalanceTimeoutMs: 60_000,
+      requestTimeoutMs: 10_000,
+      connectTimeoutMs: 5_000,
+      heartbeatMs: 1_000,
+      addedPartitionsWaitMs: 600_000,
     })
     assert.equal(settingsOf(topic('events', { protocol: 'consumer' }), consumer).sessionTimeoutMs, 45_000)
   })

@@ -60,4 +60,17 @@ describe('what a message takes on the wire', () => {
       /here: the headers take \d+ bytes/,
     )
   })
+
+  test('a message that its Kafka topic refuses is refused before its row is written', () => {
+    const target = { broker: 'kafka', topic: 'captures' } as const
+    const body = Buffer.alloc(1024 * 1024)
+    const publish = (to: typeof target & { bytesMax?: number }, key: string | null = null) =>
+      outgoingOf(to, { id: 'm', body, key }, 'here')
+    assert.throws(() => publish(target), /here: the record takes \d+ bytes .* topic captures takes 1048588/)
+    assert.equal(publish({ ...target, bytesMax: 2 * 1024 * 1024 }).body.length, body.length)
+    assert.throws(
+      () => publish({ ...target, bytesMax: 1024 * 1024 + 2_000 }, 'k'.repeat(2_000)),
+      /takes 1050576/,
+    )
+  })
 })

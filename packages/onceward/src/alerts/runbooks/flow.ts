@@ -80,6 +80,27 @@ export const flowRunbooks: readonly Runbook[] = [
     over: 'it is not paused and lag falls.',
   },
   {
+    name: 'stalled',
+    title: 'Nothing comes although something waits.',
+    means:
+      'The process runs and has room, and its broker hands nothing over: a broker node is frozen or overloaded, a partition has no leader, the group has not taken the process in, or the subscription is dead. Nothing is lost; messages wait at the source.',
+    steps: [
+      status,
+      {
+        text: 'Which part is silent? `/readyz` and the log of the process name it. Look at that broker: is it alive, does it answer others, is its disk full?',
+        queries: ({ series }) => [
+          onceOf(series('stalled'), ['consumer']),
+          increased(series('sourceEvents'), '1h', ['kind']),
+        ],
+      },
+      partitions,
+      {
+        text: 'A broker that hangs is best ended: another node takes its work over. If every broker is healthy, restart the process; it goes on where it stopped.',
+      },
+    ],
+    over: 'deliveries come, and the metric is 0.',
+  },
+  {
     name: 'lag-rising',
     title: 'More messages wait at the broker, and it becomes more.',
     means:
@@ -218,6 +239,26 @@ export const flowRunbooks: readonly Runbook[] = [
       },
     ],
     over: 'its position moves, or the silence is expected and said in `objectives.idleMax`.',
+  },
+  {
+    name: 'partitions-waiting',
+    title: 'Partitions that were added to the topic are not read yet.',
+    means:
+      'With order by key, records of a key may lie in an old partition and, after partitions were added, in a new one. A new partition is read once every partition before it is drained to where it ended when the new one was found. Nothing is lost; the new partitions wait, at most for `addedPartitionsWaitMs` of the source.',
+    steps: [
+      status,
+      {
+        text: 'Which partitions are behind? Those hold the new ones up.',
+        queries: ({ series }) => [onceOf(series('lag'), ['consumer', 'partition'])],
+      },
+      partitions,
+      blocked,
+      moreProcesses,
+      {
+        text: 'If the order of keys across the change does not matter, set `addedPartitionsWaitMs` of the source lower and restart: past it the new partitions are read, and the log says which keys may have been reordered.',
+      },
+    ],
+    over: 'the metric is 0.',
   },
   {
     name: 'partition-stuck',

@@ -46,7 +46,7 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     severity: 'warning',
     title: 'A topic of events is not compacted',
     reason: 'Compaction keeps the newest record of a key: a consumer that is behind never sees the others.',
-    fix: "Set cleanup.policy to delete, or read it as states: effect.apply: projection({ … }), or a handler with message.tombstones 'handle'.",
+    fix: "Set cleanup.policy to delete, or read it as states: effect.apply: projection({ … }), or a handler whose schema takes null, or with message.tombstones 'handle'.",
     judge: ofTopic(({ configs }, { consumer, declaration }) =>
       isCompacted(configs) &&
       consumer.effect?.apply?.kind !== 'projection' &&
@@ -217,7 +217,7 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     title: 'Deletions of a compacted topic are understood',
     reason:
       'A record without a value deletes its key. A consumer that does not say what that means quarantines each of them, and keeps what was deleted.',
-    fix: "In a projection set delete: { column, when: 'tombstone' }; in a handler set message.tombstones to 'handle'.",
+    fix: "In a projection set delete: { column, when: 'tombstone' }; for a handler let the schema take null, or set message.tombstones to 'handle'.",
     judge: ofTopic(({ configs }, { consumer, declaration }) =>
       isCompacted(configs) && consumer.message.tombstones !== 'handle'
         ? `topic ${declaration.topic} is compacted, and message.tombstones is ${consumer.message.tombstones}`

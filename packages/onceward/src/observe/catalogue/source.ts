@@ -68,12 +68,30 @@ export const source = {
     description: 'Effect lag: age of the oldest record received and not applied',
     seeds: [],
   },
+  stalled: {
+    name: 'consumer.stalled',
+    kind: 'gauge',
+    unit: 's',
+    labels: ['consumer'],
+    description:
+      'Time since the last delivery while something is known to wait, or since the broker last answered; 0 while all is well',
+    seeds: [],
+  },
   checkpointAge: {
     name: 'consumer.checkpoint.age',
     kind: 'gauge',
     unit: 's',
     labels: ['consumer', 'partition'],
     description: 'Time since the stored position of a partition last moved',
+    seeds: [],
+  },
+  waitingPartitions: {
+    name: 'consumer.partitions.waiting',
+    kind: 'gauge',
+    unit: '{partition}',
+    labels: ['consumer'],
+    description:
+      'Partitions that were added to a topic and wait, for the order of keys, until those before them are drained',
     seeds: [],
   },
   positionCommits: {

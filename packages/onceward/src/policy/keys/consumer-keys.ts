@@ -104,7 +104,8 @@ export const consumerKeys: readonly PolicyKey[] = [
     ...same('message.tombstones'),
     kind: 'word',
     words: ['quarantine', 'handle'],
-    description: 'records without a body: set aside, or given to the handler as `null`. Default `quarantine`',
+    description:
+      'records without a body: set aside, or given to the handler as `null`. Default `handle` where the schema takes null, else `quarantine`',
   },
   ...limitKeys(),
   {

@@ -109,6 +109,14 @@ export const effectKeys: readonly PolicyKey[] = [
   { ...same('effect.publish.*.exchange'), kind: 'text', description: 'of RabbitMQ, with a routing key' },
   { ...same('effect.publish.*.routingKey'), kind: 'text', description: 'may be empty' },
   {
+    ...same('effect.publish.*.bytesMax'),
+    kind: 'size',
+    min: 1_024,
+    max: numberMax,
+    unitBytes: 1,
+    description: "the Kafka topic's `max.message.bytes`: larger messages are refused. Default 1048588",
+  },
+  {
     ...same('effect.publish.*.evidence'),
     kind: 'flag',
     description: 'whether published messages stay known to `onceward explain`. Default false',
@@ -121,7 +129,9 @@ export const effectKeys: readonly PolicyKey[] = [
   },
 ]
 
-/** What is needed to reach a source and must not stand in a file. */
+const timeout = { kind: 'duration', min: 1_000, max: 3_600_000 } as const
+
+/** What is needed to reach a source and must not stand in a file, and how long to wait for it. */
 export const sourceKeys: readonly PolicyKey[] = [
   {
     ...same('source.url'),
@@ -159,4 +169,33 @@ export const sourceKeys: readonly PolicyKey[] = [
   },
   { ...same('source.sasl.username'), kind: 'address', description: 'who logs in to Kafka' },
   { ...same('source.sasl.password'), kind: 'address', description: 'and with what' },
+  {
+    ...inMs('source.requestTimeout'),
+    ...timeout,
+    description: 'longest wait for an answer of Kafka, beyond what it is asked to wait. Default 10s',
+  },
+  {
+    ...inMs('source.connectTimeout'),
+    ...timeout,
+    description: 'longest wait for a connection to Kafka. Default 5s',
+  },
+  {
+    ...inMs('source.sessionTimeout'),
+    ...timeout,
+    description:
+      "silence after which Kafka gives our partitions away. Default 10s; with the `consumer` protocol the broker's 45s",
+  },
+  {
+    ...inMs('source.rebalanceTimeout'),
+    ...timeout,
+    description: 'longest time to finish what is held of a partition that moves. Default 60s',
+  },
+  {
+    ...inMs('source.addedPartitionsWait'),
+    kind: 'duration',
+    min: 0,
+    max: numberMax,
+    description:
+      'with order by key: longest time for which partitions added to a Kafka topic wait for those before them. Default 10m',
+  },
 ]

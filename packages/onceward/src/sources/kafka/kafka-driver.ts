@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Loss, OpenLoss, OpenOptions, Position } from '../../contracts/source.ts'
+import type { Loss, OpenLoss, OpenOptions, Position, Stall } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
 import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
@@ -18,6 +18,7 @@ import type {
   UnreadableAt,
 } from './client/kafka-client.ts'
 import { Committer, type Lease } from './committer.ts'
+import { findStall } from './find-stall.ts'
 import { lossError, madeAgain, outOfRange, unreadable } from './loss.ts'
 import {
   beginPartition,
@@ -28,6 +29,7 @@ import {
   unstarted,
 } from './take-partitions.ts'
 import type { TopicSettings } from './topic.ts'
+import { untilDrained } from './until-drained.ts'
 import { Watchdog } from './watchdog.ts'
 
 export interface DriverOptions {
@@ -65,11 +67,17 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly #membership: Membership
   readonly #watchdog: Watchdog
   readonly #warned = new Set<string>()
+  /** Added partitions that are ours and wait until those before them are drained. */
+  readonly #waiting = new Map<number, Claim>()
+  /** Added partitions that have waited. */
+  readonly #drained = new Set<number>()
   /** Batches nobody can read, while there are unfinished records before them. */
   readonly #unreadable = new WeakMap<PartitionProgress, UnreadableAt>()
   /** Losses declared before, until the log is seen to have their records after all. */
   readonly #openLosses = new WeakMap<PartitionProgress, OpenLoss>()
   #connected = false
+  /** When the group last confirmed this member. */
+  #groupMs = performance.now()
   #lookingForTopic = false
   #closing: Promise<void> | null = null
 
@@ -124,6 +132,26 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     return end === null ? null : Math.max(0, end - Number(position))
   }
 
+  stalled(): Stall | null {
+    const reading = [...this.#leases.values()].filter(({ progress }) => this.wants(progress))
+    return findStall({
+      groupMs: performance.now() - this.#groupMs,
+      heartbeatMs: this.#settings.heartbeatMs,
+      owed: reading.map(({ partition, progress }) => ({
+        name: progress.partition,
+        forMs: this.#fetcher.owedMs(partition),
+      })),
+      standing: this.#watchdog.standing().map(({ partition, forMs }) => ({
+        name: partitionName(this.#settings, partition),
+        forMs,
+      })),
+    })
+  }
+
+  waitingPartitions(): number {
+    return this.#waiting.size
+  }
+
   refresh(): void {
     this.#membership.refresh()
   }
@@ -159,6 +187,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   onConnected(): void {
+    this.#groupMs = performance.now()
     if (this.#connected) return
     this.#connected = true
     this.#warned.clear()
@@ -310,6 +339,10 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     for (const one of taken) {
       const { decision, incarnation, partition, name } = one
       if (decision.kind !== 'read') continue
+      if (decision.isNew && one.wasAdded && this.#mustWait(partition)) {
+        void this.#ownOnceDrained(partition, name, claim)
+        continue
+      }
       const position = { incarnation, next: String(decision.offset) }
       if (decision.isNew) await beginPartition(this.#take, one, position, claim.member)
       if (this.#claims.get(partition) !== claim || this.#closing !== null) continue
@@ -318,6 +351,35 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     }
     if (names.length > 0)
       this.#options.open.onEvent({ kind: 'assigned', partitions: names, reason: 'by the group' })
+  }
+
+  #mustWait(partition: number): boolean {
+    return this.#options.open.log.ordersKeys === true && !this.#drained.has(partition)
+  }
+
+  /** Taken once more afterwards: another may have owned it meanwhile. */
+  async #ownOnceDrained(partition: number, name: string, claim: Claim): Promise<void> {
+    const { addedPartitionsWaitMs } = this.#settings
+    const waits = () => this.#claims.get(partition) === claim && this.#closing === null
+    this.#waiting.set(partition, claim)
+    const found = await untilDrained({
+      client: this.#options.client,
+      member: claim.member,
+      partition,
+      limitMs: addedPartitionsWaitMs,
+      waits,
+      onTrouble: reason => this.#options.log.warn('added partition waits', { partition: name, reason }),
+    })
+    if (this.#waiting.get(partition) === claim) this.#waiting.delete(partition)
+    if (found.kind === 'gone') return
+    this.#drained.add(partition)
+    if (found.kind === 'late') {
+      const behind = found.behind.map(other => partitionName(this.#settings, other)).join(', ')
+      this.onWarning(
+        `${name} was added and is read after ${addedPartitionsWaitMs} ms although ${behind} is not drained: records of a key that moved may be applied before its earlier ones`,
+      )
+    }
+    await this.#own([partition], claim)
   }
 
   #start(
@@ -367,7 +429,8 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
 
   /** Ours by the group, and nobody reads it here: it is still being taken, or the store said that it is another's. */
   #unread(): number[] {
-    return [...this.#claims.keys()].filter(partition => this.#isUnread(partition))
+    const isWaiting = (partition: number) => this.#waiting.has(partition)
+    return [...this.#claims.keys()].filter(partition => this.#isUnread(partition) && !isWaiting(partition))
   }
 
   #isUnread(partition: number): boolean {
@@ -390,10 +453,11 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   #onPartitions(before: number, after: number): void {
-    this.onWarning(
-      `topic ${this.#settings.topic} has ${after} partitions instead of ${before}: new records of a key may go to another partition than its earlier ones, and the order of a key does not hold across the change`,
-    )
-    this.#membership.rejoin('partitions were added')
+    const order = this.#options.open.log.ordersKeys
+      ? 'the new ones are read once the others are drained to where they end now, for the order of keys'
+      : 'new records of a key may go to another partition than its earlier ones'
+    this.onWarning(`topic ${this.#settings.topic} has ${after} partitions instead of ${before}: ${order}`)
+    this.#membership.partitionsAdded()
   }
 
   async #close(): Promise<void> {

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { LogOptions, OpenLoss, Position } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
 import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
-import type { Bounds, CommittedOffset, KafkaClient, Member, TopicFacts } from './client/kafka-client.ts'
+import type { CommittedOffset, KafkaClient, Member, TopicFacts } from './client/kafka-client.ts'
+import { confirmBounds } from './confirm-bounds.ts'
 import { type Decision, decidePosition } from './loss.ts'
 import type { TopicSettings } from './topic.ts'
 
@@ -15,6 +15,8 @@ export interface TakenPartition {
   /** What our commits carry beside the offset. */
   readonly metadata: string
   readonly decision: Decision
+  /** It came to the topic after this group had begun. */
+  readonly wasAdded: boolean
   readonly openLoss?: OpenLoss
 }
 
@@ -43,7 +45,10 @@ export async function takePartitions(
       const number = names.get(partition)!
       const known = [stored, resumeAt].filter(one => one?.incarnation === facts.id)
       const ends = [committed.get(number)?.offset ?? 0, ...known.map(one => Number(one!.next))]
-      return [number, Math.max(...ends)]
+      return [
+        number,
+        { offset: Math.max(...ends), leaderEpoch: committed.get(number)?.leaderEpoch ?? -1 },
+      ] as const
     }),
   )
   const bounds = await confirmBounds(client, expected)
@@ -67,6 +72,7 @@ export async function takePartitions(
       // Other clients leave it empty, so a group that was theirs begins here as far as this is concerned.
       metadata: own === null || own.metadata === '' ? writeMetadata(facts) : own.metadata,
       decision,
+      wasAdded: wasAdded(partition, known),
       ...(ownership.openLoss !== undefined && { openLoss: ownership.openLoss }),
     }
   })
@@ -87,34 +93,6 @@ async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise
   return since.get(partition)! >= decision.offset
     ? decision
     : { kind: 'lost', loss: stillLost(name, openLoss) }
-}
-
-const askAgainMs = 200
-const steadyMs = 3_000
-
-/**
- * The bounds of partitions, at once where each reaches as far as we know it did. A leader that has just taken over may not know its end yet: one
- * that ends earlier is asked again until its end has stood for a while.
- */
-export async function confirmBounds(
-  client: Pick<KafkaClient, 'bounds'>,
-  expected: ReadonlyMap<number, number>,
-  { nowMs, pause } = steadyClock,
-): Promise<ReadonlyMap<number, Bounds>> {
-  for (let ends = '', sinceMs = 0; ; await pause(askAgainMs)) {
-    const bounds = await client.bounds([...expected.keys()])
-    const short = [...bounds].filter(([partition, { end }]) => end < expected.get(partition)!)
-    if (short.length === 0) return bounds
-    const now = short.map(([partition, { end }]) => `${partition}:${end}`).join()
-    if (now !== ends) sinceMs = nowMs()
-    ends = now
-    if (nowMs() - sinceMs >= steadyMs) return bounds
-  }
-}
-
-const steadyClock = {
-  nowMs: () => performance.now(),
-  pause: (ms: number): Promise<unknown> => delay(ms, undefined, { ref: false }),
 }
 
 /** What the whole group has, where one of ours has nothing. As it is now: others that commit in transactions would never be still at once. */

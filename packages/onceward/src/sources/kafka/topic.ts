@@ -1,6 +1,7 @@
 import { assertKnownOptions } from '../../contracts/known-options.ts'
 import { OncewardError } from '../../errors.ts'
 import type { KafkaSasl, KafkaTls } from './client/connection-options.ts'
+import { defaultTimeoutsMs } from './client/default-timeouts.ts'
 
 /** A Kafka topic as a contract names it: plain data, made by `topic(...)`. */
 export interface TopicDeclaration {
@@ -30,6 +31,17 @@ export interface TopicDeclaration {
   readonly sessionTimeoutMs?: number
   /** Longest time a member may take to finish what it holds of a partition that goes to another. Default 60 s. */
   readonly rebalanceTimeoutMs?: number
+  /** Longest wait for a broker's answer, beyond what it is asked to wait. Default 10 s. */
+  readonly requestTimeoutMs?: number
+  /** Longest wait for a connection, handshake and login included. Default 5 s. */
+  readonly connectTimeoutMs?: number
+  /** Time between heartbeats. Default a tenth of the session, from 200 ms to 3 s; 1 s with `consumer`. */
+  readonly heartbeatMs?: number
+  /**
+   * With order by key: longest time for which partitions that were added wait until those before them are drained. Past it they are read,
+   * and people are told. Default 10 min.
+   */
+  readonly addedPartitionsWaitMs?: number
   readonly tls?: boolean | KafkaTls
   readonly sasl?: KafkaSasl
   readonly [option: string]: unknown
@@ -49,6 +61,10 @@ export type TopicOptions = Partial<
     | 'isolation'
     | 'sessionTimeoutMs'
     | 'rebalanceTimeoutMs'
+    | 'requestTimeoutMs'
+    | 'connectTimeoutMs'
+    | 'heartbeatMs'
+    | 'addedPartitionsWaitMs'
     | 'tls'
     | 'sasl'
   >
@@ -64,6 +80,10 @@ const optionNames: readonly (keyof TopicOptions)[] = [
   'isolation',
   'sessionTimeoutMs',
   'rebalanceTimeoutMs',
+  'requestTimeoutMs',
+  'connectTimeoutMs',
+  'heartbeatMs',
+  'addedPartitionsWaitMs',
   'tls',
   'sasl',
 ]
@@ -73,6 +93,8 @@ export function topic(name: string, options: TopicOptions = {}): TopicDeclaratio
   assertKnownOptions(`Kafka topic ${String(name)}`, options, optionNames)
   return { kind: 'kafka', topic: name, ...options }
 }
+
+const waitMaxMs = 2 ** 31 - 1
 
 /** The declaration with its defaults, for one consumer. */
 export interface TopicSettings {
@@ -84,6 +106,10 @@ export interface TopicSettings {
   readonly isolation: 'committed' | 'uncommitted'
   readonly sessionTimeoutMs: number
   readonly rebalanceTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly connectTimeoutMs: number
+  readonly heartbeatMs: number
+  readonly addedPartitionsWaitMs: number
 }
 
 /** Refuses what cannot be right, before any broker is asked. */
@@ -106,10 +132,30 @@ export function settingsOf(
   if (!isDuration(sessionTimeoutMs, 1_000)) refuse('sessionTimeoutMs is a whole number from 1000 to 3600000')
   if (!isDuration(rebalanceTimeoutMs, 1_000))
     refuse('rebalanceTimeoutMs is a whole number from 1000 to 3600000')
+  const { requestTimeoutMs = defaultTimeoutsMs.request, connectTimeoutMs = defaultTimeoutsMs.connect } =
+    declaration
+  for (const [option, value] of Object.entries({ requestTimeoutMs, connectTimeoutMs }))
+    if (!isDuration(value, 1_000)) refuse(`${option} is a whole number from 1000 to 3600000`)
+  const { heartbeatMs = protocol === 'consumer' ? 1_000 : tenthOf(sessionTimeoutMs) } = declaration
+  if (!isDuration(heartbeatMs, 100) || heartbeatMs > sessionTimeoutMs / 3)
+    refuse('heartbeatMs is a whole number from 100 to a third of sessionTimeoutMs')
   const { group = `${consumer.name}.${consumer.generation}`, instance = null } = declaration
   if (!isName(group)) refuse('group is a text of 1 to 249 characters')
   if (instance !== null && !isName(instance)) refuse('instance is a text of 1 to 249 characters')
-  return { topic: name, group, instance, protocol, start, isolation, sessionTimeoutMs, rebalanceTimeoutMs }
+  const { addedPartitionsWaitMs = 600_000 } = declaration
+  if (
+    !Number.isSafeInteger(addedPartitionsWaitMs) ||
+    addedPartitionsWaitMs < 0 ||
+    addedPartitionsWaitMs > waitMaxMs
+  )
+    refuse(`addedPartitionsWaitMs is a whole number from 0 to ${waitMaxMs}`)
+  const timeouts = { sessionTimeoutMs, rebalanceTimeoutMs, requestTimeoutMs, connectTimeoutMs, heartbeatMs }
+  return { topic: name, group, instance, protocol, start, isolation, ...timeouts, addedPartitionsWaitMs }
+}
+
+/** Others wait for about one heartbeat when the group changes. */
+function tenthOf(sessionTimeoutMs: number): number {
+  return Math.min(3_000, Math.max(200, Math.floor(sessionTimeoutMs / 10)))
 }
 
 function isStart(start: unknown): boolean {

@@ -98,7 +98,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
         this.#fetcher.restart()
         if (isWorse) this.#membership.rejoin(reason)
       },
-      onPartitions: () => this.#membership.rejoin('partitions were added'),
+      onPartitions: () => this.#membership.partitionsAdded(),
     })
   }
 

@@ -24,7 +24,7 @@ It covers one run of the group over the log: records written twice by their prod
 
 export interface KafkaTransformOptions
   extends KafkaConnectionOptions,
-    Pick<TopicOptions, 'protocol' | 'sessionTimeoutMs' | 'rebalanceTimeoutMs'> {
+    Pick<TopicOptions, 'protocol' | 'sessionTimeoutMs' | 'rebalanceTimeoutMs' | 'heartbeatMs'> {
   /** The topic to read. */
   readonly from: string
   readonly group: string
@@ -101,8 +101,17 @@ class Transform implements KafkaTransform {
   #lastOffsets: readonly ConsumedOffset[] = []
 
   constructor(options: KafkaTransformOptions) {
-    const { from, group, start, instance, protocol, sessionTimeoutMs, rebalanceTimeoutMs } = options
-    const given = { group, start, instance, protocol, sessionTimeoutMs, rebalanceTimeoutMs }
+    const { from, group, start, instance, protocol, sessionTimeoutMs, rebalanceTimeoutMs, heartbeatMs } =
+      options
+    const { requestTimeoutMs, connectTimeoutMs } = options
+    const timeouts = {
+      sessionTimeoutMs,
+      rebalanceTimeoutMs,
+      heartbeatMs,
+      requestTimeoutMs,
+      connectTimeoutMs,
+    }
+    const given = { group, start, instance, protocol, ...timeouts }
     const declared = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
     this.#options = options
     this.#log = options.log ?? silent

@@ -25,6 +25,7 @@ export interface WatchdogOptions {
 export class Watchdog {
   readonly #options: WatchdogOptions
   readonly #stallMs: number
+  readonly #lookMs: number
   readonly #timers: readonly NodeJS.Timeout[]
   readonly #stood = new Map<number, { readonly at: number; readonly sinceMs: number }>()
   #partitions: number
@@ -34,15 +35,24 @@ export class Watchdog {
     this.#options = options
     this.#partitions = options.partitions
     this.#stallMs = options.stallMs ?? 30_000
+    this.#lookMs = options.lookMs ?? 2_000
     this.#timers = [
-      setInterval(() => this.#look(), options.lookMs ?? 5_000),
-      setInterval(() => void this.#describe(), options.describeMs ?? 30_000),
+      setInterval(() => this.#look(), this.#lookMs),
+      setInterval(() => void this.#describe(), options.describeMs ?? 5_000),
     ]
     for (const timer of this.#timers) timer.unref()
   }
 
   close(): void {
     for (const timer of this.#timers) clearInterval(timer)
+  }
+
+  /** Partitions that have stood still since the last look, and for how long. */
+  standing(): { readonly partition: number; readonly forMs: number }[] {
+    const nowMs = performance.now()
+    return [...this.#stood]
+      .map(([key, { sinceMs }]) => ({ partition: key < 0 ? -1 - key : key, forMs: nowMs - sinceMs }))
+      .filter(({ forMs }) => forMs > 1.5 * this.#lookMs)
   }
 
   #look(): void {
@@ -65,8 +75,13 @@ export class Watchdog {
 
   /** Behind the end, nothing handed over that is unfinished, and the place of reading is what it was. */
   *#standing(): Generator<string> {
-    const { leases, fetcher } = this.#options
-    for (const { partition, progress } of leases()) {
+    const { fetcher } = this.#options
+    const leases = this.#options.leases()
+    const reading = new Set(leases.map(({ partition }) => partition))
+    for (const key of this.#stood.keys()) {
+      if (key >= 0 && !reading.has(key)) this.#stood.delete(key)
+    }
+    for (const { partition, progress } of leases) {
       const at = fetcher.positionOf(partition)
       const end = fetcher.endOf(partition)
       const known = this.#stood.get(partition)

@@ -38,7 +38,7 @@ export class ClassicMembership implements Membership {
     this.#requests = new ClassicRequests(connections, settings)
     this.#settings = settings
     this.#events = events
-    this.#ticker = setInterval(() => this.#tick(), heartbeatMs(settings.sessionTimeoutMs))
+    this.#ticker = setInterval(() => this.#tick(), settings.heartbeatMs)
     void this.#stay()
   }
 
@@ -51,6 +51,11 @@ export class ClassicMembership implements Membership {
 
   rejoin(): void {
     if (this.#phase === 'steady') this.#interrupt.resolve()
+  }
+
+  /** The group's leader counts them when everybody joins. */
+  partitionsAdded(): void {
+    this.rejoin()
   }
 
   async leave(): Promise<void> {
@@ -175,11 +180,6 @@ export class ClassicMembership implements Membership {
     if (lost.length > 0) this.#events.onLost(lost, reason)
     this.#interrupt.resolve()
   }
-}
-
-/** Others wait for about one of these when the group changes. */
-export function heartbeatMs(sessionTimeoutMs: number): number {
-  return Math.min(3_000, Math.max(200, Math.floor(sessionTimeoutMs / 10)))
 }
 
 export function fencedInstance({ group, instance }: TopicSettings): OncewardError {

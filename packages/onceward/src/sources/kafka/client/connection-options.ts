@@ -10,6 +10,10 @@ export interface KafkaConnectionOptions {
   /** Encrypts; `true` trusts what Node trusts. */
   readonly tls?: boolean | KafkaTls
   readonly sasl?: KafkaSasl
+  /** Longest wait for an answer, beyond what the broker is asked to wait. Default 10 s. */
+  readonly requestTimeoutMs?: number
+  /** Longest wait for a connection, handshake and login included. Default 5 s. */
+  readonly connectTimeoutMs?: number
 }
 
 export type KafkaTls = BrokerTls

@@ -1,6 +1,7 @@
 import { type Connection, ConnectionPool } from '@platformatic/kafka'
 import type { KafkaConnectionOptions } from './connection-options.ts'
 import { securityOf } from './connection-security.ts'
+import { defaultTimeoutsMs } from './default-timeouts.ts'
 
 /**
  * Every purpose has connections of its own: a broker answers one connection's requests in order, so a commit behind a long poll takes as
@@ -13,30 +14,22 @@ export interface Address {
   readonly port: number
 }
 
-/** A join is answered when the whole group has joined, so its time-out must exceed the rebalance time-out. */
-export const requestTimeoutsMs: Readonly<Record<Purpose, number>> = {
-  join: 75_000,
-  heartbeat: 10_000,
-  commit: 10_000,
-  fetch: 15_000,
-  poll: 15_000,
-  produce: 15_000,
-  meta: 10_000,
-}
+/** What brokers are asked to wait at most before they answer. */
+const brokerWaitMs = { fetch: 5_000, poll: 5_000, produce: 5_000 } as const
 
-const connectTimeoutMs = 5_000
 const closeTimeoutMs = 1_000
 
 export class ConnectionPools {
   readonly #options: KafkaConnectionOptions
-  readonly #timeouts: Readonly<Record<Purpose, number>>
+  readonly #ownTimeouts: Partial<Record<Purpose, number>>
   readonly #pools = new Map<Purpose, ConnectionPool>()
   readonly #connections = new Set<Connection>()
   #closed = false
 
+  /** `timeoutsMs`: of purposes whose requests are answered later than others, as a join, which waits for the whole group. */
   constructor(options: KafkaConnectionOptions, timeoutsMs: Partial<Record<Purpose, number>> = {}) {
     this.#options = options
-    this.#timeouts = { ...requestTimeoutsMs, ...timeoutsMs }
+    this.#ownTimeouts = timeoutsMs
     securityOf(options)
   }
 
@@ -63,12 +56,18 @@ export class ConnectionPools {
     if (known !== undefined) return known
     const pool = new ConnectionPool(this.#options.clientId ?? 'onceward', {
       ...securityOf(this.#options),
-      connectTimeout: connectTimeoutMs,
-      requestTimeout: this.#timeouts[purpose],
+      connectTimeout: this.#options.connectTimeoutMs ?? defaultTimeoutsMs.connect,
+      requestTimeout: this.#timeoutMs(purpose),
     })
     pool.on('connecting', ({ connection }) => this.#watch(connection))
     this.#pools.set(purpose, pool)
     return pool
+  }
+
+  #timeoutMs(purpose: Purpose): number {
+    const waitMs = purpose in brokerWaitMs ? brokerWaitMs[purpose as keyof typeof brokerWaitMs] : 0
+    const { requestTimeoutMs = defaultTimeoutsMs.request } = this.#options
+    return this.#ownTimeouts[purpose] ?? requestTimeoutMs + waitMs
   }
 
   /**

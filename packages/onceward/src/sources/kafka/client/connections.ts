@@ -5,7 +5,15 @@ import { speaksTls } from '../../../tls/speaks-tls.ts'
 import { type BrokerFeatures, checkBroker } from './broker-version.ts'
 import { type KafkaConnectionOptions, parseBootstrap } from './connection-options.ts'
 import { type Address, ConnectionPools, type Purpose } from './connection-pools.ts'
-import { answerOf, KafkaError, toOncewardError, troubleOf, troubleOfCode } from './kafka-error.ts'
+import {
+  answerOf,
+  KafkaError,
+  type KafkaTrouble,
+  toOncewardError,
+  troubleOf,
+  troubleOfCode,
+} from './kafka-error.ts'
+import { KnownLeaders } from './known-leaders.ts'
 
 export interface KafkaNode extends Address {
   readonly id: number
@@ -36,6 +44,10 @@ export type CoordinatorKind = 'group' | 'transaction'
 const tlsProbeMs = 5_000
 /** Longest wait for a coordinator that moves or loads: elections take seconds. */
 const coordinatorWaitMs = 10_000
+/** A broker that has not answered for so long is not waited for alone: another one is asked too. */
+const hedgeMs = 1_000
+/** A coordinator that is silent for so long may be another by now. */
+const silenceMs = 2_000
 
 /**
  * A cluster, as far as everybody on the wire needs it: connections by purpose, brokers, topics, coordinators. What it remembers is dropped
@@ -50,9 +62,11 @@ export class KafkaConnections {
   readonly #topics = new Map<string, TopicDescription>()
   readonly #coordinators = new Map<string, KafkaNode>()
   readonly #onCluster: OnCluster | undefined
+  readonly #leaders = new KnownLeaders()
   #cluster: string | null = null
   #features: BrokerFeatures | null = null
   #turn = 0
+  #closed = false
 
   constructor(
     options: KafkaConnectionOptions,
@@ -119,7 +133,8 @@ export class KafkaConnections {
         leaderEpoch,
       }))
       .sort((a, b) => a.partition - b.partition)
-    const topic = { name, id: found.topicId, partitions, cluster: clusterId ?? null }
+    const newest = this.#leaders.newest(found.topicId, partitions)
+    const topic = { name, id: found.topicId, partitions: newest, cluster: clusterId ?? null }
     this.#topics.set(name, topic)
     return topic
   }
@@ -159,16 +174,20 @@ export class KafkaConnections {
     const known = this.#coordinators.get(`${kind} ${key}`)
     if (known !== undefined) return known
     return retryWhile(isCoordinatorTrouble, async () => {
-      const { coordinators } = await this.#askAny(connection =>
-        findCoordinatorV6.api.async(connection, kind === 'group' ? 0 : 1, [key]),
-      )
-      const { nodeId, host, port, errorCode, errorMessage } = coordinators[0]!
-      if (errorCode !== 0)
-        throw new KafkaError(troubleOfCode(errorCode, errorMessage), `coordinator of ${kind} ${key}`)
-      const node = { id: nodeId, host, port }
+      const node = await this.#findCoordinator(kind, key)
       this.#coordinators.set(`${kind} ${key}`, node)
       return node
     })
+  }
+
+  async #findCoordinator(kind: CoordinatorKind, key: string): Promise<KafkaNode> {
+    const { coordinators } = await this.#askAny(connection =>
+      findCoordinatorV6.api.async(connection, kind === 'group' ? 0 : 1, [key]),
+    )
+    const { nodeId, host, port, errorCode, errorMessage } = coordinators[0]!
+    if (errorCode !== 0)
+      throw new KafkaError(troubleOfCode(errorCode, errorMessage), `coordinator of ${kind} ${key}`)
+    return { id: nodeId, host, port }
   }
 
   forgetCoordinator(kind: CoordinatorKind, key: string): void {
@@ -178,6 +197,7 @@ export class KafkaConnections {
   /**
    * Sends a request to the coordinator; when that is another by now, or is still loading, finds it again and repeats: the request was not
    * looked at. After a broken connection it may have been: that error is the caller's, and the next call looks for the coordinator again.
+   * One that says nothing is left the same way once the cluster names another: a frozen broker keeps its connections.
    */
   async atCoordinator<T>(
     kind: CoordinatorKind,
@@ -187,7 +207,9 @@ export class KafkaConnections {
   ): Promise<T> {
     return retryWhile(isCoordinatorTrouble, async () => {
       try {
-        return await request(await this.connect(purpose, await this.coordinator(kind, key)))
+        const node = await this.coordinator(kind, key)
+        const connected = await this.connect(purpose, node)
+        return await this.#whileCoordinator(kind, key, node, request(connected))
       } catch (error) {
         const trouble = troubleOf(error).kind
         if (trouble === 'coordinator' || trouble === 'network') this.forgetCoordinator(kind, key)
@@ -197,7 +219,33 @@ export class KafkaConnections {
   }
 
   close(): Promise<void> {
+    this.#closed = true
     return this.#pools.close()
+  }
+
+  /** The answer, unless it does not come and the cluster has another coordinator. */
+  async #whileCoordinator<T>(
+    kind: CoordinatorKind,
+    key: string,
+    node: KafkaNode,
+    answer: Promise<T>,
+  ): Promise<T> {
+    let isAnswered = false
+    const answered = answer.finally(() => {
+      isAnswered = true
+    })
+    const moved = async (): Promise<T> => {
+      for (;;) {
+        await unlessAnswered(answered, silenceMs)
+        if (isAnswered || this.#closed) return answered
+        const now = await this.#findCoordinator(kind, key).catch(() => node)
+        if (!isAnswered && now.id !== node.id) {
+          answered.catch(() => {})
+          throw new KafkaError(goneSilent, `coordinator of ${kind} ${key}: broker ${node.id}`)
+        }
+      }
+    }
+    return moved()
   }
 
   async #metadata(topics: readonly string[]) {
@@ -215,23 +263,67 @@ export class KafkaConnections {
     this.#cluster = cluster
   }
 
-  /** Those we know first: bootstrap addresses may be long gone. A broker that does not answer is not the first one asked the next time. */
+  /**
+   * Those we know first: bootstrap addresses may be long gone. A broker that does not answer is not the first one asked the next time, and is
+   * waited for beside the next one: frozen, it accepts connections and says nothing.
+   */
   async #askAny<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
     const known = [...this.#nodes.values()]
     const first = known.length === 0 ? 0 : this.#turn % known.length
+    const asked: Promise<Asked<T>>[] = []
     let last: unknown
     for (const address of [...known.slice(first), ...known.slice(0, first), ...this.#bootstrap]) {
-      try {
-        const connection = await this.#pools.connect('meta', address)
-        this.#features ??= await checkBroker(connection)
-        return await answerOf(request(connection))
-      } catch (error) {
-        if (error instanceof OncewardError) throw error
+      const question = this.#ask(address, request)
+      asked.push(question)
+      const early = await unlessAnswered(question, hedgeMs)
+      if (early === null) {
         this.#turn++
-        last = preferred(last, error)
+        continue
       }
+      if ('answer' in early) return early.answer
+      if (early.error instanceof OncewardError) throw early.error
+      this.#turn++
+      last = preferred(last, early.error)
     }
-    throw last
+    return Promise.any(asked.map(question => question.then(answerOrThrow))).catch(error => {
+      for (const one of (error as AggregateError).errors) last = preferred(last, one)
+      throw last
+    })
+  }
+
+  async #ask<T>(address: Address, request: (connection: Connection) => Promise<T>): Promise<Asked<T>> {
+    try {
+      const connection = await this.#pools.connect('meta', address)
+      this.#features ??= await checkBroker(connection)
+      return { answer: await answerOf(request(connection)) }
+    } catch (error) {
+      return { error }
+    }
+  }
+}
+
+type Asked<T> = { readonly answer: T } | { readonly error: unknown }
+
+function answerOrThrow<T>(asked: Asked<T>): T {
+  if ('answer' in asked) return asked.answer
+  throw asked.error
+}
+
+const goneSilent: KafkaTrouble = {
+  name: 'NETWORK',
+  kind: 'network',
+  retriable: true,
+  text: 'it does not answer, and the cluster has another coordinator by now',
+}
+
+/** What it resolves with; null when that takes longer. */
+async function unlessAnswered<T>(question: Promise<T>, waitMs: number): Promise<T | null> {
+  const early = new AbortController()
+  const late = sleep(waitMs, null, { signal: early.signal }).catch(() => null)
+  try {
+    return await Promise.race([question, late])
+  } finally {
+    early.abort()
   }
 }
 

@@ -9,8 +9,6 @@ import { GroupMember, now } from './group-member.ts'
 import type { Membership, MembershipEvents } from './kafka-client.ts'
 import { type KafkaTrouble, troubleOf } from './kafka-error.ts'
 
-/** Brokers ask for one in five seconds; others wait that long to hear of a change. */
-const heartbeatMaxMs = 1_000
 const retryDelayMs = 300
 type HeartbeatAnswer = ReturnType<typeof consumerGroupHeartbeatV1.parseResponse>
 
@@ -21,7 +19,11 @@ const [joinEpoch, leaveEpoch, leaveStaticEpoch] = [0, -1, -2]
  * should; what it takes back stays in our list until it is finished and committed, and only then goes to another.
  *
  *   joining ──epoch──▶ steady ◀──▶ draining
- *   any ──fenced or unknown member, session over──▶ lost: everything dropped ──▶ joining
+ *   any ──session over by our clock──▶ silent: everything dropped; heartbeats go on under the same epoch ──accepted──▶ steady
+ *   any ──fenced or unknown member──▶ lost: everything dropped ──▶ joining
+ *
+ * A coordinator that moved knows our id and epoch, so both are kept for as long as no broker refuses them. A static member that joins with
+ * epoch 0 while the broker has it is refused until its session ends (UNRELEASED_INSTANCE_ID): it leaves with -2 first.
  */
 export class ConsumerMembership implements Membership {
   readonly #connections: KafkaConnections
@@ -32,6 +34,10 @@ export class ConsumerMembership implements Membership {
   readonly #closed = new AbortController()
   readonly #ticker: NodeJS.Timeout
   #member: GroupMember | null = null
+  #epoch = joinEpoch
+  /** The broker may have us: a join was sent, and none has said since that it does not know us. */
+  #isRegistered = false
+  #wasMember = false
   #topicId = ''
   #target: ReadonlySet<number> | null = null
   #draining = false
@@ -41,7 +47,7 @@ export class ConsumerMembership implements Membership {
     this.#connections = connections
     this.#settings = settings
     this.#events = events
-    this.#ticker = setInterval(() => this.refresh(), heartbeatMaxMs)
+    this.#ticker = setInterval(() => this.refresh(), settings.heartbeatMs)
     void this.#stay()
   }
 
@@ -55,15 +61,19 @@ export class ConsumerMembership implements Membership {
   /** The broker hands everything out again to a member that begins anew. */
   rejoin(reason: string): void {
     this.#lose(reason)
+    this.#epoch = joinEpoch
     this.#wake()
   }
+
+  /** The broker sees them itself and hands them out with a heartbeat. */
+  partitionsAdded(): void {}
 
   async leave(): Promise<void> {
     clearInterval(this.#ticker)
     this.#closed.abort()
     this.#wake()
-    if (this.#member === null) return
-    this.#member.end()
+    this.#member?.end()
+    if (!this.#isRegistered) return
     const epoch = this.#settings.instance === null ? leaveEpoch : leaveStaticEpoch
     await this.#send(epoch, []).catch(() => {})
   }
@@ -72,7 +82,7 @@ export class ConsumerMembership implements Membership {
     while (!this.#closed.signal.aborted) {
       let delayMs = retryDelayMs
       try {
-        delayMs = Math.min(heartbeatMaxMs, await this.#beat())
+        delayMs = Math.min(this.#settings.heartbeatMs, await this.#beat())
       } catch (error) {
         if (this.#closed.signal.aborted) return
         if (!this.#recover(troubleOf(error), error)) return
@@ -95,9 +105,14 @@ export class ConsumerMembership implements Membership {
     if (this.#member === null)
       this.#topicId = (await this.#connections.describeTopic(this.#settings.topic)).id
     const member = this.#member
+    if (this.#epoch === joinEpoch) await this.#release()
+    const epoch = this.#epoch
+    this.#isRegistered = true
     const sent = now()
-    const answer = await this.#send(member?.epoch ?? joinEpoch, [...this.#owned])
-    if (this.#member !== member || this.#closed.signal.aborted) return 0
+    const answer = await this.#send(epoch, [...this.#owned])
+    if (this.#member !== member || this.#epoch !== epoch || this.#closed.signal.aborted) return 0
+    this.#epoch = answer.memberEpoch
+    this.#wasMember = true
     if (member === null) {
       const { sessionTimeoutMs } = this.#settings
       this.#member = new GroupMember(this.#memberId, answer.memberEpoch, sessionTimeoutMs)
@@ -108,6 +123,18 @@ export class ConsumerMembership implements Membership {
     this.#events.onConnected()
     if (answer.assignment !== null) await this.#retarget(answer.assignment.topicPartitions)
     return this.#reconcile() ? 0 : answer.heartbeatIntervalMs
+  }
+
+  /** Gives our own instance back, so that the join that follows is not refused. Where it is another's, the join says so. */
+  async #release(): Promise<void> {
+    if (!this.#isRegistered || this.#settings.instance === null) return
+    try {
+      await this.#send(leaveStaticEpoch, [])
+    } catch (error) {
+      const { name } = troubleOf(error)
+      const isOthers = name === 'FENCED_INSTANCE_ID' && !this.#wasMember
+      if (name !== 'UNKNOWN_MEMBER_ID' && name !== 'GROUP_ID_NOT_FOUND' && !isOthers) throw error
+    }
   }
 
   #send(epoch: number, owned: readonly number[]): Promise<HeartbeatAnswer> {
@@ -173,14 +200,19 @@ export class ConsumerMembership implements Membership {
     if (trouble.kind === 'credentials' || trouble.kind === 'version' || trouble.name.startsWith('INVALID_')) {
       return this.#refuse(unjoinable(error, this.#settings))
     }
-    if (trouble.name === 'GROUP_ID_NOT_FOUND') return this.#refuse(unjoinable(error, this.#settings))
+    // To a member: the group was empty for so long that it is gone. To one that joins: it is a group of another kind.
+    const isGone = trouble.name === 'GROUP_ID_NOT_FOUND' && this.#epoch !== joinEpoch
+    if (trouble.name === 'GROUP_ID_NOT_FOUND' && !isGone)
+      return this.#refuse(unjoinable(error, this.#settings))
     if (trouble.name === 'UNRELEASED_INSTANCE_ID') {
       this.#events.onWarning(
         `instance ${this.#settings.instance} is still a member: it is ours again when it leaves or its session ends`,
       )
-    } else if (trouble.name === 'FENCED_MEMBER_EPOCH' || trouble.name === 'UNKNOWN_MEMBER_ID')
+    } else if (isGone || trouble.name === 'FENCED_MEMBER_EPOCH' || trouble.name === 'UNKNOWN_MEMBER_ID') {
+      this.#isRegistered &&= trouble.name === 'FENCED_MEMBER_EPOCH'
+      this.#epoch = joinEpoch
       this.#lose(trouble.text)
-    else this.#events.onDisconnected(trouble.text)
+    } else this.#events.onDisconnected(trouble.text)
     return true
   }
 

@@ -13,6 +13,8 @@ export interface KafkaClient {
   describe(): Promise<TopicFacts | null>
   /** First offset still there and the end of each partition. */
   bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, Bounds>>
+  /** The end of each leader's whole log, also of what it may not hand over yet, and the epoch under which it leads. */
+  logEnds(partitions: readonly number[]): Promise<ReadonlyMap<number, LogEnd>>
   /** Offsets of a moment; the end of the partition when all its records are older. */
   offsetsSince(partitions: readonly number[], timestampMs: number): Promise<ReadonlyMap<number, number>>
   /**
@@ -43,6 +45,11 @@ export interface TopicFacts {
 export interface Bounds {
   readonly start: number
   readonly end: number
+}
+
+export interface LogEnd {
+  readonly end: number
+  readonly leaderEpoch: number
 }
 
 export interface CommittedOffset {
@@ -99,6 +106,8 @@ export interface Membership {
   refresh(): void
   /** Joins anew although nobody asked, to get out of a state that should not be. */
   rejoin(reason: string): void
+  /** The topic has more partitions than before: sees to it that the group hands them out. */
+  partitionsAdded(): void
   /** Tells the group, unless a static member means to come back. Never rejects. */
   leave(): Promise<void>
 }
@@ -153,6 +162,8 @@ export interface Fetcher {
   positionOf(partition: number): number | null
   /** Since the broker last said anything about the partition, or since it was added. */
   silentMs(partition: number): number
+  /** For how long the broker has owed an answer about the partition; 0 while it owes none. */
+  owedMs(partition: number): number
   /** Forgets what is under way and what is known of leaders, and begins anew. */
   restart(): void
   close(): void

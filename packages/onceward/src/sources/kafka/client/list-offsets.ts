@@ -1,6 +1,6 @@
 import { listOffsetsV9 } from '@platformatic/kafka'
-import type { KafkaConnections } from './connections.ts'
-import { answerOf, KafkaError, type KafkaTrouble, troubleOfCode } from './kafka-error.ts'
+import type { KafkaConnections, PartitionDescription } from './connections.ts'
+import { answerOf, KafkaError, type KafkaTrouble, troubleOf, troubleOfCode } from './kafka-error.ts'
 
 /** A place in a partition: its first record, its end, or the first record not older than a time. */
 export type OffsetAt = 'earliest' | 'latest' | { readonly timestampMs: number }
@@ -17,19 +17,36 @@ export interface ListOffsetsOptions {
   readonly isolation: 'committed' | 'uncommitted'
 }
 
-/** Asks each partition's leader. Rejects when one partition has no answer; its topic is then described anew at the next try. */
+/** Asks each partition's leader, and once more where leaders have moved. Rejects when one partition has no answer. */
 export async function listOffsets(
+  connections: KafkaConnections,
+  topic: string,
+  partitions: readonly number[],
+  at: OffsetAt,
+  options: ListOffsetsOptions,
+): Promise<readonly FoundOffset[]> {
+  try {
+    return await askLeaders(connections, topic, partitions, at, options)
+  } catch (error) {
+    if (troubleOf(error).kind !== 'leader') throw error
+    return askLeaders(connections, topic, partitions, at, options)
+  }
+}
+
+/** What is known of the topic is forgotten when one has no answer. */
+async function askLeaders(
   connections: KafkaConnections,
   topic: string,
   partitions: readonly number[],
   at: OffsetAt,
   { isolation }: ListOffsetsOptions,
 ): Promise<readonly FoundOffset[]> {
-  const byLeader = new Map<number, number[]>()
+  const byLeader = new Map<number, PartitionDescription[]>()
   for (const partition of partitions) {
-    const { leader } = await connections.leaderOf(topic, partition)
+    const described = await connections.leaderOf(topic, partition)
+    const { leader } = described
     if (leader < 0) throw new KafkaError(troubleOfCode(5), `${topic}/${partition}`)
-    byLeader.set(leader, [...(byLeader.get(leader) ?? []), partition])
+    byLeader.set(leader, [...(byLeader.get(leader) ?? []), described])
   }
   try {
     const found = await Promise.all(
@@ -46,12 +63,17 @@ async function askLeader(
   connections: KafkaConnections,
   leader: number,
   topic: string,
-  partitions: readonly number[],
+  partitions: readonly PartitionDescription[],
   at: OffsetAt,
   isolation: ListOffsetsOptions['isolation'],
 ): Promise<FoundOffset[]> {
   const timestamp = at === 'latest' ? -1n : at === 'earliest' ? -2n : BigInt(at.timestampMs)
-  const wanted = partitions.map(partitionIndex => ({ partitionIndex, currentLeaderEpoch: -1, timestamp }))
+  // With its epoch: a leader that was replaced would answer for a log that has been cut or has grown elsewhere since.
+  const wanted = partitions.map(({ partition, leaderEpoch }) => ({
+    partitionIndex: partition,
+    currentLeaderEpoch: leaderEpoch,
+    timestamp,
+  }))
   const connection = await connections.connect('meta', leader)
   const asked = listOffsetsV9.api.async(connection, -1, isolation === 'committed' ? 1 : 0, [
     { name: topic, partitions: wanted },

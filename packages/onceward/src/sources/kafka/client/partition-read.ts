@@ -14,8 +14,11 @@ export class PartitionRead {
   readonly seenTo: number
   /** The end of what may be handed over, as last heard. */
   end: number | null = null
-  inFlight = false
+  /** The fetch that is under way for it; an answer to another one is not for it any more. */
+  question: object | null = null
   answeredMs = performance.now()
+  /** Since when the broker owes an answer; null while it owes none. */
+  owedSinceMs: number | null = null
   /** Reading waits until then, by the steady clock. */
   pausedUntilMs = 0
   /** Something is wrong that only others can decide: nothing is asked until it is added anew. */
@@ -25,10 +28,8 @@ export class PartitionRead {
   unreadable = 0
   /** The leader has answered for our place: it is in its log. */
   served = false
-  /** Since when the log ends at an offset before ours. */
-  short: { readonly end: number; readonly sinceMs: number } | null = null
-  /** Times the leader could not place the epoch of what we read last. */
-  strangeEpochs = 0
+  /** What a leader said of its log that does not fit our place, and since when it has said so. */
+  misfit: { readonly said: string; readonly sinceMs: number } | null = null
   #epochs: { epoch: number; from: number }[]
 
   constructor(
@@ -64,17 +65,16 @@ export class PartitionRead {
     if (this.#epochs.length > epochsMax) this.#epochs = this.#epochs.slice(-epochsMax)
     if (next > this.offset) {
       this.unreadable = 0
-      this.strangeEpochs = 0
-      this.short = null
+      this.misfit = null
     }
     this.offset = Math.max(this.offset, next)
   }
 
-  /** True once the log has ended at this offset for so long: a leader that has just taken over may not know its end yet. */
-  isShortFor(end: number, ms: number): boolean {
+  /** True once leaders have said the same for so long: one that has just taken over, or was replaced, may not know better yet. */
+  isSaidFor(said: string, ms: number): boolean {
     const nowMs = performance.now()
-    if (this.short?.end !== end) this.short = { end, sinceMs: nowMs }
-    return nowMs - this.short.sinceMs >= ms
+    if (this.misfit?.said !== said) this.misfit = { said, sinceMs: nowMs }
+    return nowMs - this.misfit.sinceMs >= ms
   }
 
   /** Well compressed batches become too much: ask for less of them, and more again once they fit. */

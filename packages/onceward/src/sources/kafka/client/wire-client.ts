@@ -12,6 +12,7 @@ import type {
   FetchEvents,
   Fetcher,
   KafkaClient,
+  LogEnd,
   Member,
   Membership,
   MembershipEvents,
@@ -20,6 +21,7 @@ import type {
 } from './kafka-client.ts'
 import { answerOf, KafkaError, type KafkaTrouble, troubleOf, troubleOfCode } from './kafka-error.ts'
 import { listOffsets, type OffsetAt } from './list-offsets.ts'
+import { logEnds } from './log-ends.ts'
 import { WireFetcher } from './wire-fetcher.ts'
 
 const unstableDelayMs = 50
@@ -33,7 +35,10 @@ export class WireClient implements KafkaClient {
 
   constructor(options: KafkaConnectionOptions, settings: TopicSettings) {
     this.#settings = settings
-    this.#connections = new KafkaConnections(options, { join: settings.rebalanceTimeoutMs + 15_000 })
+    const { requestTimeoutMs, connectTimeoutMs, rebalanceTimeoutMs } = settings
+    // A join is answered when the whole group has joined.
+    const join = rebalanceTimeoutMs + requestTimeoutMs
+    this.#connections = new KafkaConnections({ ...options, requestTimeoutMs, connectTimeoutMs }, { join })
   }
 
   async check(): Promise<void> {
@@ -58,6 +63,10 @@ export class WireClient implements KafkaClient {
         { start: starts.get(partition) ?? 0, end: ends.get(partition) ?? 0 },
       ]),
     )
+  }
+
+  logEnds(partitions: readonly number[]): Promise<ReadonlyMap<number, LogEnd>> {
+    return logEnds(this.#connections, this.#settings.topic, partitions)
   }
 
   async offsetsSince(
@@ -121,7 +130,11 @@ export class WireClient implements KafkaClient {
     return new WireFetcher({
       connections: this.#connections,
       settings: this.#settings,
-      boundsOf: async partition => (await this.bounds([partition])).get(partition)!,
+      boundsOf: async partition => {
+        const { end, leaderEpoch } = (await this.logEnds([partition])).get(partition)!
+        const bounds = (await this.bounds([partition])).get(partition)!
+        return { start: bounds.start, end: Math.max(bounds.end, end), leaderEpoch }
+      },
       events,
     })
   }

@@ -24,16 +24,21 @@ const answerBytesMax = 16 * 1024 * 1024
 /** Decoded bytes of one partition in one answer. */
 const decodedBytesMax = 4 * 1024 * 1024
 const retryDelayMs = 100
+/** Longer than any fetch waits for news. */
+const silenceMs = 2_000
 const goneDelayMs = 500
 const unreadableDelayMs = 200
 const unreadableTriesMax = 3
-/** A log that ends before our place counts as cut back once it has ended there for so long. */
-const shortLogMs = 3_000
+/** A log that does not have our place counts as cut back once leaders have said the same of it for so long. */
+const misfitMs = 3_000
+/** The same from a leader of an earlier epoch than what we have read: one that was replaced, unless the cluster was restored. */
+const staleMs = 10_000
 
 export interface WireFetcherOptions {
   readonly connections: KafkaConnections
   readonly settings: Pick<TopicSettings, 'topic' | 'isolation'>
-  readonly boundsOf: (partition: number) => Promise<Bounds>
+  /** Of the leader's whole log, with the epoch under which it leads. */
+  readonly boundsOf: (partition: number) => Promise<Bounds & { readonly leaderEpoch: number }>
   readonly events: FetchEvents
 }
 
@@ -92,11 +97,16 @@ export class WireFetcher implements Fetcher {
     return read === undefined || read.stopped ? 0 : performance.now() - read.answeredMs
   }
 
+  owedMs(partition: number): number {
+    const sinceMs = this.#reads.get(partition)?.owedSinceMs ?? null
+    return sinceMs === null ? 0 : performance.now() - sinceMs
+  }
+
   restart(): void {
     this.#life++
     this.#busy.clear()
     this.#topic = null
-    for (const read of this.#reads.values()) read.inFlight = false
+    for (const read of this.#reads.values()) read.question = null
     this.#pump()
   }
 
@@ -110,12 +120,13 @@ export class WireFetcher implements Fetcher {
   #pump(): void {
     if (this.#closed || this.#reads.size === 0) return
     const topic = this.#topic
+    this.#noteOwed()
     if (topic === null) return this.#describe()
     const byLeader = new Map<number, PartitionRead[]>()
     const nowMs = performance.now()
     let earliestMs = Number.POSITIVE_INFINITY
     for (const read of this.#inTurn()) {
-      if (read.inFlight || read.stopped || !this.#events.wants(read.progress)) continue
+      if (read.question !== null || read.stopped || !this.#events.wants(read.progress)) continue
       if (read.pausedUntilMs > nowMs) {
         earliestMs = Math.min(earliestMs, read.pausedUntilMs)
         continue
@@ -136,6 +147,14 @@ export class WireFetcher implements Fetcher {
     for (const [leader, reads] of byLeader) {
       const lane = this.#laneFor(leader, reads)
       if (lane !== undefined) void this.#fetch(topic, leader, lane, reads)
+    }
+  }
+
+  #noteOwed(): void {
+    const nowMs = performance.now()
+    for (const read of this.#reads.values()) {
+      if (read.stopped || !this.#events.wants(read.progress)) read.owedSinceMs = null
+      else read.owedSinceMs ??= nowMs
     }
   }
 
@@ -165,9 +184,11 @@ export class WireFetcher implements Fetcher {
     const life = this.#life
     const key = `${leader} ${lane.purpose}`
     this.#busy.add(key)
-    for (const read of reads) read.inFlight = true
+    const question = {}
+    for (const read of reads) read.question = question
     const { connections, settings } = this.#options
     let answers: readonly FetchedPartition[] = []
+    const looking = setInterval(() => void this.#leaveLeader(leader, reads, question), silenceMs)
     try {
       const connection = await connections.connect(lane.purpose, leader)
       const answer = await fetchRecords(connection, {
@@ -185,25 +206,45 @@ export class WireFetcher implements Fetcher {
       })
       answers = answer.partitions
     } catch (error) {
-      if (life === this.#life) for (const read of reads) this.#pause(read, retryDelayMs, true)
+      const waiting = life === this.#life ? reads.filter(read => read.question === question) : []
+      for (const read of waiting) this.#pause(read, retryDelayMs, true)
       if (troubleOf(error).kind === 'other') this.#events.onWarning(`fetching: ${errorText(error, 300)}`)
     }
+    clearInterval(looking)
     if (life !== this.#life) return
     this.#busy.delete(key)
-    for (const read of reads) read.inFlight = false
+    const asked = reads.filter(read => read.question === question)
+    for (const read of asked) read.question = null
     for (const answer of answers) {
-      const read = reads.find(({ partition }) => partition === answer.partition)
+      const read = asked.find(({ partition }) => partition === answer.partition)
       if (read !== undefined && this.#reads.get(read.partition) === read) this.#take(read, answer)
     }
     this.#pump()
   }
 
+  /** A leader that is frozen keeps its connections. Once the cluster names another, what it was asked for is asked for there. */
+  async #leaveLeader(leader: number, reads: readonly PartitionRead[], question: object): Promise<void> {
+    const { connections, settings } = this.#options
+    const topic = await connections.findTopic(settings.topic).catch(() => null)
+    const leaderOf = ({ partition }: PartitionRead) => topic?.partitions[partition]?.leader ?? -1
+    const moved = reads.filter(
+      read => read.question === question && leaderOf(read) >= 0 && leaderOf(read) !== leader,
+    )
+    if (moved.length === 0 || this.#closed) return
+    this.#topic = topic
+    for (const read of moved) read.question = null
+    this.#pump()
+  }
+
   #take(read: PartitionRead, answer: FetchedPartition): void {
     read.answeredMs = performance.now()
+    if (answer.errorCode === 0) read.owedSinceMs = null
     if (answer.errorCode !== 0) return this.#onError(read, answer.errorCode)
     if (answer.diverging !== null) {
-      read.stopped = true
       const { epoch, endOffset } = answer.diverging
+      if (!read.isSaidFor(`parts at ${endOffset} of ${epoch}`, this.#doubtMs(read)))
+        return this.#pause(read, retryDelayMs, true)
+      read.stopped = true
       const bounds = { start: Number(answer.logStartOffset), end: Number(answer.highWatermark) }
       const found = { kind: 'truncated', at: Number(endOffset), leaderEpoch: epoch, bounds } as const
       return this.#events.onOutOfRange(read.progress, read.offset, found)
@@ -274,15 +315,19 @@ export class WireFetcher implements Fetcher {
   async #compareBounds(read: PartitionRead): Promise<void> {
     read.stopped = true
     try {
-      const bounds = await this.#options.boundsOf(read.partition)
+      const { leaderEpoch, ...bounds } = await this.#options.boundsOf(read.partition)
       if (this.#closed || this.#reads.get(read.partition) !== read) return
-      const within = bounds.start <= read.offset && read.offset <= bounds.end
-      const isSettled = read.offset < bounds.start || read.isShortFor(bounds.end, shortLogMs)
-      if (!within && isSettled)
-        return this.#events.onOutOfRange(read.progress, read.offset, { kind: 'bounds', bounds })
-      if (within && read.strangeEpochs++ > 0 && read.lastEpoch >= 0) {
-        const found = { kind: 'truncated', at: null, leaderEpoch: read.lastEpoch, bounds } as const
-        return this.#events.onOutOfRange(read.progress, read.offset, found)
+      const { offset, lastEpoch } = read
+      if (offset < bounds.start)
+        return this.#events.onOutOfRange(read.progress, offset, { kind: 'bounds', bounds })
+      const isWithin = offset <= bounds.end
+      const said = isWithin ? `strange to ${leaderEpoch}` : `ends at ${bounds.end} of ${leaderEpoch}`
+      const isSure = read.isSaidFor(said, leaderEpoch < lastEpoch ? staleMs : misfitMs)
+      if (isSure && !isWithin)
+        return this.#events.onOutOfRange(read.progress, offset, { kind: 'bounds', bounds })
+      if (isSure && lastEpoch >= 0) {
+        const found = { kind: 'truncated', at: null, leaderEpoch: lastEpoch, bounds } as const
+        return this.#events.onOutOfRange(read.progress, offset, found)
       }
     } catch {
       // The leader is away or moves: the same question is put again.
@@ -290,6 +335,12 @@ export class WireFetcher implements Fetcher {
     read.stopped = false
     this.#pause(read, retryDelayMs, true)
     this.#pump()
+  }
+
+  /** How long a leader must say the same before it is believed. */
+  #doubtMs({ partition, lastEpoch }: PartitionRead): number {
+    const leaderEpoch = this.#topic?.partitions[partition]?.leaderEpoch ?? -1
+    return leaderEpoch < lastEpoch ? staleMs : misfitMs
   }
 
   /** Whoever calls this pumps afterwards, which finds the earliest end of all pauses. */

@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errorText } from '../../errors.ts'
+import type { KafkaClient, Member } from './client/kafka-client.ts'
+
+export interface DrainOptions {
+  readonly client: Pick<KafkaClient, 'describe' | 'bounds' | 'committed'>
+  readonly member: Member
+  /** The partition that waits. */
+  readonly partition: number
+  readonly limitMs: number
+  /** False once it is not ours to wait for any more. */
+  readonly waits: () => boolean
+  readonly onTrouble: (reason: string) => void
+}
+
+/** `drained`: everything that stood before it is done. `late`: the time is over. `gone`: it is not ours any more. */
+export type Drained =
+  | { readonly kind: 'drained' | 'gone' }
+  | { readonly kind: 'late'; readonly behind: readonly number[] }
+
+const lookMs = 300
+
+/**
+ * Waits until the group has committed, in every partition it had begun when this one was found, what stood there then. Records of a key that
+ * moved to the new partition come behind it. Every member finds the same out by itself, whoever owns the others: the group's offsets say it.
+ * Messages that are set aside count as done, as they do for the offsets.
+ */
+export async function untilDrained(options: DrainOptions): Promise<Drained> {
+  const { member, limitMs, waits, onTrouble } = options
+  const endMs = performance.now() + limitMs
+  let targets: ReadonlyMap<number, number> | null = null
+  for (;;) {
+    if (!waits() || !member.live) return { kind: 'gone' }
+    try {
+      targets ??= await findTargets(options)
+      const behind = await findBehind(options, targets)
+      if (behind.length === 0) return { kind: 'drained' }
+      if (performance.now() >= endMs) return { kind: 'late', behind }
+    } catch (error) {
+      onTrouble(errorText(error, 300))
+    }
+    await sleep(lookMs)
+  }
+}
+
+async function findTargets({
+  client,
+  member,
+  partition,
+}: DrainOptions): Promise<ReadonlyMap<number, number>> {
+  const facts = await client.describe()
+  if (facts === null) throw new Error('the topic is gone')
+  const others = Array.from({ length: facts.partitions }, (_, other) => other).filter(
+    other => other !== partition,
+  )
+  const begun = await client.committed(others, member, { pending: 'ignored' })
+  const bounds = await client.bounds([...begun.keys()])
+  return new Map([...bounds].map(([other, { end }]) => [other, end]))
+}
+
+async function findBehind(
+  { client, member }: DrainOptions,
+  targets: ReadonlyMap<number, number>,
+): Promise<number[]> {
+  const committed = await client.committed([...targets.keys()], member, { pending: 'ignored' })
+  return [...targets]
+    .filter(([other, end]) => (committed.get(other)?.offset ?? 0) < end)
+    .map(([other]) => other)
+}

@@ -1,0 +1,54 @@
+import { after, before, describe, test } from 'node:test'
+import { openScene, type SceneOptions } from '../rebalance/scene.ts'
+import { assertInvariants } from '../rebalance/through-everything.ts'
+import { skipWithout } from '../services/services.ts'
+import { type KafkaCluster, replicated, startKafkaCluster } from './kafka-cluster.ts'
+
+describe('three Kafka brokers under load', {
+  timeout: 290_000,
+  ...(await skipWithout('postgres', 'kafka')),
+}, () => {
+  let cluster: KafkaCluster
+  before(async () => {
+    cluster = await startKafkaCluster()
+  })
+  after(() => cluster?.close())
+
+  const scenes: readonly Omit<SceneOptions, 'zombie'>[] = [
+    { memory: 'offsets on the broker', protocol: 'classic' },
+    { memory: 'nothing but the position', protocol: 'consumer' },
+  ]
+
+  test('the broker that leads and coordinates is killed: nothing lost, doubled or declared lost', async t => {
+    const options = { ...scenes[0]!, zombie: 'learns first' } as const
+    const scene = await openScene(t, { ...options, bootstrap: cluster.bootstrap, topic: replicated })
+    const members = [await scene.join()]
+    scene.load.start()
+    scene.watch.start()
+    await scene.allApply(members)
+    const victim = await cluster.coordinatorOf(scene.name)
+    await cluster.kill(victim)
+    await scene.allApply(members)
+    await cluster.start(victim)
+    await cluster.untilInSync(scene.name)
+    await scene.finish(members)
+    await assertInvariants(scene, options.memory)
+  })
+
+  test('every broker is restarted in turn: nothing lost, doubled or declared lost', async t => {
+    const options = { ...scenes[1]!, zombie: 'learns first' } as const
+    const scene = await openScene(t, { ...options, bootstrap: cluster.bootstrap, topic: replicated })
+    const members = [await scene.join()]
+    scene.load.start()
+    scene.watch.start()
+    await scene.allApply(members)
+    for (const node of [1, 2, 3]) {
+      await cluster.stop(node)
+      await scene.allApply(members)
+      await cluster.start(node)
+      await cluster.untilInSync(scene.name)
+    }
+    await scene.finish(members)
+    await assertInvariants(scene, options.memory)
+  })
+})
