@@ -28,7 +28,7 @@ async function halfRead(t: TestContext, progress: LogOptions['progress']) {
 /** Has the loss declared that a broker makes up by recovering for too long. */
 async function falselyLost(t: TestContext) {
   const scene = await halfRead(t, 'only')
-  scene.broker.recover(2, always)
+  scene.broker.recover(2, always, { shorter: true })
   const { subscription } = await scene.open()
   await assert.rejects(subscription.receive(1), { code: 'records_lost', message: /the stream ends at 3/ })
   await subscription.close()
@@ -86,17 +86,30 @@ describe('a stream that recovers', { timeout: 120_000, ...(await skipWithout('ra
     })
   }
 
-  test('and serves nothing for long is waited for: no loss is declared', async t => {
-    const { checkpoints, broker, open } = await halfRead(t, 'store')
-    broker.recover(nothing, always)
-    const opened = await open()
-    const event = await opened.event('disconnected')
-    assert.match('reason' in event ? event.reason : '', /still recovering/)
-    assert.deepEqual(checkpoints.losses, [])
-    broker.recovered()
-    assert.deepEqual(text(await opened.take(5)), numbers(5, 10))
-    assert.deepEqual(checkpoints.losses, [])
+  test('is begun at an offset that it does not serve yet', async t => {
+    const made = await createTestStream(t)
+    await made.send(...numbers(0, 10))
+    const broker = await startRecoveringBroker(t, made.url)
+    broker.recover(2, 9)
+    const opened = await openStream(t, made.name, { url: broker.url, start: 7 })
+    assert.deepEqual(text(await opened.take(3)), numbers(7, 10))
   })
+
+  for (const [what, committed] of [
+    ['nothing', nothing],
+    ['less than it has written', 2],
+  ] as const)
+    test(`and serves ${what} for long is waited for: no loss is declared`, async t => {
+      const { checkpoints, broker, open } = await halfRead(t, 'store')
+      broker.recover(committed, always)
+      const opened = await open()
+      const event = await opened.event('disconnected')
+      assert.match('reason' in event ? event.reason : '', /still recovering/)
+      assert.deepEqual(checkpoints.losses, [])
+      broker.recovered()
+      assert.deepEqual(text(await opened.take(5)), numbers(5, 10))
+      assert.deepEqual(checkpoints.losses, [])
+    })
 
   test('after a loss was declared all the same has it withdrawn at the next start', async t => {
     const { made, checkpoints, open, from } = await falselyLost(t)
@@ -123,6 +136,19 @@ describe('a stream that did lose its end', { timeout: 120_000, ...(await skipWit
     const { subscription } = await open()
     await assert.rejects(subscription.receive(1), { code: 'records_lost' })
     assert.ok(performance.now() - began < 15_000)
+    assert.equal(checkpoints.losses.length, 1)
+  })
+
+  test('is declared although it grows past the position meanwhile', async t => {
+    const { made, checkpoints, open } = await pastEnd(t)
+    const growing = new AbortController()
+    const grown = (async () => {
+      for (let count = 0; !growing.signal.aborted && count < 200; count++) await made.send('grown')
+    })()
+    const { subscription } = await open()
+    await assert.rejects(subscription.receive(1), { code: 'records_lost', message: /the stream ends at/ })
+    growing.abort()
+    await grown
     assert.equal(checkpoints.losses.length, 1)
   })
 

@@ -32,6 +32,8 @@ export interface PrivateNode {
   readonly ports: PrivatePorts
   /** `data`, `log` and `etc` of the server lie here. */
   readonly folder: string
+  /** Started, and neither killed nor stopped since. */
+  isRunning(): boolean
   /** kill -9 of the Erlang machine; resolves when it and all its helpers are gone. */
   kill(): Promise<void>
   /** An orderly stop (SIGTERM); resolves when it is gone. */
@@ -92,6 +94,7 @@ export function prepareNode(
     name: `${node.name}@localhost`,
     ports: node.ports,
     folder: node.folder,
+    isRunning: () => launcher !== null && !hasExited(launcher),
     start: async () => {
       const started = launch(node, logFile)
       launcher = started
