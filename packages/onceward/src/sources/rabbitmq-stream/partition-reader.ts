@@ -309,7 +309,12 @@ export class PartitionReader {
         return
       }
       this.#begun = !this.#offer(chunk)
-      if (!this.#begun) this.#chunks.shift()
+      if (this.#begun) {
+        // Not in the same go: what was unpacked before, and came to nothing, is let go of in between.
+        setImmediate(() => this.topUp())
+        return
+      }
+      this.#chunks.shift()
     }
   }
 
