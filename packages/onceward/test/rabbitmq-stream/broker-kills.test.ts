@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithoutPrivateRabbitmq, startPrivateRabbitmq } from '../services/private-rabbitmq.ts'
 import { connectClient } from './broker.ts'
+import { coordinatorIsStored } from './coordinator.ts'
 import { readOn, writeOn } from './load.ts'
 
 const kills = 4
@@ -50,12 +49,3 @@ describe('a broker that is killed under load', await skipWithoutPrivateRabbitmq(
     assert.deepEqual([checkpoints.losses, checkpoints.withdrawn], [[], []])
   })
 })
-
-/**
- * RabbitMQ writes the list of its Raft members a moment after the first stream was made. Killed before, it starts without the coordinator of
- * streams and serves none of them.
- */
-function coordinatorIsStored(folder: string): boolean {
-  const lists = globSync('data/**/coordination/*/names.dets', { cwd: folder })
-  return lists.some(list => readFileSync(join(folder, list)).includes('rabbit_stream_coordinator'))
-}

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { LogOptions } from '../../src/contracts/source.ts'
+import { storeOffset } from '../../src/sources/rabbitmq-stream/wire/commands.ts'
 import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
+import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
 import { createTestStream, numbers, openStream, type TestStream, text } from './broker.ts'
+import { openWatch, positionOf } from './outside.ts'
 import { startRecoveringBroker } from './recovering-broker.ts'
 
 const nothing = -1
@@ -127,6 +130,35 @@ describe('a stream that recovers', { timeout: 120_000, ...(await skipWithout('ra
     assert.deepEqual(text(await take(5)), numbers(5, 10))
     assert.equal(checkpoints.withdrawn.length, 1)
   })
+})
+
+describe('a broker that lost an offset with its leader', {
+  timeout: 120_000,
+  ...(await skipWithout('rabbitmq')),
+}, () => {
+  for (const [progress, next] of [
+    ['first', 5],
+    ['broker', 3],
+  ] as const) {
+    test(`makes a consumer go on at ${next} of 5 with progress ${progress}`, async t => {
+      const made = await createTestStream(t)
+      const checkpoints = new MemoryCheckpoints()
+      const log = { progress, checkpoints }
+      await made.send(...numbers(0, 10))
+      const { subscription, take } = await openStream(t, made.name, { start: 'first' }, { log })
+      await subscription.settle(await take(5))
+      await subscription.close()
+      const connection = await openWatch(made.url)
+      await until(
+        'the offset is stored',
+        async () => (await positionOf(connection, 'tester', made.name)) === '5',
+      )
+      storeOffset(connection, 'tester', made.name, 2n)
+      await connection.close(1_000)
+      const again = await openStream(t, made.name, {}, { log })
+      assert.deepEqual(text(await again.take(10 - next)), numbers(next, 10))
+    })
+  }
 })
 
 describe('a stream that did lose its end', { timeout: 120_000, ...(await skipWithout('rabbitmq')) }, () => {
