@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
-import { until } from '../../src/testing/until.ts'
 import { skipWithoutPrivateRabbitmq } from '../services/private-rabbitmq.ts'
 import { type RabbitmqCluster, startRabbitmqCluster } from '../services/rabbitmq-cluster.ts'
 import { numbers, openStream, text } from './broker.ts'
@@ -49,20 +48,13 @@ describe('a stream on a cluster of three', { timeout: 300_000, ...skip }, () => 
     await publish(leader, stream, numbers(0, 10))
     const checkpoints = new MemoryCheckpoints()
     const log = { progress: 'only' as const, checkpoints }
-    for (const node of others) node.freeze()
-    const first = openStream(t, stream, { url: leader.streamUrl, start: 'first' }, { log }).then(
-      opened => opened,
-      () => null,
-    )
-    // It may begin now, or only when a majority has its mark.
-    await until('the reader has come as far as it can', async () => {
-      const opened = await Promise.race([first, null])
-      return opened === null || opened.events.length > 0
-    })
+    await leader.isolate()
+    const first = await openStream(t, stream, { url: leader.streamUrl, start: 'first' }, { log })
+    // It begins only when a majority has its mark.
+    await Promise.race([first.event('assigned'), first.event('disconnected')])
     await leader.kill()
-    for (const node of others) node.resume()
     await untilLed(cluster, stream, now => now !== leader, others[0])
-    await (await first)?.subscription.close()
+    await first.subscription.close()
     const second = await openStream(t, stream, { url: others[0]!.streamUrl, start: 'first' }, { log })
     assert.deepEqual(text(await second.take(10)), numbers(0, 10))
     assert.deepEqual(checkpoints.losses, [])

@@ -161,7 +161,7 @@ export class StreamSession {
       throw error
     })
     for (const node of nodes) this.#options.knownNodes.add(node)
-    if (this.#options.fromLeader.has(partition)) return this.#linkToLeader(partition, entrance.connection)
+    if (this.#options.fromLeader.has(partition)) return this.#leaderOf(partition, entrance.connection)
     if (nodes.length === 0 || nodes.includes(entrance.node)) return entrance
     const known = nodes.find(node => this.#links.has(node))
     if (known !== undefined) return this.#links.get(known)!
@@ -174,10 +174,11 @@ export class StreamSession {
   }
 
   /** Rejects where it cannot be reached: what only the leader knows is then not known. */
-  async #linkToLeader(partition: string, connection: StreamConnection): Promise<StreamLink> {
+  async #leaderOf(partition: string, connection: StreamConnection): Promise<StreamLink & StreamLeader> {
     const { leader } = await queryNodes(connection, partition)
     if (leader === null) throw new Error(`stream ${partition} has no leader at the moment`)
-    return this.#links.get(leader) ?? this.#linkToNode(leader)
+    const link = this.#links.get(leader) ?? (await this.#linkToNode(leader))
+    return { ...link, node: leader }
   }
 
   #createReader(partition: string, connection: StreamConnection): PartitionReader {
@@ -189,7 +190,7 @@ export class StreamSession {
       onAssigned: () =>
         onEvent({ kind: 'assigned', partitions: [partition], reason: 'this process reads it now' }),
       onRevoked: reason => onEvent({ kind: 'revoked', partitions: [partition], reason }),
-      leader: (): Promise<StreamLeader> => this.#linkToLeader(partition, connection),
+      leader: () => this.#leaderOf(partition, connection),
       readFromLeader: () => this.#options.fromLeader.add(partition),
       onTrouble: reason => this.cut(reason),
     })
