@@ -273,6 +273,8 @@ export type SourceEvent =
   | { readonly kind: 'disconnected'; readonly reason: string }
   /** The broker took the subscription away (queue deleted, consumer cancelled). */
   | { readonly kind: 'cancelled'; readonly reason: string }
+  /** The broker took deliveries back because they were not acknowledged in time; the source goes on, and they come again. */
+  | { readonly kind: 'timed_out'; readonly reason: string }
   /** Partitions of a log came or went. */
   | { readonly kind: 'assigned'; readonly partitions: readonly string[]; readonly reason: string }
   | {

@@ -487,7 +487,7 @@ export class ConsumerProcess<M, Tx> {
     }
     if (event.kind === 'degraded') this.#degraded.set(event.part, event.reason)
     if (event.kind === 'restored') this.#degraded.delete(event.part)
-    if (event.kind === 'disconnected' || event.kind === 'cancelled') this.#sourceAway = true
+    if (endsConnection(event)) this.#sourceAway = true
     world.metrics.add('sourceEvents', 1, { consumer: consumer.name, kind: event.kind })
     const fields = { consumer: consumer.name, source: source.name, ...event }
     world.log[isNews(event) ? 'info' : 'warn'](`source ${event.kind}`, fields)
@@ -548,6 +548,10 @@ export class ConsumerProcess<M, Tx> {
 
 /** How long a consumer that halts waits for its end to be recorded. */
 const closeRunMs = 5_000
+function endsConnection({ kind }: SourceEvent): boolean {
+  return kind === 'disconnected' || kind === 'cancelled' || kind === 'timed_out'
+}
+
 /** What happens whenever a consumer starts or its group changes; the rest is trouble. */
 function isNews(event: SourceEvent): boolean {
   if (event.kind === 'revoked') return event.orderly === true

@@ -9,8 +9,13 @@ export interface RecoveringBroker {
   readonly url: string
   /** Statistics that were answered falsely. */
   readonly falseAnswers: number
-  /** From now on `committed` is the newest chunk it knows of, for so many statistics; then all is as it is. */
-  recover(committed: number, answers: number): void
+  /**
+   * From now on `committed` is the newest chunk it knows to be committed, for so many statistics; then all is as it is. `shorter`: it says
+   * that it has nothing behind that chunk either.
+   */
+  recover(committed: number, answers: number, options?: { readonly shorter?: boolean }): void
+  /** From now on it says that the stream begins here. */
+  drop(before: number): void
   recovered(): void
   /** Damages the next chunks on their way. */
   damage(chunks: number): void
@@ -20,7 +25,8 @@ const statsAnswer = command.streamStats | 0x8000
 
 export async function startRecoveringBroker(t: TestContext, url: string): Promise<RecoveringBroker> {
   const upstream = new URL(url)
-  let state: { readonly committed: number; left: number } | null = null
+  let state: { readonly committed: number; readonly shorter: boolean; left: number } | null = null
+  let firstChunk: number | null = null
   let falseAnswers = 0
   let damages = 0
   const sockets = new Set<Socket>()
@@ -30,13 +36,15 @@ export async function startRecoveringBroker(t: TestContext, url: string): Promis
       damages--
       return damaged(frame)
     }
+    if (key === statsAnswer && firstChunk !== null) return withStatistic(frame, 'first_chunk_id', firstChunk)
     if (state === null) return frame
     if (key === command.deliver) return null
     if (key !== statsAnswer) return frame
     falseAnswers++
-    const { committed } = state
+    const { committed, shorter } = state
     if (--state.left <= 0) state = null
-    return withCommitted(frame, committed)
+    const answer = withStatistic(frame, 'committed_chunk_id', committed)
+    return shorter ? withStatistic(answer, 'last_chunk_id', committed) : answer
   }
   const server = createServer(client => {
     const broker = connect({ host: upstream.hostname, port: Number(upstream.port) })
@@ -74,8 +82,11 @@ export async function startRecoveringBroker(t: TestContext, url: string): Promis
     get falseAnswers() {
       return falseAnswers
     },
-    recover: (committed, answers) => {
-      state = { committed, left: answers }
+    recover: (committed, answers, { shorter = false } = {}) => {
+      state = { committed, shorter, left: answers }
+    },
+    drop: before => {
+      firstChunk = before
     },
     recovered: () => {
       state = null
@@ -92,9 +103,8 @@ function damaged(frame: Buffer): Buffer {
   return changed
 }
 
-function withCommitted(frame: Buffer, committed: number): Buffer {
+function withStatistic(frame: Buffer, name: string, value: number): Buffer {
   const changed = Buffer.from(frame)
-  const name = 'committed_chunk_id'
-  changed.writeBigInt64BE(BigInt(committed), changed.indexOf(name) + name.length)
+  changed.writeBigInt64BE(BigInt(value), changed.indexOf(name) + name.length)
   return changed
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { LogOptions } from '../../src/contracts/source.ts'
+import { storeOffset } from '../../src/sources/rabbitmq-stream/wire/commands.ts'
 import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
+import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
 import { createTestStream, numbers, openStream, type TestStream, text } from './broker.ts'
+import { openWatch, positionOf } from './outside.ts'
 import { startRecoveringBroker } from './recovering-broker.ts'
 
 const nothing = -1
@@ -28,7 +31,7 @@ async function halfRead(t: TestContext, progress: LogOptions['progress']) {
 /** Has the loss declared that a broker makes up by recovering for too long. */
 async function falselyLost(t: TestContext) {
   const scene = await halfRead(t, 'only')
-  scene.broker.recover(2, always)
+  scene.broker.recover(2, always, { shorter: true })
   const { subscription } = await scene.open()
   await assert.rejects(subscription.receive(1), { code: 'records_lost', message: /the stream ends at 3/ })
   await subscription.close()
@@ -86,17 +89,30 @@ describe('a stream that recovers', { timeout: 120_000, ...(await skipWithout('ra
     })
   }
 
-  test('and serves nothing for long is waited for: no loss is declared', async t => {
-    const { checkpoints, broker, open } = await halfRead(t, 'store')
-    broker.recover(nothing, always)
-    const opened = await open()
-    const event = await opened.event('disconnected')
-    assert.match('reason' in event ? event.reason : '', /still recovering/)
-    assert.deepEqual(checkpoints.losses, [])
-    broker.recovered()
-    assert.deepEqual(text(await opened.take(5)), numbers(5, 10))
-    assert.deepEqual(checkpoints.losses, [])
+  test('is begun at an offset that it does not serve yet', async t => {
+    const made = await createTestStream(t)
+    await made.send(...numbers(0, 10))
+    const broker = await startRecoveringBroker(t, made.url)
+    broker.recover(2, 9)
+    const opened = await openStream(t, made.name, { url: broker.url, start: 7 })
+    assert.deepEqual(text(await opened.take(3)), numbers(7, 10))
   })
+
+  for (const [what, committed] of [
+    ['nothing', nothing],
+    ['less than it has written', 2],
+  ] as const)
+    test(`and serves ${what} for long is waited for: no loss is declared`, async t => {
+      const { checkpoints, broker, open } = await halfRead(t, 'store')
+      broker.recover(committed, always)
+      const opened = await open()
+      const event = await opened.event('disconnected')
+      assert.match('reason' in event ? event.reason : '', /still recovering/)
+      assert.deepEqual(checkpoints.losses, [])
+      broker.recovered()
+      assert.deepEqual(text(await opened.take(5)), numbers(5, 10))
+      assert.deepEqual(checkpoints.losses, [])
+    })
 
   test('after a loss was declared all the same has it withdrawn at the next start', async t => {
     const { made, checkpoints, open, from } = await falselyLost(t)
@@ -116,6 +132,35 @@ describe('a stream that recovers', { timeout: 120_000, ...(await skipWithout('ra
   })
 })
 
+describe('a broker that lost an offset with its leader', {
+  timeout: 120_000,
+  ...(await skipWithout('rabbitmq')),
+}, () => {
+  for (const [progress, next] of [
+    ['first', 5],
+    ['broker', 3],
+  ] as const) {
+    test(`makes a consumer go on at ${next} of 5 with progress ${progress}`, async t => {
+      const made = await createTestStream(t)
+      const checkpoints = new MemoryCheckpoints()
+      const log = { progress, checkpoints }
+      await made.send(...numbers(0, 10))
+      const { subscription, take } = await openStream(t, made.name, { start: 'first' }, { log })
+      await subscription.settle(await take(5))
+      await subscription.close()
+      const connection = await openWatch(made.url)
+      await until(
+        'the offset is stored',
+        async () => (await positionOf(connection, 'tester', made.name)) === '5',
+      )
+      storeOffset(connection, 'tester', made.name, 2n)
+      await connection.close(1_000)
+      const again = await openStream(t, made.name, {}, { log })
+      assert.deepEqual(text(await again.take(10 - next)), numbers(next, 10))
+    })
+  }
+})
+
 describe('a stream that did lose its end', { timeout: 120_000, ...(await skipWithout('rabbitmq')) }, () => {
   test('is declared within seconds', async t => {
     const { checkpoints, open } = await pastEnd(t)
@@ -123,6 +168,19 @@ describe('a stream that did lose its end', { timeout: 120_000, ...(await skipWit
     const { subscription } = await open()
     await assert.rejects(subscription.receive(1), { code: 'records_lost' })
     assert.ok(performance.now() - began < 15_000)
+    assert.equal(checkpoints.losses.length, 1)
+  })
+
+  test('is declared although it grows past the position meanwhile', async t => {
+    const { made, checkpoints, open } = await pastEnd(t)
+    const growing = new AbortController()
+    const grown = (async () => {
+      for (let count = 0; !growing.signal.aborted && count < 200; count++) await made.send('grown')
+    })()
+    const { subscription } = await open()
+    await assert.rejects(subscription.receive(1), { code: 'records_lost', message: /the stream ends at/ })
+    growing.abort()
+    await grown
     assert.equal(checkpoints.losses.length, 1)
   })
 

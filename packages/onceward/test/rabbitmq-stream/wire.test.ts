@@ -68,7 +68,9 @@ describe('a chunk', () => {
   const broken = (bytes: Buffer, from = 0) => {
     const read: string[] = []
     const chunk = readChunk(bytes, 0)!
-    const next = eachRecord(chunk, from, listenTo(read))
+    let next = Math.max(from, chunk.firstOffset)
+    do next = eachRecord(chunk, next, listenTo(read))
+    while (next < chunk.firstOffset + chunk.records)
     return { read, next, damaged: chunk.damaged }
   }
 
@@ -158,9 +160,62 @@ describe('a chunk', () => {
       from = next
     }
     assert.deepEqual(portions, [
-      ['100a', '101a', '102b', '103b'],
-      ['104c', '105c', '106d', '107d', '108e'],
+      ['100a', '101a'],
+      ['102b', '103b'],
+      ['104c', '105c'],
+      ['106d', '107d', '108e'],
     ])
+  })
+
+  const megabyte = 1024 * 1024
+
+  /** Offsets of the portions, and how much of the chunk each has unpacked. */
+  function portionsOf(entries: readonly Buffer[]) {
+    const chunk = readChunk(chunkOf(0, entries.length, entries), 0)!
+    const portions: { next: number; unpacked: number }[] = []
+    for (let from = 0; from < entries.length; ) {
+      const { records, next } = toRecords(chunk, 's', from, 0)
+      portions.push({ next, unpacked: records.reduce((sum, { body }) => sum + body.length, 0) })
+      from = next
+    }
+    return portions
+  }
+
+  test('never has more unpacked at once than the bound, whatever its sub-batches say', () => {
+    const large = packed(1, 'x'.repeat(63 * megabyte))
+    const small = packed(1, 'x'.repeat(3 * megabyte))
+    for (const says of [u32(63 * megabyte), u32(10)]) {
+      const lying = Buffer.from(large)
+      says.copy(lying, 3)
+      const portions = portionsOf([small, lying, small])
+      assert.deepEqual(
+        portions.map(({ next }) => next),
+        [1, 2, 3],
+      )
+      for (const { unpacked } of portions) assert.ok(unpacked <= 64 * megabyte, `${unpacked}`)
+    }
+  })
+
+  test('unpacks one sub-batch at a time that comes to nothing', () => {
+    const tooLarge = packed(1, 'x'.repeat(65 * megabyte))
+    u32(10).copy(tooLarge, 3)
+    const cut = packed(1, 'x'.repeat(20 * megabyte))
+    cut[cut.length - 5]! ^= 1
+    const portions = portionsOf([tooLarge, tooLarge, cut, cut, sized('last')])
+    assert.deepEqual(
+      portions.map(({ next }) => next),
+      [1, 2, 3, 5],
+    )
+  })
+
+  test('of many small sub-batches is read to its end, however much they unpack to', () => {
+    const entries = Array.from({ length: 60 }, () => packed(1, 'x'.repeat(3 * megabyte)))
+    const portions = portionsOf(entries)
+    assert.equal(portions.at(-1)!.next, 60)
+    assert.equal(
+      portions.reduce((sum, { unpacked }) => sum + unpacked, 0),
+      60 * 3 * megabyte,
+    )
   })
 
   test('that the broker wrote for itself has no records for us', () => {

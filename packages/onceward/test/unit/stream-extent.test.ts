@@ -3,12 +3,17 @@ import { describe, test } from 'node:test'
 import { confirmExtent, confirmGone } from '../../src/sources/rabbitmq-stream/confirm-extent.ts'
 import { type Extent, toExtent } from '../../src/sources/rabbitmq-stream/extent.ts'
 
-const extent = (firstChunk: number, committedChunk: number, records = 1): Extent =>
+const extent = (
+  firstChunk: number,
+  committedChunk: number,
+  records = 1,
+  lastChunk = committedChunk,
+): Extent =>
   toExtent(
-    { firstChunk, committedChunk },
+    { firstChunk, committedChunk, lastChunk },
     committedChunk < 0 ? null : { firstOffset: committedChunk, records },
   )
-const recovering = extent(0, -1)
+const recovering = extent(0, -1, 1, 14_500)
 const unknown = extent(-1, -1)
 const full = extent(0, 14_500, 54)
 
@@ -30,6 +35,9 @@ function scripted(...answers: readonly Extent[]) {
     return answers[Math.min(asked.length, answers.length) - 1]!
   }
   return { ask, asked, timing, stream: 's', marked: true, tookMs: () => nowMs }
+}
+const unproved = async () => {
+  throw new Error('another leader')
 }
 const reaches = (position: number) => ({ fits: ({ end }: Extent) => position <= end })
 
@@ -53,14 +61,33 @@ describe("a stream's extent", () => {
     })
   }
 
-  test('that moves is not steady, and counts once it stands still', async () => {
-    const slowly = Array.from({ length: 30 }, (_, index) => extent(0, 100 + index))
-    const script = scripted(...slowly)
-    assert.equal((await confirmExtent({ ...script, ...reaches(14_554) })).end, 130)
-    assert.ok(script.tookMs() >= 29 * 200 + 3_000)
+  test('of a leader that does not serve all it has is no extent, however long it stands', async () => {
+    const behind = extent(0, 4_999, 1, 14_500)
+    await assert.rejects(confirmExtent({ ...scripted(behind), ...reaches(14_554) }), /still recovering/)
+    const script = scripted(...Array.from({ length: 25 }, () => behind), full)
+    assert.equal(await confirmExtent({ ...script, ...reaches(14_554), prove: unproved }), full)
   })
 
-  test('that is served and short for three seconds is true: the end is lost', async () => {
+  test('that is short counts when the leader serves what it had and has proved itself', async () => {
+    const short = extent(0, 4_999)
+    let proofs = 0
+    const prove = async () => void proofs++
+    const script = scripted(short, short)
+    assert.equal(await confirmExtent({ ...script, ...reaches(14_554), prove }), short)
+    assert.deepEqual([script.asked, proofs], [[false, true], 1])
+    const { asked, ...refused } = scripted(short)
+    await assert.rejects(confirmExtent({ ...refused, ...reaches(14_554), prove: unproved }), /another leader/)
+  })
+
+  test('that grows past the position while it is asked for is short all the same', async () => {
+    const growing = Array.from({ length: 40 }, (_, index) =>
+      extent(0, 4_999 + index * 500, 1, 5_400 + index * 500),
+    )
+    const found = await confirmExtent({ ...scripted(...growing), ...reaches(14_554), prove: async () => {} })
+    assert.ok(found.end < 7_000, `${found.end}`)
+  })
+
+  test('without a proof counts once it has stood for three seconds', async () => {
     const script = scripted(recovering, extent(0, 4_999))
     assert.equal((await confirmExtent({ ...script, ...reaches(14_554) })).end, 5_000)
     assert.ok(script.tookMs() <= 4_000, `${script.tookMs()} ms`)
@@ -83,8 +110,19 @@ describe("a stream's extent", () => {
 
   test('counts every record of the newest chunk', () => {
     assert.equal(full.end, 14_554)
-    const offsetsOfItsOwn = toExtent({ firstChunk: 0, committedChunk: 20 }, { firstOffset: 10, records: 5 })
+    const stats = { firstChunk: 0, committedChunk: 20, lastChunk: 20 }
+    const offsetsOfItsOwn = toExtent(stats, { firstOffset: 10, records: 5 })
     assert.deepEqual([offsetsOfItsOwn.end, offsetsOfItsOwn.recordsEnd], [21, 15])
+  })
+
+  test('is not whole where the newest committed chunk was not seen: it may hold many records', () => {
+    const seen = { firstOffset: 10, records: 5 }
+    const isWhole = (committedChunk: number, lastChunk: number, newest: typeof seen | null) =>
+      toExtent({ firstChunk: 0, committedChunk, lastChunk }, newest).whole
+    assert.equal(isWhole(20, 10, seen), false, 'a replica that has not got it')
+    assert.equal(isWhole(20, 30, null), false, 'nothing is served while more is written')
+    assert.equal(isWhole(20, 30, { firstOffset: 20, records: 7 }), true)
+    assert.equal(isWhole(20, 20, null), true, "a chunk of the broker's own")
   })
 
   test('what is missing is missing once it has been for three seconds', async () => {

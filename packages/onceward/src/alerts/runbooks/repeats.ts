@@ -24,9 +24,11 @@ export const repeatRunbooks: readonly Runbook[] = [
       {
         text: 'Does the connection to the broker come and go? Every loss hands back what is unsettled.',
         queries: ({ series }) => [
-          increased(series('sourceEvents', { kind: ['disconnected', 'cancelled', 'revoked'] }), '1h', [
-            'kind',
-          ]),
+          increased(
+            series('sourceEvents', { kind: ['disconnected', 'cancelled', 'timed_out', 'revoked'] }),
+            '1h',
+            ['kind'],
+          ),
         ],
       },
       {

@@ -128,7 +128,7 @@ export const source = {
     unit: '{event}',
     labels: ['consumer', 'kind'],
     description:
-      'Changes of the connection: connected, disconnected, cancelled, assigned, revoked, degraded, restored, warning',
+      'Changes of the connection: connected, disconnected, cancelled, timed_out, assigned, revoked, degraded, restored, warning',
     seeds: [],
   },
   losses: {

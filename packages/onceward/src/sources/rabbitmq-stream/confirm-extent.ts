@@ -3,9 +3,9 @@ import type { Extent } from './extent.ts'
 
 export interface AskAgain {
   readonly everyMs: number
-  /** An answer that says that records are gone counts once it has stood this long. */
+  /** What is missing counts as missing once it has been for this long. */
   readonly steadyMs: number
-  /** A stream that is not served within this time is given up for now; nothing is lost by that. */
+  /** A stream that is not served, or not committed to, within this time is given up for now; nothing is lost by that. */
   readonly unservedMs: number
   readonly nowMs: () => number
   readonly pause: (ms: number) => Promise<unknown>
@@ -21,36 +21,48 @@ export const askAgain: AskAgain = {
 
 export interface ExtentQuestion {
   readonly stream: string
-  /** Asks whoever may know better than the one before: the node we read from, then the leader. */
+  /** Asks the node we read from, and from the second time on the leader. Rejects where there is none, or it cannot be reached. */
   readonly ask: (again: boolean) => Promise<Extent>
   /** True where a mark of ours is in the stream, so that it cannot be empty. */
   readonly marked: boolean
   /** True where the answer says nothing bad. */
   readonly fits: (extent: Extent) => boolean
+  /**
+   * Resolves once the node that answered last has committed a write of ours: only then is it the leader, and has all that was ever committed.
+   * Without it, for those who may not write, an answer that does not fit counts once it has stood for `steadyMs`.
+   */
+  readonly prove?: () => Promise<void>
   readonly timing?: AskAgain
 }
 
 /**
- * How far a stream reaches, once it says so itself. A broker that has just started, or a replica that has just got another leader, has the
- * records on disk and says for a second or more that the stream ends at 0, or earlier than it does. So an answer that fits is taken at
- * once; one that does not is asked for again until it has not moved for a while.
+ * How far a stream reaches, once it says so itself. An answer that fits is taken at once. One that does not may come from a node that recovers,
+ * from a replica that is behind, from a new leader that does not know yet what its replicas have, or from an old leader that was cut off from the
+ * others. So it counts only from the leader, once that serves all that it had in its log when it was first asked, and has proved itself.
  */
 export async function confirmExtent(question: ExtentQuestion): Promise<Extent> {
-  const { stream, ask, marked, fits, timing = askAgain } = question
+  const { stream, ask, marked, fits, prove, timing = askAgain } = question
   const beganMs = timing.nowMs()
-  let steady = { end: -1, sinceMs: 0 }
+  let tail = -1
+  let shortSinceMs: number | null = null
   for (let again = false; ; again = true) {
     const extent = await ask(again)
+    if (isServed(extent, marked) && fits(extent)) return extent
     const nowMs = timing.nowMs()
-    if (!isServed(extent, marked)) {
-      steady = { end: -1, sinceMs: 0 }
-      if (nowMs - beganMs >= timing.unservedMs)
-        throw new Error(`stream ${stream} is still recovering: the broker has records of it and serves none`)
-    } else {
-      if (fits(extent)) return extent
-      if (steady.end !== extent.end) steady = { end: extent.end, sinceMs: nowMs }
-      else if (nowMs - steady.sinceMs >= timing.steadyMs) return extent
+    if (again) {
+      if (tail < 0) tail = extent.tail
+      const servesAll = isServed(extent, marked) && extent.whole && extent.committedChunk >= tail
+      shortSinceMs = servesAll ? (shortSinceMs ?? nowMs) : null
+      if (servesAll && prove !== undefined) {
+        await prove()
+        return extent
+      }
+      if (shortSinceMs !== null && nowMs - shortSinceMs >= timing.steadyMs) return extent
     }
+    if (nowMs - beganMs >= timing.unservedMs)
+      throw new Error(
+        `stream ${stream} is still recovering: the broker has records of it that it does not serve`,
+      )
     await timing.pause(timing.everyMs)
   }
 }

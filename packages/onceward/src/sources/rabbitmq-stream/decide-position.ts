@@ -3,7 +3,7 @@ import { OncewardError } from '../../errors.ts'
 import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
 import { type AskAgain, confirmExtent, confirmGone } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
-import { markLife, readLife } from './life.ts'
+import { markLife, proveLeader, readLife, type StreamLeader } from './life.ts'
 import { type StreamDeclaration, type StreamStart, startTimeMs } from './stream.ts'
 import { queryOffset } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
@@ -11,13 +11,17 @@ import type { StreamConnection } from './wire/connection.ts'
 /** What is known when a partition becomes ours. */
 export interface Question {
   readonly connection: StreamConnection
-  /** Asked only where the node we read from says that records are gone. */
-  readonly connectionToLeader: () => Promise<StreamConnection>
+  /** Asked only where the node we read from says that records are gone, or a mark is left. Rejects where it cannot be reached. */
+  readonly leader: () => Promise<StreamLeader>
+  /** The leader has records that the node we read from has dropped: from now on the leader is read. */
+  readonly readFromLeader: () => void
   readonly declaration: StreamDeclaration
   readonly group: string
   readonly ownership: Ownership
   /** True when the broker's stored offset is the truth, not the store's position. */
   readonly brokerKnows: boolean
+  /** True when the store has each position before the broker is told of it, and that before anything takes effect. */
+  readonly storedFirst?: boolean
   readonly timing?: AskAgain
 }
 
@@ -42,14 +46,24 @@ export async function decidePosition(question: Question): Promise<Decision> {
   )
   if (life !== known.incarnation) return madeAgain(question, known, life)
   if (resumeAt !== null) return resume(question, resumeAt)
-  const told = question.brokerKnows ? await queryOffset(connection, group, partition) : null
-  const position = { incarnation: life, next: told === null ? known.next : String(told + 1n) }
+  const position = { incarnation: life, next: await nextOf(question, known) }
   const extent = await extentFor(question, position)
   const decision = within(position, extent, partition, false)
   if ('loss' in decision) return { loss: declaredAgain(decision.loss, openLoss) }
   if (!isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
   // It did not have the position when the loss was declared. Written since, its records are others than those we have read.
   return (await isOlderThan(question, openLoss, extent)) ? decision : { loss: stillLost(partition, openLoss) }
+}
+
+/** The broker may have lost an offset with its leader; one that was also stored before anything took effect is not gone back behind. */
+async function nextOf(
+  { connection, group, ownership, ...question }: Question,
+  known: Position,
+): Promise<string> {
+  const told = question.brokerKnows ? await queryOffset(connection, group, ownership.partition) : null
+  if (told === null) return known.next
+  const next = told + 1n
+  return question.storedFirst && BigInt(known.next) > next ? known.next : String(next)
 }
 
 /** Behind an accepted loss, unless the stream only looked shorter than it is: then going back would apply records twice. */
@@ -64,19 +78,19 @@ async function resume(question: Question, resumeAt: Position): Promise<Decision>
   return within(resumeAt, await extentFor(question, resumeAt), partition, true)
 }
 
-/** True where everything before the position was written before the loss was declared. */
+/** True where everything before the position was written before the loss was declared. A replica may not have got what came since. */
 async function isOlderThan(question: Question, openLoss: OpenLoss, { end }: Extent): Promise<boolean> {
-  const { connection, ownership } = question
-  const since = await lookAt(connection, ownership.partition, {
+  const { connection } = await question.leader()
+  const since = await lookAt(connection, question.ownership.partition, {
     timestampMs: Math.floor(openLoss.declaredMs),
   })
   return (since?.firstOffset ?? end) >= Number(openLoss.from.next)
 }
 
 async function madeAgain(question: Question, known: Position, life: string | null): Promise<Decision> {
-  const { connection, group, ownership } = question
+  const { group, ownership, timing } = question
   const { partition } = ownership
-  const incarnation = life ?? (await markLife(connection, group, partition))
+  const incarnation = life ?? (await markLife(await question.leader(), group, partition, timing))
   const { first } = await extentFor(question, null)
   return {
     loss: {
@@ -89,18 +103,35 @@ async function madeAgain(question: Question, known: Position, life: string | nul
   }
 }
 
-/** Our mark is in the stream by now. `position`: where we want to read; null where any served extent will do. */
-function extentFor(question: Question, position: Position | null): Promise<Extent> {
-  const { connection, connectionToLeader, ownership, timing } = question
+/** Our mark is in the stream by now. `position`: where we want to read; null where all that is there has to be known. */
+async function extentFor(question: Question, position: Position | null): Promise<Extent> {
+  const { connection, group, ownership, timing } = question
   const { partition } = ownership
-  return confirmExtent({
+  const next = Number(position?.next)
+  let leader: StreamLeader | null = null
+  let ownFirst = 0
+  const extent = await confirmExtent({
     stream: partition,
     marked: true,
-    ask: async again => surveyExtent(again ? await connectionToLeader() : connection, partition),
-    // What retention has passed is gone for good; only an end may still move.
-    fits: ({ end }) => position === null || Number(position.next) <= end,
+    ask: async again => {
+      if (again) leader = await question.leader()
+      const answer = await surveyExtent(leader?.connection ?? connection, partition)
+      if (leader === null) ownFirst = answer.first
+      return answer
+    },
+    fits: ({ first, end, whole }) => (position === null ? whole : next >= first && next <= end),
+    ...(position !== null && {
+      prove: () => proveLeader(leader!, group, partition, position.incarnation, timing),
+    }),
     ...(timing !== undefined && { timing }),
   })
+  if (position !== null && next < ownFirst && next >= extent.first) {
+    question.readFromLeader()
+    throw new Error(
+      `a replica of ${partition} begins at ${ownFirst}: what it has dropped is read from the leader`,
+    )
+  }
+  return extent
 }
 
 /** A consumer that never began here. */
@@ -110,15 +141,21 @@ async function begin(question: Question): Promise<Decision> {
   const told = await queryOffset(connection, group, partition)
   if (told === null || !brokerKnows) assertStart(declaration, told)
   // Before the extent is asked for: with a mark in it the stream is not empty, so one that says so has not recovered.
-  const incarnation =
-    (await readLife(connection, group, partition)) ?? (await markLife(connection, group, partition))
+  const incarnation = (await readLife(connection, group, partition)) ?? (await firstMark(question))
   if (told !== null && brokerKnows) {
     const position = { incarnation, next: String(told + 1n) }
     return within(position, await extentFor(question, position), partition, true)
   }
-  const extent = await extentFor(question, null)
-  const next = await startOffset(connection, partition, declaration.start!, extent)
+  const { start } = declaration
+  const wanted = typeof start === 'number' ? { incarnation, next: String(start) } : null
+  const extent = await extentFor(question, wanted)
+  const next = await startOffset(connection, partition, start!, extent)
   return { position: { incarnation, next: String(next) }, isNew: true }
+}
+
+async function firstMark({ connection, leader, group, ownership, timing }: Question): Promise<string> {
+  const by = await leader().catch(() => ({ connection, node: null }))
+  return markLife(by, group, ownership.partition, timing)
 }
 
 function assertStart({ stream, start, group }: StreamDeclaration, told: bigint | null): void {

@@ -15,6 +15,10 @@ export interface Extent {
   /** First offsets of the oldest and the newest committed chunk as the broker counts them; -1 where it has none, or does not know yet. */
   readonly firstChunk: number
   readonly committedChunk: number
+  /** First offset of the newest chunk the asked node has written, committed or not. */
+  readonly tail: number
+  /** True where every record of the newest committed chunk was counted; else there may be records behind `end`. */
+  readonly whole: boolean
 }
 
 /**
@@ -32,7 +36,8 @@ export async function surveyExtent(connection: StreamConnection, stream: string)
   return toExtent(stats, newest)
 }
 
-export function toExtent({ firstChunk, committedChunk }: StreamStats, newest: FoundChunk | null): Extent {
+export function toExtent(stats: StreamStats, newest: FoundChunk | null): Extent {
+  const { firstChunk, committedChunk, lastChunk: tail } = stats
   const recordsEnd = newest === null ? 0 : newest.firstOffset + newest.records
   return {
     first: Math.max(firstChunk, 0),
@@ -41,6 +46,9 @@ export function toExtent({ firstChunk, committedChunk }: StreamStats, newest: Fo
     recordsEnd,
     firstChunk,
     committedChunk,
+    tail,
+    // A replica that has not got the committed chunk cannot serve it. With no chunk served, only one of the broker's own can be committed last.
+    whole: committedChunk <= tail && (newest !== null || committedChunk === tail),
   }
 }
 

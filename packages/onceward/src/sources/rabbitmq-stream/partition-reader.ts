@@ -7,6 +7,7 @@ import { PartitionProgress } from '../log/partition-progress.ts'
 import { confirmGone } from './confirm-extent.ts'
 import { Credit } from './credit.ts'
 import { decidePosition, recordsLost } from './decide-position.ts'
+import type { StreamLeader } from './life.ts'
 import type { OffsetTeller } from './offset-teller.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { toRecords, type UnkeptPart } from './to-records.ts'
@@ -32,7 +33,9 @@ export interface ReaderOptions {
   readonly keptBytesMax?: number
   readonly onAssigned: () => void
   readonly onRevoked: (reason: string) => void
-  readonly connectionToLeader: () => Promise<StreamConnection>
+  readonly leader: () => Promise<StreamLeader>
+  /** From the next connection on the leader is read. */
+  readonly readFromLeader: () => void
   /** Trying again may help: the connection should be given up. */
   readonly onTrouble: (reason: string) => void
 }
@@ -186,16 +189,18 @@ export class PartitionReader {
   }
 
   async #take(): Promise<void> {
-    const { partition, log, connection, connectionToLeader, declaration, group, teller } = this.#options
+    const { partition, log, connection, leader, readFromLeader, declaration, group, teller } = this.#options
     const [ownership] = await log.checkpoints.take([partition])
     const brokerKnows = log.progress === 'broker' || log.progress === 'first'
     const decision = await decidePosition({
       connection,
-      connectionToLeader,
+      leader,
+      readFromLeader,
       declaration,
       group,
       ownership: ownership!,
       brokerKnows,
+      storedFirst: log.progress === 'first',
     })
     if ('loss' in decision) throw await this.#lost(decision.loss)
     const { position, isNew } = decision
@@ -304,7 +309,12 @@ export class PartitionReader {
         return
       }
       this.#begun = !this.#offer(chunk)
-      if (!this.#begun) this.#chunks.shift()
+      if (this.#begun) {
+        // Not in the same go: what was unpacked before, and came to nothing, is let go of in between.
+        setImmediate(() => this.topUp())
+        return
+      }
+      this.#chunks.shift()
     }
   }
 
@@ -353,6 +363,7 @@ export class PartitionReader {
    */
   async #checkGap(): Promise<void> {
     const { firstChunk } = await queryStats(this.#options.connection, this.partition)
+    if (firstChunk > this.#readOn) await this.#assertLeaderDropped()
     const chunk = this.#chunks[0]
     const progress = this.#progress
     if (chunk === undefined || progress === null || this.#waitsFor !== 'gap') return
@@ -374,6 +385,15 @@ export class PartitionReader {
     this.#readOn = Math.max(this.#readOn, to)
     this.#hand()
     this.topUp()
+  }
+
+  /** Each node applies retention by itself. Throws where the leader still has what the node we read from has dropped. */
+  async #assertLeaderDropped(): Promise<void> {
+    const { connection } = await this.#options.leader()
+    const { firstChunk } = await queryStats(connection, this.partition)
+    if (firstChunk > this.#readOn) return
+    this.#options.readFromLeader()
+    throw new Error(`a replica of ${this.partition} has dropped ${this.#readOn}: it is read from the leader`)
   }
 }
 

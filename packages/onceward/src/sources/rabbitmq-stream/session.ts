@@ -2,6 +2,7 @@ import type { BrokerIdentity, LogOptions, SourceEvent } from '../../contracts/so
 import { OncewardError } from '../../errors.ts'
 import type { LogSubscription } from '../log/log-subscription.ts'
 import type { StreamAddress } from './address.ts'
+import type { StreamLeader } from './life.ts'
 import type { OffsetTeller } from './offset-teller.ts'
 import { PartitionReader } from './partition-reader.ts'
 import type { StreamDeclaration } from './stream.ts'
@@ -19,6 +20,10 @@ export interface SessionOptions {
   readonly teller: OffsetTeller
   readonly handedOver: Map<string, number>
   readonly damagedReads: Map<string, number>
+  /** `host:port` of nodes that had the streams: tried where the address does not answer. */
+  readonly knownNodes: Set<string>
+  /** Partitions of which a replica has dropped what is still to be read. */
+  readonly fromLeader: Set<string>
   readonly keptBytesMax?: number
   readonly onEvent: (event: SourceEvent) => void
   readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
@@ -49,7 +54,7 @@ export class StreamSession {
 
   /** Connects and subscribes to every partition. Rejects when any of it fails. */
   async start(): Promise<void> {
-    const entrance = await this.#link(this.#options.address)
+    const entrance = await this.#link(this.#options.address).catch(error => this.#enterElsewhere(error))
     for (const partition of await this.#partitions(entrance.connection)) {
       const { connection } = await this.#linkTo(partition, entrance)
       const reader = this.#createReader(partition, connection)
@@ -121,6 +126,16 @@ export class StreamSession {
     return link
   }
 
+  /** By any node we have heard of before. */
+  async #enterElsewhere(failure: unknown): Promise<StreamLink> {
+    if (failure instanceof OncewardError) throw failure
+    for (const node of this.#options.knownNodes) {
+      const link = await this.#linkToNode(node).catch(() => null)
+      if (link !== null) return link
+    }
+    throw failure
+  }
+
   async #partitions(connection: StreamConnection): Promise<readonly string[]> {
     const { stream, superStream } = this.#options.declaration
     if (!superStream) return [stream]
@@ -136,12 +151,17 @@ export class StreamSession {
     )
   }
 
-  /** Any node that has the stream will do; the one we are on if it has. */
+  /**
+   * Any node that has the stream will do; the one we are on if it has, else a replica, as RabbitMQ recommends for readers: the leader then
+   * serves only those who write.
+   */
   async #linkTo(partition: string, entrance: StreamLink): Promise<StreamLink> {
     const { all: nodes } = await queryNodes(entrance.connection, partition).catch((error): StreamNodes => {
       if (error instanceof StreamRefusal) return { leader: null, all: [] }
       throw error
     })
+    for (const node of nodes) this.#options.knownNodes.add(node)
+    if (this.#options.fromLeader.has(partition)) return this.#leaderOf(partition, entrance.connection)
     if (nodes.length === 0 || nodes.includes(entrance.node)) return entrance
     const known = nodes.find(node => this.#links.has(node))
     if (known !== undefined) return this.#links.get(known)!
@@ -153,14 +173,12 @@ export class StreamSession {
     return this.#link({ ...this.#options.address, host: node.slice(0, at), port: Number(node.slice(at + 1)) })
   }
 
-  /** A replica may be behind. Where the leader cannot be reached from here, as behind a load balancer, the node we are on has to do. */
-  async #connectionToLeader(partition: string, connection: StreamConnection): Promise<StreamConnection> {
+  /** Rejects where it cannot be reached: what only the leader knows is then not known. */
+  async #leaderOf(partition: string, connection: StreamConnection): Promise<StreamLink & StreamLeader> {
     const { leader } = await queryNodes(connection, partition)
     if (leader === null) throw new Error(`stream ${partition} has no leader at the moment`)
-    const known = this.#links.get(leader)
-    if (known !== undefined) return known.connection
-    const link = await this.#linkToNode(leader).catch(() => null)
-    return link?.connection ?? connection
+    const link = this.#links.get(leader) ?? (await this.#linkToNode(leader))
+    return { ...link, node: leader }
   }
 
   #createReader(partition: string, connection: StreamConnection): PartitionReader {
@@ -172,7 +190,8 @@ export class StreamSession {
       onAssigned: () =>
         onEvent({ kind: 'assigned', partitions: [partition], reason: 'this process reads it now' }),
       onRevoked: reason => onEvent({ kind: 'revoked', partitions: [partition], reason }),
-      connectionToLeader: () => this.#connectionToLeader(partition, connection),
+      leader: () => this.#leaderOf(partition, connection),
+      readFromLeader: () => this.#options.fromLeader.add(partition),
       onTrouble: reason => this.cut(reason),
     })
   }

@@ -75,6 +75,8 @@ class StreamDriver implements LogDriver {
   readonly #handedOver = new Map<string, number>()
   readonly #keptBytesMax: number | undefined
   readonly #damagedReads = new Map<string, number>()
+  readonly #knownNodes = new Set<string>()
+  readonly #fromLeader = new Set<string>()
   readonly #opened = Promise.withResolvers<void>()
   readonly #closed = new AbortController()
   #run: Promise<void> = Promise.resolve()
@@ -155,6 +157,8 @@ class StreamDriver implements LogDriver {
       teller: this.#teller,
       handedOver: this.#handedOver,
       damagedReads: this.#damagedReads,
+      knownNodes: this.#knownNodes,
+      fromLeader: this.#fromLeader,
       ...(this.#keptBytesMax !== undefined && { keptBytesMax: this.#keptBytesMax }),
     })
     this.#session = session

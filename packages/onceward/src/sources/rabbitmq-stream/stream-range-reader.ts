@@ -8,9 +8,9 @@ import { type Extent, lookAt, surveyExtent } from './extent.ts'
 import { readLife } from './life.ts'
 import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
-import { giveCredit, queryPartitions, subscribe } from './wire/commands.ts'
+import { giveCredit, queryNodes, queryPartitions, subscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
-import { openLink } from './wire/handshake.ts'
+import { openLink, type StreamLink } from './wire/handshake.ts'
 
 export interface StreamRangeOptions {
   readonly stream: string
@@ -32,8 +32,8 @@ export class StreamRangeReader implements RangeReader {
   readonly #address: StreamAddress
   readonly #flows = new Map<string, Flow>()
   readonly #damagedReads = new Map<string, number>()
-  readonly #connections = new Set<StreamConnection>()
-  #shared: StreamConnection | null = null
+  readonly #links = new Map<string, StreamLink>()
+  #entrance: StreamLink | null = null
 
   constructor(options: StreamRangeOptions) {
     this.origin = options.stream
@@ -42,10 +42,11 @@ export class StreamRangeReader implements RangeReader {
   }
 
   async survey({ start, end }: Edges): Promise<readonly LogRange[]> {
-    const connection = await this.#connect()
+    const { connection: entrance } = await this.#enter()
     const { stream, superStream, group } = this.#options
     const ranges: LogRange[] = []
-    for (const partition of superStream ? await queryPartitions(connection, stream) : [stream]) {
+    for (const partition of superStream ? await queryPartitions(entrance, stream) : [stream]) {
+      const connection = await this.#leader(partition)
       const life = await readLife(connection, group, partition)
       const extent = await this.#extent(connection, partition, life !== null, null)
       const from = await offsetAt(connection, partition, start, extent)
@@ -70,7 +71,7 @@ export class StreamRangeReader implements RangeReader {
     const wanted = Number(from.next)
     // What is missing before a chunk the broker kept for itself, or retention was faster than we are.
     if (chunk.firstOffset > wanted) {
-      const { first } = await surveyExtent(flow.connection, partition)
+      const { first } = await surveyExtent(await this.#leader(partition), partition)
       if (first > wanted) return lost(`retention has removed ${partition}@${wanted}`)
     }
     const end = chunk.firstOffset + chunk.records
@@ -88,7 +89,7 @@ export class StreamRangeReader implements RangeReader {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#connections].map(connection => connection.close(2_000)))
+    await Promise.all([...this.#links.values()].map(({ connection }) => connection.close(2_000)))
   }
 
   /** Throws a few times, so that another subscription brings the chunk once more: it may have been damaged on its way. */
@@ -105,7 +106,7 @@ export class StreamRangeReader implements RangeReader {
   async #flowAt(partition: string, { incarnation, next }: Position): Promise<Flow | Page> {
     const known = this.#flows.get(partition)
     if (known?.at === Number(next) && known.connection.live) return known
-    const connection = await this.#connect()
+    const connection = await this.#leader(partition)
     const life = (await readLife(connection, this.#options.group, partition)) ?? unmarked
     const { first, end } = await this.#extent(connection, partition, life !== unmarked, Number(next))
     if (incarnation !== unmarked && life !== incarnation)
@@ -117,18 +118,36 @@ export class StreamRangeReader implements RangeReader {
     return flow
   }
 
-  /** A broker that has just started says for a moment that streams are shorter than they are. */
+  /** A broker that has just started, or whose leader has just changed, says for a moment that streams are shorter than they are. */
   #extent(connection: StreamConnection, stream: string, marked: boolean, at: number | null): Promise<Extent> {
     const ask = () => surveyExtent(connection, stream)
-    return confirmExtent({ stream, marked, ask, fits: ({ end }) => at === null || at <= end })
+    return confirmExtent({ stream, marked, ask, fits: ({ end, whole }) => (at === null ? whole : at <= end) })
   }
 
-  async #connect(): Promise<StreamConnection> {
-    if (this.#shared?.live) return this.#shared
-    const { connection } = await openLink(this.#address, `replays ${this.origin}`)
-    this.#shared = connection
-    this.#connections.add(connection)
-    return connection
+  /** By the address, or by any node that was met before. */
+  async #enter(): Promise<StreamLink> {
+    if (this.#entrance?.connection.live) return this.#entrance
+    const known = [...this.#links.values()].find(({ connection }) => connection.live)
+    this.#entrance = known ?? (await this.#open(this.#address))
+    return this.#entrance
+  }
+
+  /** A campaign is short and must miss nothing: it reads from the leader. Where that cannot be reached the node we are on has to do. */
+  async #leader(stream: string): Promise<StreamConnection> {
+    const entrance = await this.#enter()
+    const { leader } = await queryNodes(entrance.connection, stream)
+    if (leader === null) throw new Error(`stream ${stream} has no leader at the moment`)
+    const known = this.#links.get(leader)
+    if (known?.connection.live) return known.connection
+    const at = leader.lastIndexOf(':')
+    const node = { ...this.#address, host: leader.slice(0, at), port: Number(leader.slice(at + 1)) }
+    return (await this.#open(node).catch(() => entrance)).connection
+  }
+
+  async #open(address: StreamAddress): Promise<StreamLink> {
+    const link = await openLink(address, `replays ${this.origin}`)
+    this.#links.set(link.node, link)
+    return link
   }
 }
 

@@ -16,7 +16,7 @@ export interface Portion {
 
 export type UnkeptPart = Pick<BrokenPart, 'offset' | 'records' | 'problem'>
 
-/** Unpacked bytes after which the rest of a chunk is left for later. */
+/** Unpacked bytes at which the rest of a chunk is left for later; a single sub-batch may have more, up to the bound of a chunk. */
 const portionBytesMax = 4 * 1024 * 1024
 
 /** The records of a chunk from `from` on, as many as may be unpacked at once. Those before `handedOver` were handed over by this process already. */

@@ -9,6 +9,7 @@ import { DeadLetterIngest } from './dead-letter-ingest.ts'
 import type { QueueDeclaration } from './declaration.ts'
 import { identityOf } from './identity.ts'
 import type { InFlight } from './in-flight.ts'
+import { cancelledBy, overdueClose } from './overdue.ts'
 import { prepareQueue } from './topology.ts'
 
 export interface SessionOptions {
@@ -25,11 +26,12 @@ export interface SessionOptions {
 }
 
 export interface SessionEnd {
-  readonly kind: 'disconnected' | 'cancelled'
+  readonly kind: 'disconnected' | 'cancelled' | 'timed_out'
   readonly reason: string
 }
 
 const ackLandingMs = 200
+const probeTimeoutMs = 2_000
 
 /**
  * One connection, one channel, one epoch; a consumer is opened again on the same channel to change its prefetch. A
@@ -180,7 +182,8 @@ export class Session {
       refused = error.message
     })
     channel.on('close', () => {
-      this.#end({ kind: 'disconnected', reason: refused ?? connection.trouble ?? 'the channel was closed' })
+      const reason = refused ?? connection.trouble ?? 'the channel was closed'
+      this.#end(overdueClose(reason, this.#options.declaration.queue) ?? { kind: 'disconnected', reason })
     })
     return channel
   }
@@ -216,8 +219,7 @@ export class Session {
   #onMessage(message: ConsumeMessage | null): void {
     if (this.#state === 'ended') return
     if (message === null) {
-      const reason = `the broker cancelled the consumer: queue ${this.#options.declaration.queue} was deleted or moved`
-      this.#end({ kind: 'cancelled', reason })
+      void this.#cancelled()
       return
     }
     this.#arrivals++
@@ -270,6 +272,22 @@ export class Session {
     onWarning(
       `Queue ${declaration.queue}: ${this.#prefetch} deliveries of a single active consumer hold more bytes than batch.bytesMax allows. Their number cannot be lowered while running without breaking the order. Lower batch.deliveriesMax in every process at once.`,
     )
+  }
+
+  /** From here on nothing is acknowledged. Whether the queue is still there says why the broker did it. */
+  async #cancelled(): Promise<void> {
+    const { queue } = this.#options.declaration
+    const { brokerVersion } = this.#connection!
+    const isHolding = this.#options.inFlight.count > 0
+    let isThere = false
+    const asked = this.ready().then(ready => {
+      isThere = ready !== null
+    })
+    this.#state = 'ended'
+    this.#ingest?.stop()
+    await within(probeTimeoutMs, asked)
+    this.#ended.resolve(cancelledBy({ queue, brokerVersion, isHolding, isThere }))
+    void this.#connection?.close(2_000)
   }
 
   #end(end: SessionEnd): void {

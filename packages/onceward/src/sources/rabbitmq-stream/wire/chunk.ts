@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import { unpackSubBatch } from './sub-batch.ts'
+import { NotUnpacked, UnpacksTooLarge, unpackedBytesMax, unpackSubBatch } from './sub-batch.ts'
 
 /** The unit the broker stores and hands over: records in a row that were written together. */
 export interface Chunk {
@@ -68,14 +68,15 @@ export interface ChunkListener {
 }
 
 /**
- * Calls back for every record from `from` on, in order: chunks begin where the writer began, not where a reader asked. Stops before a packed
- * sub-batch once `unpackedBytesMax` were unpacked, and says where to read on: a chunk of a megabyte may unpack to thousands.
+ * Calls back for every record from `from` on, in order: chunks begin where the writer began, not where a reader asked. Says where to read on,
+ * because a chunk of a megabyte may unpack to thousands: what sub-batches say they hold is added up before they are unpacked, and one that would
+ * go past `portionBytesMax` is left for the next portion, unless it is the first. What they do hold is added up as well, and stops at the bound.
  */
 export function eachRecord(
   chunk: Chunk,
   from: number,
   listener: ChunkListener,
-  unpackedBytesMax = Number.POSITIVE_INFINITY,
+  portionBytesMax = Number.POSITIVE_INFINITY,
 ): number {
   const { frame, entries, firstOffset, records: all } = chunk
   const first = Math.max(from, firstOffset)
@@ -86,7 +87,7 @@ export function eachRecord(
   }
   let at = chunk.begin
   let offset = firstOffset
-  let unpacked = 0
+  let held = 0
   for (let entry = 0; entry < entries; entry++) {
     const type = frame[at]!
     if (type < subBatchBit) {
@@ -100,8 +101,12 @@ export function eachRecord(
     const next = at + subBatchHeaderBytes + frame.readUInt32BE(at + 7)
     // One that says it holds no record has no place: kept, it would have that of the record behind it.
     if (records > 0 && offset + records > from) {
-      if (unpacked >= unpackedBytesMax) return offset
-      unpacked += eachPacked(frame.subarray(at, next), offset, from, listener)
+      const packed = frame.subarray(at, next)
+      if (held > 0 && held + statedBytes(packed) > Math.min(portionBytesMax, unpackedBytesMax - 1))
+        return offset
+      const unpacked = eachPacked(packed, offset, from, listener, held)
+      if (unpacked === null) return offset
+      held += unpacked
     }
     offset += records
     at = next
@@ -109,28 +114,40 @@ export function eachRecord(
   return offset
 }
 
-/** Of a sub-batch that is wrong anywhere nothing is handed over as a record. Says how many bytes were unpacked. */
-function eachPacked(entry: Buffer, firstOffset: number, from: number, listener: ChunkListener): number {
+/** One that is not is read in its frame. */
+const isPacked = (entry: Buffer) => (entry[0]! & 0x70) !== 0
+const statedBytes = (entry: Buffer) => (isPacked(entry) ? entry.readUInt32BE(3) : 0)
+
+/**
+ * Of a sub-batch that is wrong anywhere nothing is handed over as a record. Says how many bytes it took to unpack it, at most, also where that
+ * came to nothing; null when it does not fit beside the `held` ones and has to be unpacked alone.
+ */
+function eachPacked(
+  entry: Buffer,
+  firstOffset: number,
+  from: number,
+  listener: ChunkListener,
+  held: number,
+): number | null {
   const records = entry.readUInt16BE(1)
   const first = Math.max(from, firstOffset)
+  const method = (entry[0]! & 0x70) >> 4
   let bytes: Buffer
   try {
-    bytes = unpackSubBatch(
-      (entry[0]! & 0x70) >> 4,
-      entry.subarray(subBatchHeaderBytes),
-      entry.readUInt32BE(3),
-    )
+    const left = unpackedBytesMax - held
+    bytes = unpackSubBatch(method, entry.subarray(subBatchHeaderBytes), entry.readUInt32BE(3), left)
     assertRecords(bytes, records)
   } catch (error) {
+    if (error instanceof UnpacksTooLarge && held > 0) return null
     listener.onBroken(first, firstOffset + records - first, entry, (error as Error).message)
-    return 0
+    return !isPacked(entry) || error instanceof NotUnpacked ? 0 : unpackedBytesMax
   }
   for (let index = 0, at = 0; index < records; index++) {
     const next = at + 4 + bytes.readUInt32BE(at)
     if (firstOffset + index >= from) listener.onRecord(firstOffset + index, bytes.subarray(at + 4, next))
     at = next
   }
-  return bytes.length
+  return isPacked(entry) ? bytes.length : 0
 }
 
 function assertRecords(bytes: Buffer, records: number): void {

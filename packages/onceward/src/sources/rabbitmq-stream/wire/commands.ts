@@ -92,8 +92,10 @@ export function queryPartitions(connection: StreamConnection, superStream: strin
 export interface StreamStats {
   /** First offset of the oldest chunk that is still there; -1 while nothing was ever written. */
   readonly firstChunk: number
-  /** First offset of the newest chunk. */
+  /** First offset of the newest chunk that a majority has. A replica hears of chunks that it does not have yet. */
   readonly committedChunk: number
+  /** First offset of the newest chunk that this node has written, committed or not. */
+  readonly lastChunk: number
 }
 
 /** Both count what the broker writes for itself (stored offsets) as well as records. */
@@ -107,6 +109,7 @@ export async function queryStats(connection: StreamConnection, stream: string): 
   return {
     firstChunk: stats.get('first_chunk_id') ?? -1,
     committedChunk: stats.get('committed_chunk_id') ?? -1,
+    lastChunk: stats.get('last_chunk_id') ?? -1,
   }
 }
 
