@@ -1,16 +1,16 @@
-import { chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandOf, type ProcessIdentity } from '../../packages/onceward/src/embedded/process-identity.ts'
-import { buildOnce, downloadFolder } from './cache-folders.ts'
 import { exchange, isListening } from './network.ts'
-import { findProgram, mustRun, needProgram, timed } from './run-command.ts'
+import { type RabbitmqVersion, rabbitmqUser, systemRoot } from './rabbitmq-root.ts'
 import { processesWithEnvironment } from './server-process.ts'
-import type { Log } from './service.ts'
 
 /** One RabbitMQ server from the Debian system root: the shared one, or one of a test's own. */
 export interface RabbitmqNode {
   /** Unique on this machine: the server's processes are found by it. */
   readonly name: string
+  /** 4.0 unless said otherwise. */
+  readonly version?: RabbitmqVersion
   /** Has the folders `data`, `log` and `etc`, which the server sees as its own; `etc` is `/etc/rabbitmq`. */
   readonly folder: string
   readonly ports: {
@@ -26,45 +26,11 @@ export interface RabbitmqNode {
   readonly plugins?: readonly string[]
 }
 
-const systemRoot = () => downloadFolder('debian-13-rabbitmq-4')
 const stateFolders = ['data', 'log', 'etc'] as const
 const assignment = (name: string) => `ONCEWARD_SERVICE=${name}`
 
-/** Throws the reason why no server can run here without Docker. */
-export function assertRabbitmqPossible(): void {
-  const what = 'running RabbitMQ 4 without Docker'
-  if (process.platform !== 'linux')
-    throw new Error(`${what} works on Linux only; start Docker or set ONCEWARD_RABBITMQ_URL`)
-  if (process.getuid?.() !== 0)
-    throw new Error(`${what} needs root (chroot); start Docker or set ONCEWARD_RABBITMQ_URL`)
-  if (!existsSync(systemRoot()) && !findProgram('apt-get') && !findProgram('debootstrap')) {
-    throw new Error(`${what} needs debootstrap; install it, start Docker or set ONCEWARD_RABBITMQ_URL`)
-  }
-}
-
-export async function installRabbitmq(log: Log): Promise<void> {
-  if (existsSync(systemRoot())) return
-  const say: Log = line => log(`rabbitmq: ${line}`)
-  const debootstrap = await needProgram('debootstrap', ['debootstrap', 'debian-archive-keyring'], say)
-  await timed(say, 'installing Debian 13 packages (about 70 MB to download, 370 MB on disk, once)', () =>
-    buildOnce(systemRoot(), async partial => {
-      await mustRun(debootstrap, ['--variant=minbase', '--include=rabbitmq-server', 'trixie', partial])
-    }),
-  )
-}
-
-/** The user whom the server runs as: it must be able to read what lies in `etc`. */
-export function rabbitmqUser(): { uid: number; gid: number } {
-  const line = readFileSync(join(systemRoot(), 'etc', 'passwd'), 'utf8').match(
-    /^rabbitmq:[^:]*:(\d+):(\d+):/m,
-  )
-  if (!line)
-    throw new Error(`${systemRoot()} has no rabbitmq user: delete that folder and run services up again`)
-  return { uid: Number(line[1]), gid: Number(line[2]) }
-}
-
 export function writeNodeState(node: RabbitmqNode): void {
-  const { uid, gid } = rabbitmqUser()
+  const { uid, gid } = rabbitmqUser(node.version)
   for (const kind of stateFolders) {
     mkdirSync(join(node.folder, kind), { recursive: true, mode: 0o755 })
     chownSync(join(node.folder, kind), uid, gid)
@@ -118,7 +84,7 @@ export function launchArguments(node: RabbitmqNode, more: readonly string[] = []
     `RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-kernel inet_dist_use_interface {127,0,0,1} -onceward ${node.name}`,
     assignment(node.name),
   ]
-  const shell = ['sh', '-c', launchScript, 'sh', systemRoot(), node.folder, ...environment]
+  const shell = ['sh', '-c', launchScript, 'sh', systemRoot(node.version), node.folder, ...environment]
   return ['--mount', '--propagation', 'private', ...more, ...shell]
 }
 

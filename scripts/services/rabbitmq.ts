@@ -3,9 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runFolder } from './cache-folders.ts'
 import { assertPortsFree } from './network.ts'
 import {
-  assertRabbitmqPossible,
   findErlang,
-  installRabbitmq,
   launchArguments,
   nodeAnswers,
   nodeEndpoints,
@@ -13,6 +11,7 @@ import {
   type RabbitmqNode,
   writeNodeState,
 } from './rabbitmq-node.ts'
+import { assertRabbitmqPossible, installRabbitmq } from './rabbitmq-root.ts'
 import {
   killServer,
   launchDetached,
