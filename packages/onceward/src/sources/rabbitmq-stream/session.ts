@@ -2,13 +2,14 @@ import type { BrokerIdentity, LogOptions, SourceEvent } from '../../contracts/so
 import { OncewardError } from '../../errors.ts'
 import type { LogSubscription } from '../log/log-subscription.ts'
 import type { StreamAddress } from './address.ts'
+import { identityOf } from './identity.ts'
 import type { OffsetTeller } from './offset-teller.ts'
 import { PartitionReader } from './partition-reader.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { queryNodes, queryPartitions, type StreamNodes } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 import { code, StreamRefusal } from './wire/frame.ts'
-import { openLink, type StreamLink } from './wire/handshake.ts'
+import { openEntrance, openLink, type StreamLink } from './wire/handshake.ts'
 
 export interface SessionOptions {
   readonly address: StreamAddress
@@ -36,6 +37,7 @@ export class StreamSession {
   readonly #readers = new Map<string, { reader: PartitionReader; connection: StreamConnection }>()
   readonly #ended = Promise.withResolvers<string>()
   #looking: NodeJS.Timeout | undefined
+  readonly #starting = new AbortController()
   #over: string | null = null
 
   constructor(options: SessionOptions) {
@@ -49,7 +51,7 @@ export class StreamSession {
 
   /** Connects and subscribes to every partition. Rejects when any of it fails. */
   async start(): Promise<void> {
-    const entrance = await this.#link(this.#options.address)
+    const entrance = await this.#link(openEntrance, this.#options.address)
     for (const partition of await this.#partitions(entrance.connection)) {
       const { connection } = await this.#linkTo(partition, entrance)
       const reader = this.#createReader(partition, connection)
@@ -96,17 +98,16 @@ export class StreamSession {
   #end(reason: string): void {
     this.#over ??= reason
     clearInterval(this.#looking)
+    this.#starting.abort()
     this.#ended.resolve(reason)
   }
 
-  async #link(address: StreamAddress): Promise<StreamLink> {
-    const link = await openLink(
-      address,
-      `reads ${this.#options.declaration.stream} as ${this.#options.group}`,
-    )
+  async #link(open: typeof openLink, address: StreamAddress): Promise<StreamLink> {
+    const { declaration, group } = this.#options
+    const link = await open(address, `reads ${declaration.stream} as ${group}`, this.#starting.signal)
     if (link.cluster !== null)
       await this.#options
-        .onBroker?.({ kind: 'rabbitmq', cluster: link.cluster, virtualHost: address.vhost })
+        .onBroker?.(identityOf(link, address))
         .catch(error => {
           link.connection.destroy('refused')
           throw error
@@ -136,21 +137,32 @@ export class StreamSession {
     )
   }
 
-  /** Any node that has the stream will do; the one we are on if it has. */
+  /** The leader, which has everything first; where it cannot be reached, a replica: one we are on if there is. */
   async #linkTo(partition: string, entrance: StreamLink): Promise<StreamLink> {
     const { all: nodes } = await queryNodes(entrance.connection, partition).catch((error): StreamNodes => {
       if (error instanceof StreamRefusal) return { leader: null, all: [] }
       throw error
     })
-    if (nodes.length === 0 || nodes.includes(entrance.node)) return entrance
-    const known = nodes.find(node => this.#links.has(node))
-    if (known !== undefined) return this.#links.get(known)!
-    return this.#linkToNode(nodes.at(-1)!)
+    if (nodes.length === 0) return entrance
+    const others = nodes.slice(1).toSorted((a, b) => Number(this.#links.has(b)) - Number(this.#links.has(a)))
+    let failure: unknown
+    for (const node of [nodes[0]!, ...others]) {
+      const known = this.#links.get(node)
+      if (known !== undefined) return known
+      try {
+        return await this.#linkToNode(node)
+      } catch (error) {
+        if (error instanceof OncewardError || this.#over !== null) throw error
+        failure = error
+      }
+    }
+    throw failure
   }
 
   #linkToNode(node: string): Promise<StreamLink> {
     const at = node.lastIndexOf(':')
-    return this.#link({ ...this.#options.address, host: node.slice(0, at), port: Number(node.slice(at + 1)) })
+    const host = { host: node.slice(0, at), port: Number(node.slice(at + 1)) }
+    return this.#link(openLink, { ...this.#options.address, ...host })
   }
 
   /** A replica may be behind. Where the leader cannot be reached from here, as behind a load balancer, the node we are on has to do. */

@@ -10,7 +10,7 @@ import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
 import { giveCredit, queryPartitions, subscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
-import { openLink } from './wire/handshake.ts'
+import { openEntrance } from './wire/handshake.ts'
 
 export interface StreamRangeOptions {
   readonly stream: string
@@ -125,7 +125,7 @@ export class StreamRangeReader implements RangeReader {
 
   async #connect(): Promise<StreamConnection> {
     if (this.#shared?.live) return this.#shared
-    const { connection } = await openLink(this.#address, `replays ${this.origin}`)
+    const { connection } = await openEntrance(this.#address, `replays ${this.origin}`)
     this.#shared = connection
     this.#connections.add(connection)
     return connection

@@ -38,8 +38,12 @@ export interface PublishLine {
 }
 
 /** `onBroker` is called before anything is sent. Where it rejects, the line is not opened. */
-export async function openPublishLine(url: string, onBroker?: OnBroker): Promise<PublishLine> {
-  const connection = await openConnection(url, 'publishes')
+export async function openPublishLine(
+  url: string,
+  onBroker?: OnBroker,
+  signal?: AbortSignal,
+): Promise<PublishLine> {
+  const connection = await openConnection(url, 'publishes', signal)
   try {
     await onBroker?.(identityOf(connection, url))
     return new ConfirmLine(connection, await connection.model.createConfirmChannel())
@@ -111,8 +115,8 @@ class ConfirmLine implements PublishLine {
   }
 
   async close(): Promise<void> {
-    await within(2_000, this.#channel.close())
-    await this.#connection.close(2_000)
+    if (await within(2_000, this.#channel.close())) await this.#connection.close(2_000)
+    else this.#connection.destroy()
   }
 
   #publish(message: OutgoingMessage, short: ShortProperties, onAnswer: (error: unknown) => void): void {

@@ -66,17 +66,17 @@ async function compare(
   marks: BrokerMarks,
 ): Promise<Found | null> {
   const byName = all.toSorted((a, b) => Number(b.names.includes(name)) - Number(a.names.includes(name)))
-  let unproven: Found | null = null
+  const unproven: Found[] = []
   for (const known of byName) {
     const same = known.names.includes(name)
     if (!same && !isNodeName(name) && known.names.some(one => !isNodeName(one))) continue
     const has = await hasMark(known, virtualHost, marks, same)
     if (has === true) return { known, proof: 'mark' }
     if (has === false) continue
-    if (same) unproven = unproven?.proof === 'name' ? unproven : { known, proof: 'name' }
-    else if (isNodeName(name) && known.names.every(isNodeName)) unproven ??= { known, proof: 'none' }
+    if (same) unproven.push({ known, proof: 'name' })
+    else if (isNodeName(name) && known.names.every(isNodeName)) unproven.push({ known, proof: 'none' })
   }
-  return unproven
+  return unproven[0] ?? null
 }
 
 /** Null where no mark can tell. */
