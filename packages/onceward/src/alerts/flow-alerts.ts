@@ -45,6 +45,18 @@ export const flowAlerts = [
     threshold: () => 'paused for 10m',
   },
   {
+    name: 'OncewardStalled',
+    seeds: [],
+    severity: 'critical',
+    severityElsewhere: 'warning',
+    runbook: 'stalled',
+    forMs: minuteMs,
+    metrics: ['stalled'],
+    expression: ({ series }) => `${onceOf(series('stalled'), ['consumer'])} > 30`,
+    summary: 'Nothing has come for {{ $value | humanizeDuration }} although something waits',
+    threshold: () => 'nothing for 30s although something waits, for 1m',
+  },
+  {
     name: 'OncewardLagRising',
     seeds: ['001 §30: consumer lag rising'],
     severity: 'critical',

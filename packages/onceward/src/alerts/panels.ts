@@ -99,6 +99,13 @@ const flow: readonly Panel[] = [
     ],
   },
   {
+    title: 'Time without a delivery while something waits',
+    description: 'Stalled: the broker hands nothing over although it has something, or does not answer.',
+    row: 'Flow',
+    unit: 's',
+    queries: [gauge('stalled', ['consumer'], '{{consumer}}')],
+  },
+  {
     title: 'Time since a partition moved',
     description: 'By partition of a log.',
     row: 'Flow',

@@ -251,6 +251,14 @@ export interface Progress {
   readonly next: string | null
 }
 
+/** Nothing comes although something waits. */
+export interface Stall {
+  /** How long it has lasted. */
+  readonly forMs: number
+  /** What is silent, for people. */
+  readonly reason: string
+}
+
 export interface PartitionLag {
   readonly partition: string
   /** Records in the log that are not settled yet; null while unknown. */
@@ -316,6 +324,12 @@ export interface Subscription {
 
   /** Held work only. The store says that these have another holder, or are done: nothing more is sent about them. */
   dropClaims?(deliveries: readonly Delivery[]): void
+
+  /**
+   * Called for health and metrics, while the consumer waits for deliveries. Says since when nothing has come although something is known to
+   * wait, or although the broker owes an answer; null while all is well. Must not wait.
+   */
+  stalled?(): Stall | null
 
   /** Called for metrics, whenever somebody looks; a queue is one partition. Must not wait: what has to be asked is shown the next time. */
   lag?(): readonly PartitionLag[]

@@ -1,6 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode } from '../contract/handler.ts'
-import type { Delivery, Source, SourceEvent, Subscription } from '../contracts/source.ts'
+import type { Delivery, Source, SourceEvent, Stall, Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
 import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Received } from '../message/received.ts'
@@ -132,6 +132,12 @@ export class ConsumerProcess<M, Tx> {
   /** True from when the source lost its broker until it is connected again. */
   get sourceAway(): boolean {
     return this.#sourceAway
+  }
+
+  /** Nothing has come for a while although something waits; null while deliveries come, or while this process takes none. */
+  get stalled(): Stall | null {
+    const waits = this.#state === 'running' && this.#receiving
+    return waits ? (this.#subscription?.stalled?.() ?? null) : null
   }
 
   /** Parts of the source that failed and are tried again, one sentence each. */

@@ -26,7 +26,12 @@ export async function startObserveServer(at: {
   readonly port: number
 }): Promise<ObserveServer> {
   const { exposition, meter } = await openMeter()
-  let read: () => Health = () => ({ ready: false, reasons: ['starting'], oldestUnfinishedSeconds: null })
+  let read: () => Health = () => ({
+    ready: false,
+    reasons: ['starting'],
+    oldestUnfinishedSeconds: null,
+    stalledSeconds: null,
+  })
   const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs }, (request, response) =>
     answer(request, response, exposition, () => read()),
   )

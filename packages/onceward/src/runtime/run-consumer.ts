@@ -321,7 +321,7 @@ export function running(
     drain,
     health() {
       if (stops === null) return watch.read()
-      return { ready: false, reasons: [stops], oldestUnfinishedSeconds: null }
+      return { ready: false, reasons: [stops], oldestUnfinishedSeconds: null, stalledSeconds: null }
     },
   }
 }

@@ -14,7 +14,12 @@ export interface Health {
   readonly reasons: readonly string[]
   /** Of messages that were read or stored and are not done; null where none is known. */
   readonly oldestUnfinishedSeconds: number | null
+  /** Since the last delivery, while something is known to wait; null while all is well. */
+  readonly stalledSeconds: number | null
 }
+
+/** Longer than a broker takes to elect another leader when one is stopped in good order. */
+const stalledMaxMs = 5_000
 
 export interface HealthWatch {
   read(): Health
@@ -24,7 +29,7 @@ export interface HealthWatch {
 
 type AnyProcess = Pick<
   ConsumerProcess<unknown, never>,
-  'state' | 'sourceAway' | 'degraded' | 'tally' | 'unfinished'
+  'state' | 'sourceAway' | 'stalled' | 'degraded' | 'tally' | 'unfinished'
 >
 
 export interface ConsumerWatchOptions {
@@ -53,10 +58,12 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
     watch ??= new UnfinishedWatch({ world, now, unfinished: () => unfinished(processes()) })
     return watch.oldestMs()
   }
-  const stop = world.metrics.watch(['up', 'info', 'effectLag'], see => {
+  const stop = world.metrics.watch(['up', 'stalled', 'info', 'effectLag'], see => {
     // A worker or relay of its own neither takes messages nor has halted: it would hide that nobody does, or be taken for a halt.
-    if (reader !== null)
+    if (reader !== null) {
       see('up', reader.state === 'running' && !reader.sourceAway ? 1 : 0, { consumer: name })
+      see('stalled', (reader.stalled?.forMs ?? 0) / 1_000, { consumer: name })
+    }
     see('info', 1, { consumer: name, owner, risk })
     if (queue !== null) see('effectLag', (oldestMs() ?? 0) / 1_000, { consumer: name, partition: queue })
   })
@@ -73,6 +80,7 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
         ready: reasons.length === 0,
         reasons: [...new Set(reasons)],
         oldestUnfinishedSeconds: oldest === null ? null : oldest / 1_000,
+        stalledSeconds: reader?.stalled == null ? null : reader.stalled.forMs / 1_000,
       }
     },
     async close() {
@@ -95,14 +103,16 @@ export function watchCarriers(
     read() {
       const away = new Set(carriers.flatMap(carrier => carrier.away))
       const reasons = [...away].map(what => `${what} does not answer`)
-      return { ready: reasons.length === 0, reasons, oldestUnfinishedSeconds: null }
+      return { ready: reasons.length === 0, reasons, oldestUnfinishedSeconds: null, stalledSeconds: null }
     },
     close: () => unserved.close(),
   }
 }
 
-function troubles({ state, sourceAway, degraded, tally }: AnyProcess): string[] {
+function troubles({ state, sourceAway, stalled, degraded, tally }: AnyProcess): string[] {
   const found: string[] = [...degraded]
+  if (stalled !== null && stalled.forMs > stalledMaxMs)
+    found.push(`stalled for ${Math.round(stalled.forMs / 1_000)} s: ${stalled.reason}`)
   if (state === 'new') found.push('starting')
   else if (state !== 'running') found.push(state)
   if (sourceAway) found.push('the broker of its source does not answer')

@@ -102,6 +102,10 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
       at(40, exported('lag', '10x60'), exported('held', '10x60', { state: 'stored' })),
     ],
   },
+  OncewardStalled: {
+    fires: [at(20, exported('stalled', '0+60x60'))],
+    quiet: [at(20, exported('stalled', '0x60')), at(20, exported('stalled', '0 0 40 0x60'))],
+  },
   OncewardProcessingTooSlow: {
     fires: [
       at(20, exported('lag', '5x60'), exported('held', '20000x60', { state: 'stored' })),

@@ -60,6 +60,7 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
         ready: true,
         reasons: [],
         oldestUnfinishedSeconds: null,
+        stalledSeconds: null,
       })
       assert.equal((await fetch(`${url}/livez`)).status, 200)
       assert.equal((await fetch(`${url}/elsewhere`)).status, 404)

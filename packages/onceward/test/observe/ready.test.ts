@@ -49,6 +49,7 @@ describe('readiness', await skipWithout('postgres'), () => {
       ready: false,
       reasons: ['starting'],
       oldestUnfinishedSeconds: null,
+      stalledSeconds: null,
     })
     const running = await runConsumer(
       defineConsumer<Message>({

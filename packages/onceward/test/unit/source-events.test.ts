@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { ConsumerProcess, defineConsumer, type SourceEvent } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { createTestSurroundings } from 'onceward/testing'
-import type { OpenOptions } from '../../src/contracts/source.ts'
+import type { OpenOptions, Stall } from '../../src/contracts/source.ts'
 import { watchConsumer } from '../../src/runtime/run-health.ts'
 
 /** A consumer on memory, and what its source has to tell it. */
@@ -11,6 +11,7 @@ async function start() {
   const world = createTestSurroundings()
   const queue = new MemoryQueue()
   let tell: (event: SourceEvent) => void = () => {}
+  const silence: { stall: Stall | null } = { stall: null }
   const consumer = defineConsumer<{ id: string }, MemoryTransaction>({
     name: 'notes',
     owner: 'unit',
@@ -22,9 +23,9 @@ async function start() {
   const source = {
     name: queue.name,
     capabilities: queue.capabilities,
-    open: (options: OpenOptions) => {
+    open: async (options: OpenOptions) => {
       tell = options.onEvent
-      return queue.open(options)
+      return Object.assign(await queue.open(options), { stalled: () => silence.stall })
     },
   }
   const reader = new ConsumerProcess({ consumer, source, store: new MemoryStore(), world, instance: 'unit' })
@@ -38,7 +39,7 @@ async function start() {
     world,
     now: () => 0,
   })
-  return { world, reader, watch, tell: (event: SourceEvent) => tell(event) }
+  return { world, reader, watch, silence, tell: (event: SourceEvent) => tell(event) }
 }
 
 describe('what a source tells', () => {
@@ -73,6 +74,18 @@ describe('what a source tells', () => {
     tell({ kind: 'connected' })
     assert.equal(watch.read().ready, true)
     await reader.drain()
+    void watch.close()
+  })
+
+  test('makes a consumer unready that waits for deliveries which do not come', async () => {
+    const { reader, watch, silence } = await start()
+    assert.equal(watch.read().stalledSeconds, null)
+    silence.stall = { forMs: 4_000, reason: 'leader 2 does not answer' }
+    assert.deepEqual([watch.read().ready, watch.read().stalledSeconds], [true, 4])
+    silence.stall = { forMs: 6_000, reason: 'leader 2 does not answer' }
+    assert.deepEqual(watch.read().reasons, ['stalled for 6 s: leader 2 does not answer'])
+    await reader.drain()
+    assert.equal(watch.read().stalledSeconds, null, 'a process that takes nothing is not stalled')
     void watch.close()
   })
 })

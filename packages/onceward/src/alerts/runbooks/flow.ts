@@ -80,6 +80,27 @@ export const flowRunbooks: readonly Runbook[] = [
     over: 'it is not paused and lag falls.',
   },
   {
+    name: 'stalled',
+    title: 'Nothing comes although something waits.',
+    means:
+      'The process runs and has room, and its broker hands nothing over: a broker node is frozen or overloaded, a partition has no leader, the group has not taken the process in, or the subscription is dead. Nothing is lost; messages wait at the source.',
+    steps: [
+      status,
+      {
+        text: 'Which part is silent? `/readyz` and the log of the process name it. Look at that broker: is it alive, does it answer others, is its disk full?',
+        queries: ({ series }) => [
+          onceOf(series('stalled'), ['consumer']),
+          increased(series('sourceEvents'), '1h', ['kind']),
+        ],
+      },
+      partitions,
+      {
+        text: 'A broker that hangs is best ended: another node takes its work over. If every broker is healthy, restart the process; it goes on where it stopped.',
+      },
+    ],
+    over: 'deliveries come, and the metric is 0.',
+  },
+  {
     name: 'lag-rising',
     title: 'More messages wait at the broker, and it becomes more.',
     means:

@@ -68,6 +68,15 @@ export const source = {
     description: 'Effect lag: age of the oldest record received and not applied',
     seeds: [],
   },
+  stalled: {
+    name: 'consumer.stalled',
+    kind: 'gauge',
+    unit: 's',
+    labels: ['consumer'],
+    description:
+      'Time since the last delivery while something is known to wait, or since the broker last answered; 0 while all is well',
+    seeds: [],
+  },
   checkpointAge: {
     name: 'consumer.checkpoint.age',
     kind: 'gauge',

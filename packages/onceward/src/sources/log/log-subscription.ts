@@ -1,4 +1,11 @@
-import type { Delivery, OpenOptions, PartitionLag, Progress, Subscription } from '../../contracts/source.ts'
+import type {
+  Delivery,
+  OpenOptions,
+  PartitionLag,
+  Progress,
+  Stall,
+  Subscription,
+} from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
 import { FairRoom } from './fair-room.ts'
 import { LogDelivery } from './log-delivery.ts'
@@ -16,6 +23,8 @@ export interface LogDriver {
   onRoom(): void
   /** Records in the log after the position; null while unknown. */
   behind(progress: PartitionProgress): number | null
+  /** Why nothing comes although something waits; null while all is well. */
+  stalled?(): Stall | null
   /** Called before records are handed over or said to be live: a driver that finds its ownership expired, as after a freeze, drops it here. */
   refresh?(): void
   close(): Promise<void>
@@ -168,6 +177,10 @@ export class LogSubscription implements Subscription {
 
   disown(partitions: readonly string[]): void {
     for (const partition of partitions) this.drop(partition)
+  }
+
+  stalled(): Stall | null {
+    return this.#driver.stalled?.() ?? null
   }
 
   lag(): readonly PartitionLag[] {
