@@ -15,7 +15,13 @@ export function timingOf(url: string, who: string): ConnectionTiming {
   const { searchParams: query } = new URL(url)
   return {
     heartbeatS: read(query, 'heartbeat', 5, { min: 1, max: 600, unit: 'seconds' }, who),
-    connectMs: read(query, 'connection_timeout', 5_000, { min: 100, max: 600_000, unit: 'milliseconds' }, who),
+    connectMs: read(
+      query,
+      'connection_timeout',
+      5_000,
+      { min: 100, max: 600_000, unit: 'milliseconds' },
+      who,
+    ),
   }
 }
 

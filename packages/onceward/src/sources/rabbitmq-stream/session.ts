@@ -106,12 +106,10 @@ export class StreamSession {
     const { declaration, group } = this.#options
     const link = await open(address, `reads ${declaration.stream} as ${group}`, this.#starting.signal)
     if (link.cluster !== null)
-      await this.#options
-        .onBroker?.(identityOf(link, address))
-        .catch(error => {
-          link.connection.destroy('refused')
-          throw error
-        })
+      await this.#options.onBroker?.(identityOf(link, address)).catch(error => {
+        link.connection.destroy('refused')
+        throw error
+      })
     if (this.#over !== null) {
       link.connection.destroy(this.#over)
       throw new Error(this.#over)
