@@ -1,5 +1,6 @@
 import type { ConnectionTiming } from '../../../contracts/connection-timing.ts'
 import { errorText, OncewardError } from '../../../errors.ts'
+import { answersPlainly } from '../../../tls/answers-plainly.ts'
 import { speaksTls } from '../../../tls/speaks-tls.ts'
 import { avoidHost, tryHosts } from '../../log/try-hosts.ts'
 import type { StreamAddress } from '../address.ts'
@@ -25,7 +26,11 @@ export async function openLink(
   purpose: string,
   signal?: AbortSignal,
 ): Promise<StreamLink> {
-  const connection = await StreamConnection.connect(address, address.timing.connectMs, signal)
+  const connection = await StreamConnection.connect(address, address.timing.connectMs, signal).catch(
+    async error => {
+      throw (signal?.aborted ? null : await otherProtocol(error, address)) ?? error
+    },
+  )
   const giveUp = () => connection.destroy('given up')
   signal?.addEventListener('abort', giveUp)
   try {
@@ -47,7 +52,7 @@ export async function openLink(
     }
   } catch (error) {
     connection.destroy('the handshake failed')
-    throw refusedHandshake(error, address) ?? (await needsTls(error, address)) ?? error
+    throw refusedHandshake(error, address) ?? (await otherProtocol(error, address)) ?? error
   } finally {
     signal?.removeEventListener('abort', giveUp)
   }
@@ -142,19 +147,29 @@ function readTexts(reader: FrameReader): Record<string, string> {
   return Object.fromEntries(reader.list(() => [reader.text(), reader.text()] as const))
 }
 
-/** A TLS listener answers other protocols with an alert, which reads as a frame that cannot be, or hangs up. */
-async function needsTls(error: unknown, address: StreamAddress): Promise<OncewardError | null> {
-  const { host, port, tls } = address
-  if (
-    tls !== null ||
-    !/not RabbitMQ's stream protocol|closed the connection|ECONNRESET/.test(errorText(error))
-  )
-    return null
-  if (!(await speaksTls(address, address.timing.connectMs))) return null
+/** A TLS listener answers other protocols with an alert, which reads as a frame that cannot be, or hangs up; a plain one hangs up on TLS. */
+async function otherProtocol(error: unknown, address: StreamAddress): Promise<OncewardError | null> {
+  const { tls, timing } = address
+  if (tls === null) {
+    const broken = /not RabbitMQ's stream protocol|closed the connection|ECONNRESET/.test(errorText(error))
+    if (!broken || !(await speaksTls(address, timing.connectMs))) return null
+    return wrongPort(address, 'this port speaks TLS only, and our address does not', error)
+  }
+  const broken = /secure TLS connection|closed the connection|ECONNRESET|EPIPE/.test(errorText(error))
+  if (!broken || !(await answersPlainly(address, peerProperties, timing.connectMs))) return null
+  return wrongPort(address, 'this port does not speak TLS, and our address does', error)
+}
+
+/** Of nobody: a request that any client begins with. */
+const peerProperties = new FrameWriter(command.peerProperties).u32(1).texts({}).end()
+
+function wrongPort({ host, port, tls }: StreamAddress, why: string, cause: unknown): OncewardError {
+  const begin =
+    tls === null ? 'rabbitmq-stream+tls://' : 'rabbitmq-stream://, or use the port of the TLS listener'
   return new OncewardError(
     'configuration',
-    `RabbitMQ streams at ${host}:${port}: this port speaks TLS only, and our address does not. Nothing was consumed or settled. Begin the address with rabbitmq-stream+tls://.`,
-    { cause: error, details: { tls: true } },
+    `RabbitMQ streams at ${host}:${port}: ${why}. Nothing was consumed or settled. Begin the address with ${begin}.`,
+    { cause, details: { tls: true } },
   )
 }
 

@@ -1,6 +1,6 @@
 /**
  * What tells one RabbitMQ cluster from another. Without a set cluster name each node announces a name of its own, and two clusters may announce
- * the same one; a mark in the virtual host, which every node knows, decides.
+ * the same one; a mark in the virtual host, which every node knows, decides. And a look at who reads a place that claims nothing.
  */
 export const clusters = `
 -- Every name under which a cluster was reached. cluster is the first of them; a second cluster of the same name has a number behind it.
@@ -70,13 +70,26 @@ begin
   return true;
 end $$;
 
+-- As note_reading answers, and writes nothing: a consumer that never reached its broker has read nothing.
+create function onceward.check_reading(consumer text, of_kind text, of_place text, by_reader text, of_host text,
+  out other text, out last_at timestamptz)
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from onceward.reading r where r.consumer_name = consumer and r.kind = of_kind and r.place = of_place
+    and r.reader = by_reader and coalesce(r.virtual_host, of_host) = of_host) then return; end if;
+  select r.consumer_name, r.last_at into other, check_reading.last_at from onceward.reading r
+  where r.kind = of_kind and r.place = of_place and r.reader = by_reader and r.consumer_name <> consumer
+    and coalesce(r.virtual_host, of_host) = of_host
+  order by r.last_at desc limit 1;
+end $$;
+
 -- Roles that exist already keep what they had.
 do $$ begin
   if exists (select from pg_roles where rolname = 'onceward_run')
     and has_schema_privilege('onceward_run', 'onceward', 'usage') then
     grant select, insert, update, delete on onceward.cluster_name, onceward.cluster_mark to onceward_run;
-    revoke execute on function onceward.note_cluster from public;
-    grant execute on function onceward.note_cluster to onceward_run;
+    revoke execute on function onceward.note_cluster, onceward.check_reading from public;
+    grant execute on function onceward.note_cluster, onceward.check_reading to onceward_run;
   end if;
   if exists (select from pg_roles where rolname = 'onceward_operator')
     and has_schema_privilege('onceward_operator', 'onceward', 'usage') then
