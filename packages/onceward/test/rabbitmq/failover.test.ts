@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { connect } from 'amqplib'
 import { defineConsumer, type Running, runConsumer, type SqlTransaction } from 'onceward'
 import { publishInTransaction, runRelay } from 'onceward/outbox'
 import { createPool, migrate } from 'onceward/postgres'
@@ -10,8 +9,7 @@ import { listBrokers } from '../../src/restore/brokers.ts'
 import { skipWithoutPrivateRabbitmq } from '../services/private-rabbitmq.ts'
 import { type ClusterNode, type RabbitmqCluster, startRabbitmqCluster } from '../services/rabbitmq-cluster.ts'
 import { createDatabase } from '../services/services.ts'
-
-const deadlineMs = 90_000
+import { deadlineMs, hostsOf, nodeOf, onAny } from './cluster-scene.ts'
 
 describe(
   'a cluster of three nodes without a set cluster name',
@@ -50,7 +48,7 @@ describe(
         },
       })
       await onAny(cluster.nodes, async channel => {
-        for (const name of ['work', 'out', 'relayed'])
+        for (const name of ['out', 'relayed'])
           await channel.assertQueue(name, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
       })
       const options = { databaseUrl: database.url, rabbitmqUrl: address(), environment: 'production' }
@@ -101,108 +99,5 @@ describe(
       const names = await pool.query('select distinct announced from onceward.cluster_name')
       assert.ok(names.rows.length > 1, 'whose nodes announce names of their own')
     })
-
-    test('a consumer on a frozen node says that it is stalled, and goes on at another node', async t => {
-      const database = await createDatabase()
-      const pool = createPool(database.url, { max: 2 })
-      await migrate(pool, { environment: 'production' })
-      await pool.query('create table got (id text primary key)')
-      const consumer = defineConsumer<{ id: string }, SqlTransaction>({
-        name: 'thaws',
-        owner: 'tests',
-        risk: 'money',
-        source: queue('frozen'),
-        identity: { id: m => m.id },
-        handle: async ({ message, tx }) => {
-          await tx.query('insert into got (id) values ($1)', [message.id])
-        },
-      })
-      const running = await runConsumer(consumer, {
-        databaseUrl: database.url,
-        rabbitmqUrl: address('?heartbeat=4'),
-        environment: 'production',
-      })
-      t.after(async () => {
-        await running.drain(10_000)
-        await pool.end()
-        await database.drop()
-      })
-      const node = await nodeOf(cluster.nodes, 'onceward consumes frozen')
-      t.after(() => node.resume())
-      node.freeze()
-      await until(
-        'it says so',
-        () => running.health().reasons.some(one => /stalled|does not answer/.test(one)),
-        {
-          deadlineMs,
-        },
-      )
-      await until('it is on another node', () => running.health().ready, { deadlineMs })
-      const others = cluster.nodes.filter(one => one !== node)
-      await nodeOf(others, 'onceward consumes frozen')
-      await onAny(others, async channel => {
-        channel.sendToQueue('frozen', Buffer.from(JSON.stringify({ id: 'after' })), { persistent: true })
-        await channel.waitForConfirms()
-      })
-      await until('it works', async () => (await pool.query('select from got')).rowCount === 1, {
-        deadlineMs,
-      })
-    })
   },
 )
-
-type Channel = Awaited<ReturnType<Awaited<ReturnType<typeof connect>>['createConfirmChannel']>>
-
-/** A queue whose leader died takes writes again when another was elected. */
-async function onAny(
-  nodes: readonly ClusterNode[],
-  work: (channel: Channel) => Promise<void>,
-): Promise<void> {
-  let turn = 0
-  await until(
-    'a node takes it',
-    async () => {
-      const model = await connect(nodes[turn++ % nodes.length]!.url, { timeout: 5_000 }).catch(() => null)
-      if (model === null) return false
-      model.on('error', () => {})
-      try {
-        const channel = await model.createConfirmChannel()
-        channel.on('error', () => {})
-        await work(channel)
-        return true
-      } catch {
-        return false
-      } finally {
-        await model.close().catch(() => {})
-      }
-    },
-    { deadlineMs },
-  )
-}
-
-/** The node that a connection of this name is on. */
-async function nodeOf(nodes: readonly ClusterNode[], name: string): Promise<ClusterNode> {
-  let found: ClusterNode | undefined
-  await until(
-    `${name} is connected`,
-    async () => {
-      for (const node of nodes) {
-        const answer = await fetch(`http://127.0.0.1:${node.ports.management}/api/connections`, {
-          headers: { authorization: `Basic ${Buffer.from('guest:guest').toString('base64')}` },
-          signal: AbortSignal.timeout(5_000),
-        }).catch(() => null)
-        if (answer?.ok !== true) continue
-        const all = (await answer.json()) as {
-          node: string
-          client_properties?: { connection_name?: string }
-        }[]
-        const one = all.find(({ client_properties }) => client_properties?.connection_name === name)
-        found = nodes.find(candidate => candidate.name === one?.node)
-        if (found !== undefined) return true
-      }
-      return false
-    },
-    { deadlineMs },
-  )
-  return found!
-}

@@ -6,12 +6,25 @@ import { recogniseCluster } from './recognise-cluster.ts'
 
 /** Where the database belongs to a named environment, a second cluster of a kind is refused; elsewhere people are told. */
 export async function meetBroker(client: SqlClient, broker: BrokerIdentity, log: Log): Promise<void> {
-  for (;;) {
+  for (let refused = false; ; ) {
     const { cluster, proof, keep } = await recogniseCluster(client, broker)
     if (proof === 'none') return warnUnproven(broker, cluster, log)
-    await assertFeeds(client, broker, cluster, log)
+    // The first of its kind is marked before it is accepted: who comes by another node meanwhile then finds the mark.
+    if (proof === 'new' && (await isFirst(client, broker)) && !(await keep())) continue
+    try {
+      await assertFeeds(client, broker, cluster, log)
+    } catch (error) {
+      if (proof !== 'new' || refused) throw error
+      refused = true
+      continue
+    }
     if (await keep()) return
   }
+}
+
+async function isFirst(client: SqlClient, { kind }: BrokerIdentity): Promise<boolean> {
+  const { rows } = await client.query('select from onceward.broker where kind = $1 limit 1', [kind])
+  return rows.length === 0
 }
 
 async function assertFeeds(

@@ -66,6 +66,8 @@ async function compare(
   marks: BrokerMarks,
 ): Promise<Found | null> {
   const byName = all.toSorted((a, b) => Number(b.names.includes(name)) - Number(a.names.includes(name)))
+  // Of the version before nothing is marked: the first that comes is taken for the one that was known.
+  const unmarked = all.every(known => known.marks.size === 0)
   const unproven: Found[] = []
   for (const known of byName) {
     const same = known.names.includes(name)
@@ -74,7 +76,8 @@ async function compare(
     if (has === true) return { known, proof: 'mark' }
     if (has === false) continue
     if (same) unproven.push({ known, proof: 'name' })
-    else if (isNodeName(name) && known.names.every(isNodeName)) unproven.push({ known, proof: 'none' })
+    else if (isNodeName(name) && known.names.every(isNodeName))
+      unproven.push({ known, proof: unmarked ? 'name' : 'none' })
   }
   return unproven[0] ?? null
 }
@@ -88,11 +91,11 @@ async function hasMark(
 ): Promise<boolean | null> {
   const mark = known.marks.get(virtualHost)
   if (mark !== undefined) return mark === null ? null : marks.has(mark)
-  if (sameName) return null
-  const elsewhere = [...known.marks].filter(([, one]) => one !== null)
-  for (const [host, one] of elsewhere) if ((await marks.hasIn?.(host, one!)) === true) return true
-  // A cluster that is known by its marks is not taken for known by a node's name in a virtual host that is new.
-  return elsewhere.length > 0 ? false : null
+  if (sameName || known.marks.size === 0) return null
+  for (const [host, one] of known.marks)
+    if (one !== null && (await marks.hasIn?.(host, one)) === true) return true
+  // In a virtual host that is new, a node's name that is new proves nothing.
+  return false
 }
 
 async function readKnown(client: SqlClient, kind: string): Promise<{ all: Known[]; seen: number }> {
