@@ -21,8 +21,7 @@ describe(
     })
     after(() => cluster?.close())
 
-    const hosts = () => cluster.nodes.map(node => new URL(node.url).host)
-    const address = (query = '') => `amqp://guest:guest@${hosts().join(',')}/%2F${query}`
+    const address = () => `amqp://guest:guest@${hostsOf(cluster.nodes)}/%2F`
 
     test('the consumer and the relay go on at the next node when theirs is killed, also in a named environment', async t => {
       const database = await createDatabase()
