@@ -70,6 +70,11 @@ export class StreamSession {
     return this.#readers.get(partition)?.reader.newest ?? null
   }
 
+  /** Of the connection that was not heard of for the longest. */
+  get silentMs(): number {
+    return Math.max(0, ...[...this.#links.values()].map(({ connection }) => connection.silentMs))
+  }
+
   topUp(): void {
     for (const { reader } of this.#readers.values()) reader.topUp()
   }

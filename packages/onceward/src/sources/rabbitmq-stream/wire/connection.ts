@@ -33,6 +33,7 @@ export class StreamConnection {
   #correlation = 0
   #reason: string | null = null
   #heard = true
+  #heardMs = performance.now()
   #said = true
   #beating: NodeJS.Timeout | undefined
   /** A stream of this connection is gone or has moved: its subscriptions are dead. */
@@ -83,6 +84,11 @@ export class StreamConnection {
 
   get live(): boolean {
     return this.#reason === null
+  }
+
+  /** Since anything was heard of the broker. */
+  get silentMs(): number {
+    return performance.now() - this.#heardMs
   }
 
   /** Resolves once, with the reason, however it ended. */
@@ -193,6 +199,7 @@ export class StreamConnection {
 
   #read(bytes: Buffer): void {
     this.#heard = true
+    this.#heardMs = performance.now()
     try {
       this.#splitter.add(bytes, frame => {
         if (this.#reason === null) this.#dispatch(frame)
