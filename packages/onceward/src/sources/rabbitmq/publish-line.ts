@@ -37,19 +37,23 @@ export interface PublishLine {
   close(): Promise<void>
 }
 
-/** `onBroker` is called before anything is sent. Where it rejects, the line is not opened. */
+/** `onBroker` is called before anything is sent. Where it rejects, the line is not opened. `signal` gives up while it is being opened. */
 export async function openPublishLine(
   url: string,
   onBroker?: OnBroker,
   signal?: AbortSignal,
 ): Promise<PublishLine> {
   const connection = await openConnection(url, 'publishes', signal)
+  const cut = () => connection.destroy()
+  signal?.addEventListener('abort', cut)
   try {
     await onBroker?.(identityOf(connection, url))
     return new ConfirmLine(connection, await connection.model.createConfirmChannel())
   } catch (error) {
     connection.destroy()
     throw error
+  } finally {
+    signal?.removeEventListener('abort', cut)
   }
 }
 

@@ -109,6 +109,7 @@ async function readKnown(client: SqlClient, kind: string): Promise<{ all: Known[
   return { all, seen: names.length + marks.filter(row => row.mark !== null).length }
 }
 
+/** A process that dies before it has noted the mark leaves an exchange that nobody looks for; the next one declares another. */
 async function putMark(marks: BrokerMarks): Promise<string | null> {
   const mark = `onceward.cluster.${randomBytes(8).toString('hex')}`
   return (await marks.put(mark)) ? mark : null
