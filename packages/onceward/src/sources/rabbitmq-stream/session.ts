@@ -140,18 +140,21 @@ export class StreamSession {
     )
   }
 
-  /** The leader, which has everything first; where it cannot be reached, a replica: one we are on if there is. */
+  /** Any node that has the stream will do; the one we are on if it has. */
   async #linkTo(partition: string, entrance: StreamLink): Promise<StreamLink> {
     const { all: nodes } = await queryNodes(entrance.connection, partition).catch((error): StreamNodes => {
       if (error instanceof StreamRefusal) return { leader: null, all: [] }
       throw error
     })
-    if (nodes.length === 0) return entrance
-    const others = nodes.slice(1).toSorted((a, b) => Number(this.#links.has(b)) - Number(this.#links.has(a)))
+    if (nodes.length === 0 || nodes.includes(entrance.node)) return entrance
+    const known = nodes.find(node => this.#links.has(node))
+    if (known !== undefined) return this.#links.get(known)!
+    return this.#linkToAny(nodes.toReversed())
+  }
+
+  async #linkToAny(nodes: readonly string[]): Promise<StreamLink> {
     let failure: unknown
-    for (const node of [nodes[0]!, ...others]) {
-      const known = this.#links.get(node)
-      if (known !== undefined) return known
+    for (const node of nodes) {
       try {
         return await this.#linkToNode(node)
       } catch (error) {
