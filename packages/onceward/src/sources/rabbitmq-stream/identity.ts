@@ -16,17 +16,18 @@ function marksOf(connection: StreamConnection): BrokerMarks {
     has: name =>
       queryPartitions(connection, name).then(
         () => true,
-        error => answer(error, { [code.streamDoesNotExist]: false, [code.accessRefused]: null }),
+        error => (refusalOf(error).code === code.streamDoesNotExist ? false : null),
       ),
     put: name =>
       createEmptySuperStream(connection, name).then(
         () => true,
-        error => answer(error, { [code.accessRefused]: false }),
+        error => !refusalOf(error),
       ),
   }
 }
 
-function answer<T>(error: unknown, codes: Readonly<Record<number, T>>): T {
-  if (error instanceof StreamRefusal && error.code in codes) return codes[error.code]!
+/** Whatever the broker's reason, without a mark the name is compared. What broke the connection is no answer. */
+function refusalOf(error: unknown): StreamRefusal {
+  if (error instanceof StreamRefusal) return error
   throw error
 }

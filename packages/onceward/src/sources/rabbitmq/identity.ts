@@ -9,7 +9,7 @@ export function identityOf(connection: Connection, url: string): BrokerIdentity 
 }
 
 /**
- * Exchanges that nobody publishes to: internal, durable, and known to every node. A user without the right to declare one goes without. Looking
+ * Exchanges that nobody publishes to: internal, durable, and known to every node. A user without the right to declare one goes without, and so does one whose limit of exchanges is reached. Looking
  * for one needs no right up to 4.2, and any right on the exchange since 4.3.
  */
 function marksOf(connection: Connection): BrokerMarks {
@@ -20,7 +20,7 @@ function marksOf(connection: Connection): BrokerMarks {
         channel.assertExchange(name, 'fanout', { durable: true, internal: true }),
       ).then(
         () => true,
-        error => answer(error, { 403: false }),
+        error => answer(error, { 403: false, 406: false }),
       ),
     hasIn: (virtualHost, name) => hasExchangeIn(connection.url, virtualHost, name),
   }
