@@ -21,7 +21,10 @@ function marksOf(connection: StreamConnection): BrokerMarks {
     put: name =>
       createEmptySuperStream(connection, name).then(
         () => true,
-        error => !refusalOf(error),
+        error => {
+          refusalOf(error)
+          return false
+        },
       ),
   }
 }
