@@ -1,8 +1,11 @@
+import { setTimeout } from 'node:timers/promises'
 import { connect } from 'amqplib'
 import { until } from 'onceward/testing'
 import type { ClusterNode } from '../services/rabbitmq-cluster.ts'
 
 export const deadlineMs = 120_000
+/** A queue without a leader answers nothing: the next node is asked. */
+const attemptMs = 10_000
 
 /** As an address lists them. */
 export function hostsOf(nodes: readonly ClusterNode[], of: 'url' | 'streamUrl' = 'url'): string {
@@ -23,16 +26,18 @@ export async function onAny(
       const model = await connect(nodes[turn++ % nodes.length]!.url, { timeout: 5_000 }).catch(() => null)
       if (model === null) return false
       model.on('error', () => {})
-      try {
-        const channel = await model.createConfirmChannel()
-        channel.on('error', () => {})
-        await work(channel)
-        return true
-      } catch {
-        return false
-      } finally {
-        await model.close().catch(() => {})
-      }
+      const done = model
+        .createConfirmChannel()
+        .then(channel => {
+          channel.on('error', () => {})
+          return work(channel)
+        })
+        .then(
+          () => true,
+          () => false,
+        )
+      const late = setTimeout(attemptMs, false)
+      return Promise.race([done, late]).finally(() => void model.close().catch(() => {}))
     },
     { deadlineMs },
   )

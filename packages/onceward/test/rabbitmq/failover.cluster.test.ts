@@ -68,7 +68,7 @@ for (const version of ['4.0', '4.3'] as const)
       })
     })
 
-    test('a stream consumer goes on when any node is killed, in a named environment', async t => {
+    test('a stream consumer goes on when its node is killed, in a named environment', async t => {
       const database = await createDatabase()
       const pool = createPool(database.url, { max: 3 })
       await migrate(pool, { environment: 'production' })
@@ -94,21 +94,17 @@ for (const version of ['4.0', '4.3'] as const)
         await pool.end()
         await database.drop()
       })
-      let sent = 0
-      for (const node of cluster.nodes) {
-        await node.kill()
-        const others = cluster.nodes.filter(one => one !== node)
-        const id = String(sent++)
-        await onAny(others, async channel => {
-          channel.sendToQueue('log', Buffer.from(JSON.stringify({ id })), { persistent: true })
-          await channel.waitForConfirms()
-        })
-        await until('it is applied', async () => (await pool.query('select from got')).rowCount === sent, {
-          deadlineMs,
-        })
-        await node.start()
-        await cluster.formed()
-      }
+      const node = await nodeOf(cluster.nodes, 'onceward reads log as reads_log')
+      await node.kill()
+      const others = cluster.nodes.filter(one => one !== node)
+      await onAny(others, async channel => {
+        channel.sendToQueue('log', Buffer.from(JSON.stringify({ id: 'after' })), { persistent: true })
+        await channel.waitForConfirms()
+      })
+      await until('it is applied', async () => (await pool.query('select from got')).rowCount === 1, {
+        deadlineMs,
+      })
+      assert.equal(running.health().stalledSeconds, null)
       assert.equal((await listBrokers(pool)).length, 1)
     })
   })
