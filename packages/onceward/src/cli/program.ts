@@ -42,8 +42,8 @@ export async function createProgram(asked?: string): Promise<Command> {
 Environment:
   ONCEWARD_DATABASE_URL             PostgreSQL. Without it commands attach to an embedded server that runs in .onceward/, and start none
   ONCEWARD_DATABASE_URL_FILE        a file with that address instead
-  ONCEWARD_RABBITMQ_URL             RabbitMQ, for contracts that read its queues or publish to it
-  ONCEWARD_RABBITMQ_STREAM_URL      RabbitMQ's stream port, for contracts that read its streams
+  ONCEWARD_RABBITMQ_URL             RabbitMQ, for contracts that read its queues or publish to it; several nodes as amqp://user:password@a,b:5673,c/vhost
+  ONCEWARD_RABBITMQ_STREAM_URL      RabbitMQ's stream port, for contracts that read its streams; several nodes likewise
   ONCEWARD_RABBITMQ_MANAGEMENT_URL  its management plugin, which says how long queues and streams keep messages
   ONCEWARD_KAFKA_BOOTSTRAP          Kafka, for contracts that read from it or publish to it: host:port,host:port
   ONCEWARD_RABBITMQ_CLUSTER         a name for that RabbitMQ cluster, instead of the one it announces

@@ -149,9 +149,12 @@ export interface BrokerIdentity {
 
 /** Durable names in a virtual host. Valid while the connection is open that it came from. */
 export interface BrokerMarks {
-  has(name: string): Promise<boolean>
+  /** Null where this user may not look. */
+  has(name: string): Promise<boolean | null>
   /** False where this user may not. */
   put(name: string): Promise<boolean>
+  /** The same look in another virtual host of the same node; null where this user may not enter it. */
+  hasIn?(virtualHost: string, name: string): Promise<boolean | null>
 }
 
 export interface OpenOptions extends QueueOpenOptions {

@@ -19,6 +19,12 @@ export interface Store<Tx> {
   enroll(consumer: ConsumerFacts): Promise<Enrolment>
 
   /**
+   * SQL stores: called when the source is open, before anything of it is worked on: from now on the consumer's name is the one that reads there. A
+   * consumer that never reached its broker claims nothing. Rejects with `consumer_renamed` where another name has come first.
+   */
+  noteReading?(enrolment: Enrolment): Promise<void>
+
+  /**
    * SQL stores: called when the broker has said which cluster it is, before anything is taken. Rejects with `wrong_environment` where others of
    * the kind feed this store and nobody has said that this one may, too.
    */

@@ -175,6 +175,7 @@ export class ConsumerProcess<M, Tx> {
     const subscription = await this.#look(enrolment)
       .then(() => this.#open(enrolment))
       .then(opened => this.#assertNew(opened))
+      .then(opened => this.#claimPlace(opened, enrolment))
       .catch(async error => {
         this.#suspicion?.stop()
         // Else it would look like one that died.
@@ -302,6 +303,18 @@ export class ConsumerProcess<M, Tx> {
     if (this.#state === 'new') return opened
     await opened.close()
     throw this.#leaving.signal.reason
+  }
+
+  /** The broker was reached: this name reads there from now on. A worker reads what is stored, which claims nothing. */
+  async #claimPlace(opened: Subscription, enrolment: Enrolment): Promise<Subscription> {
+    if (this.#stage === 'work') return opened
+    try {
+      await this.#watch.persist(async () => this.#options.store.noteReading?.(enrolment))
+      return opened
+    } catch (error) {
+      await opened.close()
+      throw error
+    }
   }
 
   #pump(): void {

@@ -5,7 +5,10 @@ import type { SqlPool } from '../stores/postgres/pool.ts'
 /** A cluster that feeds this database. */
 export interface KnownBroker {
   readonly kind: string
+  /** The name it was first reached under. */
   readonly cluster: string
+  /** Every name that its nodes announced; none for Kafka, whose id is the same on each. */
+  readonly announced: readonly string[]
   readonly firstAt: Date
   readonly addedBy: string
   readonly because: string
@@ -14,7 +17,9 @@ export interface KnownBroker {
 export async function listBrokers(pool: SqlPool): Promise<readonly KnownBroker[]> {
   await assertUsable(pool)
   const { rows } = await pool.query(
-    'select kind, cluster, first_at as "firstAt", added_by as "addedBy", because from onceward.broker order by kind, first_at',
+    `select b.kind, b.cluster, b.first_at as "firstAt", b.added_by as "addedBy", b.because,
+       array(select n.announced from onceward.cluster_name n where n.kind = b.kind and n.cluster = b.cluster order by n.first_at) as announced
+     from onceward.broker b order by b.kind, b.first_at`,
   )
   return rows as KnownBroker[]
 }

@@ -24,6 +24,8 @@ interface Known {
 export interface OutletSetting extends PublisherAddresses {
   readonly pool: SqlPool
   readonly world: Surroundings
+  /** Gives up reaching a broker. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Kinds of broker that the consumer's messages go to: its dead letters and retries, and targets that name no destination themselves. */
@@ -80,11 +82,17 @@ export async function openOutlet(
 }
 
 /** A broker that is away at start is no reason to stand still, once it is known where its messages go. */
-async function reachOrRemember(outlet: Outlet, name: string, { pool, world }: OutletSetting): Promise<void> {
+async function reachOrRemember(
+  outlet: Outlet,
+  name: string,
+  { pool, world, signal }: OutletSetting,
+): Promise<void> {
+  const giveUp = () => void outlet.close()
+  signal?.addEventListener('abort', giveUp)
   try {
     await outlet.reach()
   } catch (error) {
-    if (errorCode(error) !== 'broker_unreachable') throw error
+    if (errorCode(error) !== 'broker_unreachable' || signal?.aborted) throw error
     const known = await readLastRun(pool, name, outlet.kind)
     if (known === null || known.address !== outlet.at.address) throw error
     outlet.remember(known.name)
@@ -93,6 +101,8 @@ async function reachOrRemember(outlet: Outlet, name: string, { pool, world }: Ou
       destination: known.name,
       error: errorText(error),
     })
+  } finally {
+    signal?.removeEventListener('abort', giveUp)
   }
 }
 

@@ -100,10 +100,10 @@ async function openRabbit(declaration: SourceDeclaration, access: BrokerAccess):
       log: world.log,
       ...(signal && { signal }),
     }),
-    ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name),
+    ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name, signal),
     openRetryLevels: async levelsMs => {
       const { queue } = declaration as SourceDeclaration & { queue: string }
-      await rabbit.ensureRetryLevels(url, queue, levelsMs)
+      await rabbit.ensureRetryLevels(url, queue, levelsMs, signal)
       return []
     },
     openPublisher: onBroker => openRabbitPublisher(url, onBroker),
@@ -147,7 +147,7 @@ async function openRabbitStream(declaration: SourceDeclaration, access: BrokerAc
   }
   return {
     source: createStreamSource({ ...declaration, url } as never, signal && { signal }),
-    ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name),
+    ensureQueue: async name => (await importRabbit()).ensureDeadLetterQueue(deadLetterUrl(), name, signal),
     openPublisher: async onBroker => openRabbitPublisher(deadLetterUrl(), onBroker),
     virtualHost: readAddress(url, 'The stream').vhost,
     outlet: rabbitmqUrl === undefined ? undefined : rabbitOutlet(rabbitmqUrl, rabbitmqCluster),

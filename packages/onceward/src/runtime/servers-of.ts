@@ -1,4 +1,5 @@
 import type { Consumer } from '../contract/define-consumer.ts'
+import { firstUrl, hostsOf } from '../contracts/broker-url.ts'
 import type { Server } from './reach-servers.ts'
 
 export interface BrokerAddresses {
@@ -36,11 +37,8 @@ const ports: Readonly<Record<string, number>> = {
 }
 
 export function rabbitmq(name: string, url: string | undefined): readonly Server[] {
-  const parsed = url === undefined ? null : URL.parse(url)
-  const usual = parsed === null ? undefined : ports[parsed.protocol]
-  if (parsed === null || usual === undefined || parsed.hostname === '') return []
-  const host = parsed.hostname.replace(/^\[(.*)\]$/, '$1')
-  return [{ name, addresses: [{ host, port: parsed.port === '' ? usual : Number(parsed.port) }] }]
+  const usual = ports[firstUrl(url ?? '')?.protocol ?? '']
+  return usual === undefined ? [] : [{ name, addresses: hostsOf(url!, usual) }]
 }
 
 export function kafka(bootstrap: string | undefined): readonly Server[] {

@@ -1,3 +1,4 @@
+import { editUrl, firstUrl } from '../contracts/broker-url.ts'
 import { OncewardError } from '../errors.ts'
 import type { BrokerTls } from './broker-tls.ts'
 
@@ -20,7 +21,7 @@ export interface TlsUrl {
 
 /** Only what it says about TLS, whatever the address is for. */
 export function tlsOf(url: string): BrokerTls {
-  const { searchParams: query } = new URL(url)
+  const { searchParams: query } = firstUrl(url)!
   const said = Object.entries(parameters).flatMap(([parameter, name]) => {
     const value = query.get(parameter)
     return value === null ? [] : [[name, value]]
@@ -28,7 +29,7 @@ export function tlsOf(url: string): BrokerTls {
   return Object.fromEntries(said)
 }
 
-/** Takes the TLS parameters out of an address of RabbitMQ. The address is one that can be read. */
+/** Takes the TLS parameters out of the address of one host. The address is one that can be read. */
 export function splitTls(url: string, who: string): TlsUrl {
   const parsed = new URL(url)
   const { searchParams: query } = parsed
@@ -57,16 +58,17 @@ export function splitTls(url: string, who: string): TlsUrl {
  * `otherwise` what the environment says, for an encrypted address that says nothing itself.
  */
 export function withTls(url: string, own: BrokerTls | undefined, otherwise?: BrokerTls): string {
-  const parsed = URL.parse(url)
+  const parsed = firstUrl(url)
   if (parsed === null) return url
-  const { searchParams: query } = parsed
-  const isSaid = Object.keys(parameters).some(name => query.has(name))
+  const isSaid = Object.keys(parameters).some(name => parsed.searchParams.has(name))
   const tls = own ?? (isSaid || !isTlsProtocol(parsed.protocol) ? {} : (otherwise ?? {}))
-  for (const [parameter, name] of Object.entries(parameters)) {
-    const value = tls[name]
-    if (value !== undefined) query.set(parameter, String(value))
-  }
-  return Object.keys(tls).length === 0 ? url : parsed.href
+  if (Object.keys(tls).length === 0) return url
+  return editUrl(url, ({ searchParams: query }) => {
+    for (const [parameter, name] of Object.entries(parameters)) {
+      const value = tls[name]
+      if (value !== undefined) query.set(parameter, String(value))
+    }
+  })
 }
 
 function isTlsProtocol(protocol: string): boolean {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { publishInTransaction } from 'onceward/outbox'
+import type { BrokerMarks } from '../../src/contracts/source.ts'
 import { openConnection } from '../../src/sources/rabbitmq/connection.ts'
 import { identityOf } from '../../src/sources/rabbitmq/identity.ts'
 import { declareDestination, findDestination } from '../../src/stores/postgres/destinations.ts'
@@ -43,9 +44,21 @@ describe('destinations', await skipWithout('postgres', 'rabbitmq'), () => {
     const east = await find({ ...broker, cluster: 'east' })
     assert.equal(await find({ ...broker, cluster: 'west' }), `rabbitmq:west/${host.name}`)
     assert.equal(await find({ ...broker, cluster: 'east' }), east)
-    const elsewhere = { has: async () => false, put: async () => true }
-    const other = await find({ ...broker, cluster: 'rabbit@elsewhere', marks: elsewhere })
+    const other = await find({ ...broker, cluster: 'rabbit@elsewhere', marks: elsewhere() })
     assert.equal(other, `rabbitmq:rabbit@elsewhere/${host.name}`)
+  })
+
+  it('two clusters that announce the same name and virtual host are two destinations', async t => {
+    const host = await createVirtualHost(t)
+    const broker = await reach(t, host)
+    for (const cluster of ['rabbit@same', 'same']) {
+      const one = await find({ ...broker, cluster })
+      const marks = elsewhere()
+      const other = await find({ ...broker, cluster, marks })
+      assert.notEqual(other, one)
+      assert.equal(await find({ ...broker, cluster, marks }, other), other, 'each is recognised again')
+      assert.equal(await find({ ...broker, cluster }), one)
+    }
   })
 
   it('without the right to a mark, another node behind the same address is the same destination', async () => {
@@ -54,6 +67,14 @@ describe('destinations', await skipWithout('postgres', 'rabbitmq'), () => {
     const name = await find({ ...broker, cluster: 'rabbit@a' })
     assert.equal(await find({ ...broker, cluster: 'rabbit@b' }, name), name)
     assert.notEqual(await find({ ...broker, cluster: 'rabbit@c' }), name)
+  })
+
+  it('without the right to a mark, clusters of a set name are told apart by it', async () => {
+    const marks = { has: async () => null, put: async () => false }
+    const broker = { kind: 'rabbitmq', virtualHost: 'locked-2', marks }
+    const name = await find({ ...broker, cluster: 'north' })
+    assert.equal(await find({ ...broker, cluster: 'north' }), name)
+    assert.notEqual(await find({ ...broker, cluster: 'south' }, name), name)
   })
 
   it('processes that meet a cluster at the same time agree', async t => {
@@ -65,6 +86,12 @@ describe('destinations', await skipWithout('postgres', 'rabbitmq'), () => {
     assert.equal(new Set(names).size, 1)
   })
 })
+
+/** The exchanges of another broker. */
+function elsewhere(): BrokerMarks {
+  const marks = new Set<string>()
+  return { has: async name => marks.has(name), put: async name => marks.add(name).has(name) }
+}
 
 describe('a producer without an address', await skipWithout('postgres'), () => {
   const target = { broker: 'kafka', topic: 'events' } as const

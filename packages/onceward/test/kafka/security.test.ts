@@ -134,6 +134,13 @@ describe('who may connect', await skipWithout('kafka'), () => {
     await refused({ bootstrap, sasl }, /speaks TLS only/)
   })
 
+  test('TLS at a listener that does not speak it is told so, with a login and without', async () => {
+    const { ca } = broker.certificates
+    const sasl = { mechanism: 'PLAIN', username: 'alice', password: 'alice-secret' } as const
+    await refused({ bootstrap: broker.listeners.sasl, sasl, tls: { ca } }, /does not speak TLS/)
+    await refused({ bootstrap: broker.bootstrap, tls: { ca } }, /does not speak TLS/)
+  })
+
   test('a relay and consumers of other brokers reach Kafka with what the process says of TLS and SASL', async t => {
     const kafka = await openKafka(t, broker.bootstrap)
     const database = await createDatabase()

@@ -12,7 +12,7 @@ import type { OncewardError } from '../../src/errors.ts'
 import { openConnection, refusal } from '../../src/sources/rabbitmq/connection.ts'
 import { askQueue } from '../../src/sources/rabbitmq/management.ts'
 import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
-import { openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
+import { openEntrance, openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
 import type { BrokerTls } from '../../src/tls/broker-tls.ts'
 import { withTls } from '../../src/tls/tls-url.ts'
 import { type Certificates, makeCertificates } from '../kafka/certificates.ts'
@@ -100,7 +100,7 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
     streams: {
       url: streams,
       connect: async (url: string) =>
-        (await openLink(readAddress(url, 'A test'), 'tries')).connection.close(1_000),
+        (await openEntrance(readAddress(url, 'A test'), 'tries')).connection.close(1_000),
     },
   }
   const refused = (work: Promise<unknown>, says: RegExp) =>
@@ -165,8 +165,25 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
     })
   }
 
-  test('queues: an address with TLS at a port without it is told so', async () => {
+  test('an address with TLS at a port without it is told so', async () => {
     await refused(openConnection(amqps('127.0.0.1', broker.ports.amqp), 'tries'), /does not speak TLS/)
+    const url = streams('127.0.0.1', broker.ports.stream)
+    await refused(openLink(readAddress(url, 'A test'), 'tries'), /does not speak TLS/)
+  })
+
+  test('several hosts: one whose certificate has another name is passed over; where all refuse, that is told', async () => {
+    const { amqpTls, streamTls } = broker.ports
+    for (const [door, port] of [
+      [doors.queues, amqpTls],
+      [doors.streams, streamTls],
+    ] as const) {
+      const one = withTls(door.url(), files)
+      const both = (first: string, second: string) =>
+        one.replace(`127.0.0.1:${port}`, `${first}:${port},${second}:${port}`)
+      for (let turn = 0; turn < 4; turn++) await door.connect(both('localhost', '127.0.0.1'))
+      await refused(door.connect(both('localhost', 'localhost')), /for other names/)
+      await door.connect(both('127.0.0.1', '127.0.0.1').replace(`:${port},`, ':1,'))
+    }
   })
 
   test('a broker that asks for our certificate refuses us without it', async () => {

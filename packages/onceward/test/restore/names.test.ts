@@ -3,9 +3,11 @@ import { describe, test } from 'node:test'
 import { runConsumer } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
+import type { BrokerMarks } from '../../src/contracts/source.ts'
 import { acceptBroker, listBrokers } from '../../src/restore/brokers.ts'
 import { acceptServer, readRestore } from '../../src/restore/lives.ts'
 import { listReadings, renameConsumer, separateConsumer } from '../../src/restore/names.ts'
+import { findDestination } from '../../src/stores/postgres/destinations.ts'
 import { createPostgresStore } from '../../src/stores/postgres/store.ts'
 import { People, refusal } from '../parking/people.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
@@ -88,6 +90,104 @@ describe('a broker of another environment', await skipWithout('postgres'), () =>
     assert.equal(warnings.length, 1)
   })
 })
+
+describe('which RabbitMQ feeds a database of a named environment', await skipWithout('postgres'), () => {
+  const rabbit = (cluster: string, marks: BrokerMarks, virtualHost = '/') => ({
+    kind: 'rabbitmq',
+    cluster,
+    virtualHost,
+    marks,
+  })
+  const other = { code: 'wrong_environment' }
+
+  test('any node of the cluster that is marked, no other cluster, under whatever name', async () => {
+    await using scene = await open('production')
+    const meetBroker = meeting({ pool: scene.pool })
+    const [ours, theirs] = [exchanges(), exchanges()]
+    await meetBroker(rabbit('rabbit@a', ours))
+    for (const node of ['rabbit@b', 'rabbit@c', 'rabbit@a']) await meetBroker(rabbit(node, ours))
+    assert.deepEqual(
+      (await listBrokers(scene.pool)).map(({ cluster }) => cluster),
+      ['rabbit@a'],
+    )
+    await assert.rejects(meetBroker(rabbit('rabbit@staging', theirs)), other)
+    await assert.rejects(meetBroker(rabbit('rabbit@b', theirs)), other, 'the same name is no proof')
+    assert.equal(theirs.names.size, 0, 'nothing is declared where it is refused')
+    await acceptBroker(scene.pool, 'rabbitmq', 'rabbit@staging', 'belongs here too')
+    await meetBroker(rabbit('rabbit@staging', theirs))
+    await meetBroker(rabbit('rabbit@staging-2', theirs))
+  })
+
+  test('another virtual host of it: by a known name, or by the mark in one that the user may enter', async () => {
+    await using scene = await open('production')
+    const meetBroker = meeting({ pool: scene.pool })
+    const first = exchanges()
+    await meetBroker(rabbit('rabbit@a', first))
+    const second = { ...exchanges(), hasIn: async (_: string, name: string) => first.has(name) }
+    await meetBroker(rabbit('rabbit@b', second, 'orders'))
+    await meetBroker(rabbit('rabbit@a', exchanges(), 'known'))
+    const locked = { ...exchanges(), hasIn: async () => null }
+    await assert.rejects(meetBroker(rabbit('rabbit@c', locked, 'third')), other)
+  })
+
+  test('without the right to a mark: a set name decides, and a node name halts nobody', async () => {
+    await using scene = await open('production')
+    const warnings: unknown[] = []
+    const log = { debug() {}, info() {}, error() {}, warn: (...said: unknown[]) => void warnings.push(said) }
+    const meetBroker = meeting({ pool: scene.pool, log })
+    const locked = { has: async () => null, put: async () => false }
+    await meetBroker(rabbit('rabbit@a', locked))
+    await meetBroker(rabbit('rabbit@b', locked))
+    assert.match(JSON.stringify(warnings), /nothing can tell its cluster.*set_cluster_name/)
+    await using named = await open('production')
+    const strict = { meetBroker: meeting({ pool: named.pool }) }
+    await strict.meetBroker(rabbit('eu-1', locked))
+    await strict.meetBroker(rabbit('eu-1', locked))
+    await assert.rejects(strict.meetBroker(rabbit('eu-2', locked)), other)
+  })
+
+  test('processes that meet its nodes at the same time agree', async () => {
+    await using scene = await open('production')
+    const meetBroker = meeting({ pool: scene.pool })
+    const marks = exchanges()
+    await Promise.all(Array.from({ length: 8 }, (_, n) => meetBroker(rabbit(`rabbit@${n}`, marks))))
+    assert.equal((await listBrokers(scene.pool)).length, 1)
+  })
+
+  test('a database of the version before knows its clusters again', async () => {
+    await using scene = await open('production')
+    await scene.pool.query(`
+      drop table onceward.cluster_name, onceward.cluster_mark;
+      drop function onceward.note_cluster, onceward.check_reading;
+      delete from onceward.migration where version >= 30;
+      insert into onceward.broker (kind, cluster) values ('rabbitmq', 'rabbit@a'), ('rabbitmq', 'rabbit@alone');
+      insert into onceward.destination (name, kind, virtual_host, mark) values
+        ('rabbitmq:rabbit@b/v', 'rabbitmq', 'v', 'm-v'), ('rabbitmq:rabbit@a/w', 'rabbitmq', 'w', 'm-w');
+      insert into onceward.destination_cluster (kind, virtual_host, cluster, destination, first_at) values
+        ('rabbitmq', 'v', 'rabbit@b', 'rabbitmq:rabbit@b/v', now() - interval '3 days'),
+        ('rabbitmq', 'w', 'rabbit@a', 'rabbitmq:rabbit@a/w', now() - interval '2 days'),
+        ('rabbitmq', 'v', 'rabbit@a', 'rabbitmq:rabbit@b/v', now() - interval '1 day')`)
+    await migrate(scene.pool)
+    const meetBroker = meeting({ pool: scene.pool })
+    for (const [host, mark] of [
+      ['v', 'm-v'],
+      ['w', 'm-w'],
+    ] as const) {
+      await meetBroker(rabbit('rabbit@new', exchanges(mark), host))
+      const name = await findDestination(scene.pool, rabbit('rabbit@newer', exchanges(mark), host), null)
+      assert.equal(name, host === 'v' ? 'rabbitmq:rabbit@b/v' : 'rabbitmq:rabbit@a/w')
+    }
+  })
+})
+
+const meeting = (options: Parameters<typeof createPostgresStore>[0]) =>
+  createPostgresStore(options).meetBroker!
+
+/** A broker's exchanges. */
+function exchanges(...given: string[]): BrokerMarks & { readonly names: Set<string> } {
+  const names = new Set(given)
+  return { names, has: async name => names.has(name), put: async name => names.add(name).has(name) }
+}
 
 describe('who may say so', await skipWithout('postgres'), () => {
   test('a consumer notices and may accept nothing; an operator does, without a right on the tables', async () => {

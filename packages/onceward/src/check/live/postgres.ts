@@ -267,6 +267,12 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
   }
 }
 
+const readBrokers = 'select kind, cluster from onceward.broker'
+/** By every name that their nodes announced. */
+const readAnnounced = `
+  select b.kind, coalesce(n.announced, b.cluster) as cluster from onceward.broker b
+  left join onceward.cluster_name n on n.kind = b.kind and n.cluster = b.cluster`
+
 /** What version 8 of the schema writes down to tell another name, another cluster and another copy. */
 async function readGuards(client: SqlClient, version: number) {
   if (version < 8) return {}
@@ -274,7 +280,7 @@ async function readGuards(client: SqlClient, version: number) {
   const { rows: readings } = await client.query(
     `select consumer_name as name, kind, place, reader, ${host} as "virtualHost" from onceward.reading`,
   )
-  const { rows: brokers } = await client.query('select kind, cluster from onceward.broker')
+  const { rows: brokers } = await client.query(version < 30 ? readBrokers : readAnnounced)
   const { rows: may } = await client.query(
     `select has_function_privilege('onceward.server_check()', 'execute') as may`,
   )

@@ -1,3 +1,4 @@
+import { everyUrl, firstUrl } from '../../contracts/broker-url.ts'
 import { OncewardError } from '../../errors.ts'
 import type { LiveAccess } from './access.ts'
 
@@ -25,8 +26,8 @@ export async function within<T>(
 
 /** For people: where a server is, without who we are to it. */
 export function placeOf(url: string): string {
-  const address = URL.parse(url)
-  return address === null
-    ? 'an address that cannot be read'
-    : `${address.protocol}//${address.host}${address.pathname}`
+  const address = firstUrl(url)
+  if (address === null) return 'an address that cannot be read'
+  const hosts = everyUrl(url).map(one => new URL(one).host)
+  return `${address.protocol}//${hosts.join(',')}${address.pathname}`
 }

@@ -19,8 +19,15 @@ export function brokersCommand(): Command {
         const brokers = await listBrokers(pool)
         print(flags.json === true, { ok: true, brokers }, () =>
           table(
-            ['kind', 'cluster', 'since', 'by', 'because'],
-            brokers.map(one => [one.kind, one.cluster, one.firstAt.toISOString(), one.addedBy, one.because]),
+            ['kind', 'cluster', 'announced as', 'since', 'by', 'because'],
+            brokers.map(one => [
+              one.kind,
+              one.cluster,
+              one.announced.join(', '),
+              one.firstAt.toISOString(),
+              one.addedBy,
+              one.because,
+            ]),
           ),
         )
       }),

@@ -136,7 +136,8 @@ export const sourceKeys: readonly PolicyKey[] = [
   {
     ...same('source.url'),
     kind: 'address',
-    description: 'address of the RabbitMQ queue or stream, or of the PostgreSQL queue’s database',
+    description:
+      'address of the RabbitMQ queue or stream (`amqp://user:password@a,b:5673,c/vhost` for the nodes of a cluster), or of the PostgreSQL queue’s database',
   },
   {
     ...same('source.managementUrl'),

@@ -1,6 +1,8 @@
-import type { PartitionLag } from '../../contracts/source.ts'
+import type { PartitionLag, Stall } from '../../contracts/source.ts'
 
 const everyMs = 5_000
+/** An answer that takes longer is counted as one that does not come. */
+const answerMs = 2_000
 
 export interface QueueDepthOptions {
   readonly queue: string
@@ -8,30 +10,66 @@ export interface QueueDepthOptions {
   readonly ask: () => Promise<number | null>
   /** Messages this process has and has not settled. */
   readonly held: () => number
+  /** What waits may be another process's to take. */
+  readonly forOthers?: boolean
   readonly nowMs: () => number
 }
 
-/** How many messages of a queue are not applied yet: asked in the background when somebody looks, once in five seconds at most. */
+/**
+ * How many messages of a queue are not applied yet, and since when none has come although some wait: asked in the background when somebody
+ * looks, once in five seconds at most.
+ */
 export class QueueDepth {
   readonly #options: QueueDepthOptions
   #waiting: number | null = null
   #askedMs = Number.NEGATIVE_INFINITY
   #asking = false
+  #moved = false
+  /** When messages were first found waiting, with none handed over since; null where all is well. */
+  #idleSinceMs: number | null = null
 
   constructor(options: QueueDepthOptions) {
     this.#options = options
   }
 
+  /** A message was handed over, or the broker was lost: what was known of the wait is over. */
+  moved(): void {
+    this.#idleSinceMs = null
+    this.#moved = true
+  }
+
   lag(): readonly PartitionLag[] {
-    const { queue, held, nowMs } = this.#options
-    if (!this.#asking && nowMs() - this.#askedMs >= everyMs) void this.#ask()
+    const { queue, held } = this.#options
+    this.#look()
     return [{ partition: queue, behind: this.#waiting === null ? null : this.#waiting + held() }]
   }
 
+  stalled(): Stall | null {
+    const { queue, held, nowMs } = this.#options
+    this.#look()
+    const now = nowMs()
+    if (this.#asking && now - this.#askedMs > answerMs)
+      return {
+        forMs: now - this.#askedMs,
+        reason: `RabbitMQ does not answer how much waits in queue ${queue}`,
+      }
+    if (this.#idleSinceMs === null || held() > 0) return null
+    const reason = `${this.#waiting} messages wait in queue ${queue}, and none is handed over`
+    return { forMs: now - this.#idleSinceMs, reason }
+  }
+
+  #look(): void {
+    if (!this.#asking && this.#options.nowMs() - this.#askedMs >= everyMs) void this.#ask()
+  }
+
   async #ask(): Promise<void> {
+    const { ask, held, forOthers = false, nowMs } = this.#options
     this.#asking = true
-    this.#askedMs = this.#options.nowMs()
-    this.#waiting = await this.#options.ask()
+    this.#askedMs = nowMs()
+    this.#moved = false
+    this.#waiting = await ask()
     this.#asking = false
+    const waits = (this.#waiting ?? 0) > 0 && held() === 0 && !this.#moved && !forOthers
+    this.#idleSinceMs = waits ? (this.#idleSinceMs ?? this.#askedMs) : null
   }
 }

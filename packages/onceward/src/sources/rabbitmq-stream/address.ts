@@ -1,3 +1,5 @@
+import { everyUrl, firstUrl, hostsOf } from '../../contracts/broker-url.ts'
+import { type ConnectionTiming, timingOf } from '../../contracts/connection-timing.ts'
 import { OncewardError } from '../../errors.ts'
 import type { BrokerTls } from '../../tls/broker-tls.ts'
 import { splitTls } from '../../tls/tls-url.ts'
@@ -6,6 +8,8 @@ import { splitTls } from '../../tls/tls-url.ts'
 export interface StreamAddress {
   readonly host: string
   readonly port: number
+  /** All hosts of the address, the one above among them. */
+  readonly hosts: readonly { readonly host: string; readonly port: number }[]
   /** Null without TLS. */
   readonly tls: BrokerTls | null
   /** Our certificate says who we are, not user and password. */
@@ -13,26 +17,32 @@ export interface StreamAddress {
   readonly user: string
   readonly password: string
   readonly vhost: string
+  readonly timing: ConnectionTiming
 }
 
-/** Reads `rabbitmq-stream://user:password@host:5552/vhost`, with `+tls` for TLS. Never repeats the password. */
+/** Reads `rabbitmq-stream://user:password@a,b:5552/vhost`, with `+tls` for TLS. Never repeats the password. */
 export function readAddress(url: string | undefined, purpose: string): StreamAddress {
-  const parsed = url === undefined ? null : URL.parse(url)
-  if (parsed === null || !/^rabbitmq-stream(\+tls)?:$/.test(parsed.protocol) || parsed.hostname === '') {
+  const parsed = url === undefined ? null : firstUrl(url)
+  if (parsed === null || !/^rabbitmq-stream(\+tls)?:$/.test(parsed.protocol)) {
     throw new OncewardError(
       'configuration',
-      `${purpose} needs a URL like rabbitmq-stream://user:password@host:5552/vhost (or rabbitmq-stream+tls://); ${url === undefined ? 'none was given' : 'the one given cannot be read as such'}. Nothing was opened.`,
+      `${purpose} needs a URL like rabbitmq-stream://user:password@host:5552/vhost (or rabbitmq-stream+tls://, or host-a,host-b:5553 for the nodes of a cluster); ${url === undefined ? 'none was given' : 'the one given cannot be read as such'}. Nothing was opened.`,
     )
   }
-  const { tls, external } = splitTls(parsed.href, `RabbitMQ streams at ${parsed.host}`)
+  const who = `RabbitMQ streams at ${everyUrl(url!)
+    .map(one => new URL(one).host)
+    .join(',')}`
+  const { tls, external } = splitTls(parsed.href, who)
   const encrypted = parsed.protocol === 'rabbitmq-stream+tls:'
+  const hosts = hostsOf(url!, encrypted ? 5551 : 5552)
   return {
-    host: parsed.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: parsed.port === '' ? (encrypted ? 5551 : 5552) : Number(parsed.port),
+    ...hosts[0]!,
+    hosts,
     tls: encrypted ? tls : null,
     external,
     user: decodeURIComponent(parsed.username) || 'guest',
     password: decodeURIComponent(parsed.password) || 'guest',
     vhost: decodeURIComponent(parsed.pathname.slice(1)) || '/',
+    timing: timingOf(parsed.href, who),
   }
 }

@@ -2,6 +2,7 @@ import type { BrokerIdentity, LogOptions, SourceEvent } from '../../contracts/so
 import { OncewardError } from '../../errors.ts'
 import type { LogSubscription } from '../log/log-subscription.ts'
 import type { StreamAddress } from './address.ts'
+import { identityOf } from './identity.ts'
 import type { StreamLeader } from './life.ts'
 import type { OffsetTeller } from './offset-teller.ts'
 import { PartitionReader } from './partition-reader.ts'
@@ -9,7 +10,7 @@ import type { StreamDeclaration } from './stream.ts'
 import { queryNodes, queryPartitions, type StreamNodes } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 import { code, StreamRefusal } from './wire/frame.ts'
-import { openLink, type StreamLink } from './wire/handshake.ts'
+import { openEntrance, openLink, type StreamLink } from './wire/handshake.ts'
 
 export interface SessionOptions {
   readonly address: StreamAddress
@@ -41,6 +42,7 @@ export class StreamSession {
   readonly #readers = new Map<string, { reader: PartitionReader; connection: StreamConnection }>()
   readonly #ended = Promise.withResolvers<string>()
   #looking: NodeJS.Timeout | undefined
+  readonly #starting = new AbortController()
   #over: string | null = null
 
   constructor(options: SessionOptions) {
@@ -54,7 +56,8 @@ export class StreamSession {
 
   /** Connects and subscribes to every partition. Rejects when any of it fails. */
   async start(): Promise<void> {
-    const entrance = await this.#link(this.#options.address).catch(error => this.#enterElsewhere(error))
+    const { address } = this.#options
+    const entrance = await this.#link(openEntrance, address).catch(error => this.#enterElsewhere(error))
     for (const partition of await this.#partitions(entrance.connection)) {
       const { connection } = await this.#linkTo(partition, entrance)
       const reader = this.#createReader(partition, connection)
@@ -71,6 +74,11 @@ export class StreamSession {
 
   newestOf(partition: string): number | null {
     return this.#readers.get(partition)?.reader.newest ?? null
+  }
+
+  /** Of the connection that was not heard of for the longest. */
+  get silentMs(): number {
+    return Math.max(0, ...[...this.#links.values()].map(({ connection }) => connection.silentMs))
   }
 
   topUp(): void {
@@ -101,21 +109,18 @@ export class StreamSession {
   #end(reason: string): void {
     this.#over ??= reason
     clearInterval(this.#looking)
+    this.#starting.abort()
     this.#ended.resolve(reason)
   }
 
-  async #link(address: StreamAddress): Promise<StreamLink> {
-    const link = await openLink(
-      address,
-      `reads ${this.#options.declaration.stream} as ${this.#options.group}`,
-    )
+  async #link(open: typeof openLink, address: StreamAddress): Promise<StreamLink> {
+    const { declaration, group } = this.#options
+    const link = await open(address, `reads ${declaration.stream} as ${group}`, this.#starting.signal)
     if (link.cluster !== null)
-      await this.#options
-        .onBroker?.({ kind: 'rabbitmq', cluster: link.cluster, virtualHost: address.vhost })
-        .catch(error => {
-          link.connection.destroy('refused')
-          throw error
-        })
+      await this.#options.onBroker?.(identityOf(link, address)).catch(error => {
+        link.connection.destroy('refused')
+        throw error
+      })
     if (this.#over !== null) {
       link.connection.destroy(this.#over)
       throw new Error(this.#over)
@@ -165,12 +170,26 @@ export class StreamSession {
     if (nodes.length === 0 || nodes.includes(entrance.node)) return entrance
     const known = nodes.find(node => this.#links.has(node))
     if (known !== undefined) return this.#links.get(known)!
-    return this.#linkToNode(nodes.at(-1)!)
+    return this.#linkToAny(nodes.toReversed())
+  }
+
+  async #linkToAny(nodes: readonly string[]): Promise<StreamLink> {
+    let failure: unknown
+    for (const node of nodes) {
+      try {
+        return await this.#linkToNode(node)
+      } catch (error) {
+        if (error instanceof OncewardError || this.#over !== null) throw error
+        failure = error
+      }
+    }
+    throw failure
   }
 
   #linkToNode(node: string): Promise<StreamLink> {
     const at = node.lastIndexOf(':')
-    return this.#link({ ...this.#options.address, host: node.slice(0, at), port: Number(node.slice(at + 1)) })
+    const host = { host: node.slice(0, at), port: Number(node.slice(at + 1)) }
+    return this.#link(openLink, { ...this.#options.address, ...host })
   }
 
   /** Rejects where it cannot be reached: what only the leader knows is then not known. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { OpenOptions, Source } from '../../contracts/source.ts'
+import type { OpenOptions, Source, Stall } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { withTls } from '../../tls/tls-url.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
@@ -56,6 +56,8 @@ function groupOf({ name, generation }: OpenOptions['log']['consumer']): string {
 /** A session that lived this long was a good one: the next failure starts with a short delay again. */
 const steadyMs = 5_000
 const closeTimeoutMs = 5_000
+/** How late a heartbeat may be. */
+const lateMs = 1_000
 
 /**
  * Keeps one session after another until it is closed or refused.
@@ -122,6 +124,13 @@ class StreamDriver implements LogDriver {
   behind({ partition, position }: PartitionProgress): number | null {
     const newest = this.#session?.newestOf(partition) ?? null
     return newest === null ? null : Math.max(0, newest - Number(position))
+  }
+
+  /** Brokers send a sign of life in each beat: one that owes it hands nothing over either. */
+  stalled(): Stall | null {
+    const forMs = this.#session?.silentMs ?? 0
+    const owedMs = this.#address.timing.heartbeatS * 1_000 + lateMs
+    return forMs > owedMs ? { forMs, reason: `no sign of life of the broker of ${this.origin}` } : null
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@ import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
 import { giveCredit, queryNodes, queryPartitions, subscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
-import { openLink, type StreamLink } from './wire/handshake.ts'
+import { openEntrance, openLink, type StreamLink } from './wire/handshake.ts'
 
 export interface StreamRangeOptions {
   readonly stream: string
@@ -128,7 +128,7 @@ export class StreamRangeReader implements RangeReader {
   async #enter(): Promise<StreamLink> {
     if (this.#entrance?.connection.live) return this.#entrance
     const known = [...this.#links.values()].find(({ connection }) => connection.live)
-    this.#entrance = known ?? (await this.#open(this.#address))
+    this.#entrance = known ?? (await this.#open(openEntrance, this.#address))
     return this.#entrance
   }
 
@@ -141,11 +141,11 @@ export class StreamRangeReader implements RangeReader {
     if (known?.connection.live) return known.connection
     const at = leader.lastIndexOf(':')
     const node = { ...this.#address, host: leader.slice(0, at), port: Number(leader.slice(at + 1)) }
-    return (await this.#open(node).catch(() => entrance)).connection
+    return (await this.#open(openLink, node).catch(() => entrance)).connection
   }
 
-  async #open(address: StreamAddress): Promise<StreamLink> {
-    const link = await openLink(address, `replays ${this.origin}`)
+  async #open(open: typeof openLink, address: StreamAddress): Promise<StreamLink> {
+    const link = await open(address, `replays ${this.origin}`)
     this.#links.set(link.node, link)
     return link
   }

@@ -6,7 +6,7 @@ import type { BrokerTls } from '../../tls/broker-tls.ts'
 export interface StreamDeclaration {
   readonly kind: 'rabbitmq-stream'
   readonly stream: string
-  /** `rabbitmq-stream://` or `rabbitmq-stream+tls://`; where absent the process that runs the consumer gives it. */
+  /** `rabbitmq-stream://` or `rabbitmq-stream+tls://`, with every node of a cluster: `…@a,b:5553,c/vhost`. Where absent the process that runs the consumer gives it. */
   readonly url?: string
   /** Whom to trust, and who we are, for `rabbitmq-stream+tls://`. Default: what Node trusts. */
   readonly tls?: BrokerTls

@@ -1,3 +1,4 @@
+import { everyUrl, hostsOf } from '../../contracts/broker-url.ts'
 import { OncewardError } from '../../errors.ts'
 
 /** Refuses an address no broker can be behind. Never repeats the password. */
@@ -6,10 +7,10 @@ export function assertUrl(url: string | undefined, purpose: string): string {
   const found =
     url === undefined
       ? 'none was given'
-      : 'the one given cannot be read as such (a # or / in the password is written %23 or %2F)'
+      : 'the one given cannot be read as such (a #, / or @ in the password is written %23, %2F or %40)'
   throw new OncewardError(
     'configuration',
-    `${purpose} needs a URL like amqp://user:password@host:5672/vhost; ${found}. Nothing was opened.`,
+    `${purpose} needs a URL like amqp://user:password@host:5672/vhost, or host-a,host-b:5673 for the nodes of a cluster; ${found}. Nothing was opened.`,
   )
 }
 
@@ -18,26 +19,26 @@ export function virtualHostOf(url: string): string {
   return parse(assertUrl(url, 'RabbitMQ'))!.virtualHost
 }
 
-/** Host, port and virtual host: what may be shown and compared. */
+/** Hosts, ports and virtual host: what may be shown and compared. */
 export function addressOf(url: string): string {
-  const { protocol, hostname, port, virtualHost } = parse(assertUrl(url, 'RabbitMQ'))!
-  return `${hostname}:${port || (protocol === 'amqps:' ? 5671 : 5672)}/${virtualHost}`
+  const { protocol, virtualHost } = parse(assertUrl(url, 'RabbitMQ'))!
+  const hosts = hostsOf(url, protocol === 'amqps:' ? 5671 : 5672)
+  return `${hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(',')}/${virtualHost}`
 }
 
 interface Parsed {
   readonly protocol: string
-  readonly hostname: string
-  readonly port: string
   readonly virtualHost: string
 }
 
 /** The error of a URL that cannot be read shows all of it, so none is let out. */
 function parse(url: string): Parsed | null {
-  const parsed = URL.parse(url)
-  if (parsed === null || !/^amqps?:$/.test(parsed.protocol) || parsed.hostname === '') return null
-  const { protocol, hostname, port, pathname } = parsed
+  const [first] = everyUrl(url)
+  if (first === undefined) return null
+  const { protocol, pathname } = new URL(first)
+  if (!/^amqps?:$/.test(protocol)) return null
   try {
-    return { protocol, hostname, port, virtualHost: decodeURIComponent(pathname.slice(1)) || '/' }
+    return { protocol, virtualHost: decodeURIComponent(pathname.slice(1)) || '/' }
   } catch {
     return null
   }

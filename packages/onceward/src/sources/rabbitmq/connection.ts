@@ -1,14 +1,19 @@
 import { type Channel, type ChannelModel, connect, credentials } from 'amqplib'
+import { everyUrl } from '../../contracts/broker-url.ts'
+import { timingOf } from '../../contracts/connection-timing.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { readTls } from '../../tls/broker-tls.ts'
 import { speaksTls } from '../../tls/speaks-tls.ts'
 import { tlsRefusal } from '../../tls/tls-refusal.ts'
 import { splitTls, type TlsUrl } from '../../tls/tls-url.ts'
+import { avoidHost, tryHosts } from '../log/try-hosts.ts'
 import { type FrameReader, readHeadersOurselves } from './read-headers.ts'
 
 /** One connection, with the two things the client does not give: why it ended, and an end that cannot hang. */
 export interface Connection {
   readonly model: ChannelModel
+  /** Of the host that answered. */
+  readonly url: string
   readonly brokerVersion: string
   /** What the broker calls its cluster; null where it does not say. */
   readonly cluster: string | null
@@ -22,25 +27,42 @@ export interface Connection {
   destroy(): void
 }
 
-const handshakeTimeoutMs = 5_000
-const heartbeatSeconds = 10
 const lingerMs = 1_000
 
-export async function openConnection(url: string, purpose: string): Promise<Connection> {
-  const model = await connectModel(splitTls(url, placeOf(url)), purpose)
+/** Connects to any host of the address. `signal` gives up a try that is under way; it has no say over what is open. */
+export function openConnection(url: string, purpose: string, signal?: AbortSignal): Promise<Connection> {
+  return tryHosts({
+    hosts: everyUrl(url),
+    nameOf: one => new URL(one).host,
+    open: one => openOne(one, purpose, signal),
+    isRefusal: error => refusal(error, purpose) !== null,
+    signal,
+  })
+}
+
+async function openOne(url: string, purpose: string, signal: AbortSignal | undefined): Promise<Connection> {
+  const model = await connectModel(splitTls(url, placeOf(url)), purpose, signal)
   readHeadersOurselves(model.connection as unknown as FrameReader)
   const ended = Promise.withResolvers<string>()
   let reason: string | null = null
+  let cut = false
   model.on('error', error => {
     reason ??= error.message
   })
-  model.on('close', error => ended.resolve(reason ?? error?.message ?? 'closed by this process'))
+  model.on('close', error => {
+    if (!cut && (reason !== null || error !== undefined)) avoidHost(new URL(url).host)
+    ended.resolve(reason ?? error?.message ?? 'closed by this process')
+  })
   // With an error, because that is the only end of a socket the client notices at once.
-  const destroy = () => socketOf(model)?.destroy(new Error('cut by this process'))
+  const destroy = () => {
+    cut = true
+    socketOf(model)?.destroy(new Error('cut by this process'))
+  }
   // The client merely ends a socket whose heartbeats stopped; the peer never answers that, so it would linger.
   void ended.promise.then(() => setTimeout(destroy, lingerMs).unref())
   return {
     model,
+    url,
     brokerVersion: model.connection.serverProperties.version,
     cluster: clusterOf(model.connection.serverProperties),
     get trouble() {
@@ -54,32 +76,45 @@ export async function openConnection(url: string, purpose: string): Promise<Conn
   }
 }
 
-async function connectModel({ url, tls, external }: TlsUrl, purpose: string): Promise<ChannelModel> {
+async function connectModel(
+  { url, tls, external }: TlsUrl,
+  purpose: string,
+  signal: AbortSignal | undefined,
+): Promise<ChannelModel> {
   const encrypted = url.startsWith('amqps:')
+  const { heartbeatS, connectMs } = timingOf(url, placeOf(url))
+  const giveUp = new AbortController()
+  const abort = () => giveUp.abort()
+  signal?.addEventListener('abort', abort)
+  if (signal?.aborted) abort()
   const options = {
     noDelay: true,
     keepAlive: true,
-    timeout: handshakeTimeoutMs,
+    timeout: connectMs,
     clientProperties: { connection_name: `onceward ${purpose}` },
+    signal: giveUp.signal,
     ...(encrypted && readTls(tls, placeOf(url))),
     ...(external && { credentials: credentials.external() }),
   }
   try {
-    return await connect(withHeartbeat(url), options)
+    return await connect(withHeartbeat(url, heartbeatS), options)
   } catch (error) {
-    const why = encrypted ? tlsRefusal(error) : await needsTls(url, error)
+    if (signal?.aborted) throw error
+    const why = encrypted ? tlsRefusal(error) : await needsTls(url, error, connectMs)
     throw why === null ? error : tlsError(url, why, error)
+  } finally {
+    signal?.removeEventListener('abort', abort)
   }
 }
 
 /** A TLS listener hangs up on those who speak AMQP at once, which the client reports as a broken handshake. */
-async function needsTls(url: string, error: unknown): Promise<string | null> {
+async function needsTls(url: string, error: unknown, timeoutMs: number): Promise<string | null> {
   const brokeOff =
     /handshake|abruptly|ECONNRESET|Invalid frame|Expected (protocol|ConnectionStart)|Unexpected/i
   if (!brokeOff.test(errorText(error)) || refusal(error, '') !== null) return null
   const { hostname, port } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
-  const isTls = await speaksTls({ host, port: port === '' ? 5672 : Number(port) }, handshakeTimeoutMs)
+  const isTls = await speaksTls({ host, port: port === '' ? 5672 : Number(port) }, timeoutMs)
   return isTls ? 'this port speaks TLS only, and our address does not. Begin the address with amqps://' : null
 }
 
@@ -157,9 +192,9 @@ export function refusal(error: unknown, purpose: string): OncewardError | null {
   return null
 }
 
-function withHeartbeat(url: string): string {
+function withHeartbeat(url: string, heartbeatS: number): string {
   const parsed = new URL(url)
-  if (!parsed.searchParams.has('heartbeat')) parsed.searchParams.set('heartbeat', String(heartbeatSeconds))
+  parsed.searchParams.set('heartbeat', String(heartbeatS))
   return parsed.href
 }
 

@@ -6,7 +6,7 @@ import type { BrokerTls } from '../../tls/broker-tls.ts'
 export interface QueueDeclaration {
   readonly kind: 'rabbitmq'
   readonly queue: string
-  /** `amqp://` or `amqps://`; where absent the process that runs the consumer gives it. */
+  /** `amqp://` or `amqps://`, with every node of a cluster: `amqp://user:password@a,b:5673,c/vhost`. Where absent the process that runs the consumer gives it. */
   readonly url?: string
   /** The cluster's name, instead of the one it announces: messages go back to where this name and the virtual host say. */
   readonly cluster?: string

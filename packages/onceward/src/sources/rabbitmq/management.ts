@@ -1,3 +1,4 @@
+import { everyUrl, firstUrl } from '../../contracts/broker-url.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { readTls } from '../../tls/broker-tls.ts'
 import { tlsRefusal } from '../../tls/tls-refusal.ts'
@@ -42,8 +43,23 @@ export async function askManagement(
 ): Promise<Asked<unknown>> {
   const base = managementUrl ?? process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL
   if (base === undefined) return { unknown: 'no management URL is set (ONCEWARD_RABBITMQ_MANAGEMENT_URL)' }
+  let unknown: Asked<unknown> = { unknown: 'the management URL cannot be read' }
+  for (const one of everyUrl(base)) {
+    const asked = await askOne(one, amqpUrl, path, timeoutMs)
+    if ('known' in asked) return asked
+    unknown = asked
+  }
+  return unknown
+}
+
+async function askOne(
+  base: string,
+  amqpUrl: string,
+  path: (vhost: string) => string,
+  timeoutMs: number,
+): Promise<Asked<unknown>> {
   try {
-    const { address, authorization } = request(base, new URL(amqpUrl), path)
+    const { address, authorization } = request(base, firstUrl(amqpUrl)!, path)
     const unsafe = plainTextProblem(address)
     if (unsafe !== null) return { unknown: unsafe }
     const tls = readTls(tlsOf(amqpUrl), `The management plugin at ${address.host}`)

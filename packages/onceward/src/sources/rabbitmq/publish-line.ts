@@ -37,15 +37,23 @@ export interface PublishLine {
   close(): Promise<void>
 }
 
-/** `onBroker` is called before anything is sent. Where it rejects, the line is not opened. */
-export async function openPublishLine(url: string, onBroker?: OnBroker): Promise<PublishLine> {
-  const connection = await openConnection(url, 'publishes')
+/** `onBroker` is called before anything is sent. Where it rejects, the line is not opened. `signal` gives up while it is being opened. */
+export async function openPublishLine(
+  url: string,
+  onBroker?: OnBroker,
+  signal?: AbortSignal,
+): Promise<PublishLine> {
+  const connection = await openConnection(url, 'publishes', signal)
+  const cut = () => connection.destroy()
+  signal?.addEventListener('abort', cut)
   try {
     await onBroker?.(identityOf(connection, url))
     return new ConfirmLine(connection, await connection.model.createConfirmChannel())
   } catch (error) {
     connection.destroy()
     throw error
+  } finally {
+    signal?.removeEventListener('abort', cut)
   }
 }
 
@@ -111,8 +119,8 @@ class ConfirmLine implements PublishLine {
   }
 
   async close(): Promise<void> {
-    await within(2_000, this.#channel.close())
-    await this.#connection.close(2_000)
+    if (await within(2_000, this.#channel.close())) await this.#connection.close(2_000)
+    else this.#connection.destroy()
   }
 
   #publish(message: OutgoingMessage, short: ShortProperties, onAnswer: (error: unknown) => void): void {

@@ -113,7 +113,7 @@ class ReconnectingPublisher implements RabbitPublisher {
   }
 
   #open(): Promise<PublishLine> {
-    const opening = openPublishLine(this.#url, this.#onBroker)
+    const opening = openPublishLine(this.#url, this.#onBroker, this.#closed.signal)
     const forget = () => {
       if (this.#line === opening) this.#line = null
     }

@@ -17,10 +17,16 @@ export function levelDeclaration(queue: string, levelMs: number): QueueDeclarati
 }
 
 /** Makes the levels, or fails when one exists with other arguments. */
-export function ensureRetryLevels(url: string, queue: string, levelsMs: readonly number[]): Promise<void> {
+export function ensureRetryLevels(
+  url: string,
+  queue: string,
+  levelsMs: readonly number[],
+  signal?: AbortSignal,
+): Promise<void> {
   return ensureQueues(
     url,
     levelsMs.map(levelMs => levelDeclaration(queue, levelMs)),
     'The retry queues',
+    signal,
   )
 }

@@ -52,6 +52,7 @@ export class Session {
   readonly #options: SessionOptions
   readonly #acks = new AckTracker()
   readonly #ended = Promise.withResolvers<SessionEnd>()
+  readonly #starting = new AbortController()
   #lastAckMs = Number.NEGATIVE_INFINITY
   #state: 'new' | 'consuming' | 'pausing' | 'paused' | 'resuming' | 'ended' = 'new'
   #connection: Connection | null = null
@@ -78,7 +79,7 @@ export class Session {
   async start(): Promise<void> {
     const { url, declaration, onWarning, onBroker } = this.#options
     try {
-      const connection = await openConnection(url, `consumes ${declaration.queue}`)
+      const connection = await openConnection(url, `consumes ${declaration.queue}`, this.#starting.signal)
       this.#connection = connection
       void connection.ended.then(reason => this.#end({ kind: 'disconnected', reason }))
       if (connection.cluster !== null) await onBroker(identityOf(connection, url))
@@ -141,15 +142,21 @@ export class Session {
   /** Closing the channel flushes the acks before it and hands the rest back; then the connection goes. */
   async close(timeoutMs: number): Promise<void> {
     const channel = this.#channel
-    const polite = this.live && channel !== null
+    const polite = this.live && channel !== null && this.#state !== 'new'
     this.#state = 'ended'
     this.#ended.resolve({ kind: 'disconnected', reason: 'closed by this process' })
     this.#ingest?.stop()
-    if (polite) await this.#letAcksLand(channel)
-    const answered =
-      !polite || (await within(timeoutMs, Promise.allSettled([channel.close(), this.#ingest?.close()])))
+    if (!polite) return this.#cut()
+    await this.#letAcksLand(channel)
+    const answered = await within(timeoutMs, Promise.allSettled([channel.close(), this.#ingest?.close()]))
     if (answered) await this.#connection?.close(timeoutMs)
     else this.#connection?.destroy()
+  }
+
+  /** Of a start that is under way, or of a session that has ended: there is nothing to hand back, and nobody to wait for. */
+  #cut(): void {
+    this.#starting.abort()
+    this.#connection?.destroy()
   }
 
   /**

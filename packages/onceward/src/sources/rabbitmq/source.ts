@@ -4,6 +4,7 @@ import type {
   PartitionLag,
   QueueOpenOptions,
   QueueSource,
+  Stall,
   Subscription,
 } from '../../contracts/source.ts'
 import { errorText, OncewardError } from '../../errors.ts'
@@ -105,6 +106,7 @@ class RabbitSubscription implements Subscription {
       queue: declaration.queue,
       ask: async () => (await this.#session?.ready()) ?? null,
       held: () => this.#inFlight.count,
+      forOthers: declaration.singleActiveConsumer === true,
       nowMs: () => performance.now(),
     })
     this.#inFlight = new InFlight(options.inFlightMax - forIngest, options.inFlightBytesMax)
@@ -144,6 +146,11 @@ class RabbitSubscription implements Subscription {
 
   lag(): readonly PartitionLag[] {
     return this.#depth.lag()
+  }
+
+  /** Whoever lost the broker is away, not stalled. */
+  stalled(): Stall | null {
+    return this.#session?.live ? this.#depth.stalled() : null
   }
 
   isLive(delivery: Delivery): boolean {
@@ -186,6 +193,7 @@ class RabbitSubscription implements Subscription {
       return this.#afterFailure(error)
     } finally {
       this.#session = null
+      this.#depth.moved()
       this.#buffer = []
       this.#inFlight.clear()
     }
@@ -194,6 +202,7 @@ class RabbitSubscription implements Subscription {
   #createSession(epoch: number): Session {
     const { queue, deadLetterIngest } = this.#declaration
     const arrived = (delivery: Delivery) => {
+      this.#depth.moved()
       this.#buffer.push(delivery)
       this.#gather()
     }

@@ -31,11 +31,12 @@ export async function prepareQueue(
 }
 
 /** Declares the queue that gets copies of dead letters, so that a mandatory publish to it is routable. */
-export function ensureDeadLetterQueue(url: string, name: string): Promise<void> {
-  return declareAll(url, `Dead-letter queue ${name}`, async connection => {
+export function ensureDeadLetterQueue(url: string, name: string, signal?: AbortSignal): Promise<void> {
+  const declare = async (connection: Connection) => {
     if (await exists(connection, name)) return
     await declareQueue(connection, { kind: 'rabbitmq', queue: name }, url)
-  })
+  }
+  return declareAll(url, `Dead-letter queue ${name}`, declare, signal)
 }
 
 /** Declares queues as they are to be; one that exists with other arguments is refused. */
@@ -43,23 +44,29 @@ export function ensureQueues(
   url: string,
   declarations: readonly QueueDeclaration[],
   purpose: string,
+  signal?: AbortSignal,
 ): Promise<void> {
-  return declareAll(url, purpose, async connection => {
+  const declare = async (connection: Connection) => {
     for (const declaration of declarations) await declareQueue(connection, declaration, url)
-  })
+  }
+  return declareAll(url, purpose, declare, signal)
 }
 
 async function declareAll(
   url: string,
   purpose: string,
   declare: (connection: Connection) => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<void> {
   try {
-    const connection = await openConnection(assertUrl(url, purpose), 'declares queues')
+    const connection = await openConnection(assertUrl(url, purpose), 'declares queues', signal)
+    const cut = () => connection.destroy()
+    signal?.addEventListener('abort', cut)
     try {
       await declare(connection)
     } finally {
-      await connection.close(5_000)
+      signal?.removeEventListener('abort', cut)
+      await connection.close(signal?.aborted ? 0 : 5_000)
     }
   } catch (error) {
     throw (

@@ -6,7 +6,7 @@ import type { Log } from '../../surroundings.ts'
 import { diagnose } from './diagnose.ts'
 import { meetBroker } from './meet-broker.ts'
 import { assertUsable } from './migrate.ts'
-import { noteReading } from './note-reading.ts'
+import { checkReading, noteReading } from './note-reading.ts'
 import type { SqlClient } from './pool.ts'
 import { assertWarningsArrive, proveReplicated } from './replication.ts'
 import type { ServerLife } from './server-life.ts'
@@ -31,12 +31,15 @@ export function outsideTransactions(
       await life.check(client)
       if (facts.mode === 'live') {
         await assertNoRebuilds(client, facts)
-        await noteReading(client, facts)
+        await checkReading(client, facts)
       }
       const enrolment = await enroll(client, facts)
       // Who renamed it meanwhile has seen our run and refused, or is seen here.
-      if (facts.mode === 'live') await noteReading(client, facts)
+      if (facts.mode === 'live') await checkReading(client, facts)
       return enrolment
+    },
+    async noteReading({ facts }) {
+      if (facts.mode === 'live') await noteReading(client, facts)
     },
     meetBroker: broker => meetBroker(client, broker, log),
     async closeRun({ runId, facts }, halted) {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Connection, findCoordinatorV6, metadataV12 } from '@platformatic/kafka'
 import { OncewardError } from '../../../errors.ts'
+import { answersPlainly } from '../../../tls/answers-plainly.ts'
 import { speaksTls } from '../../../tls/speaks-tls.ts'
 import { type BrokerFeatures, checkBroker } from './broker-version.ts'
 import { type KafkaConnectionOptions, parseBootstrap } from './connection-options.ts'
@@ -42,6 +43,8 @@ export type OnCluster = (cluster: string) => Promise<void>
 export type CoordinatorKind = 'group' | 'transaction'
 
 const tlsProbeMs = 5_000
+/** A request for API versions, the first of any client; answered before a login too. */
+const apiVersions = Buffer.from('0000000a0012000000000001ffff', 'hex')
 /** Longest wait for a coordinator that moves or loads: elections take seconds. */
 const coordinatorWaitMs = 10_000
 /** A broker that has not answered for so long is not waited for alone: another one is asked too. */
@@ -86,21 +89,24 @@ export class KafkaConnections {
       return this.#features!
     } catch (error) {
       const state = 'Nothing was read, written or committed.'
-      throw (await this.#needsTls(error, state)) ?? toOncewardError(error, 'Connecting to Kafka', state)
+      throw (await this.#otherProtocol(error, state)) ?? toOncewardError(error, 'Connecting to Kafka', state)
     }
   }
 
-  /** A TLS listener hangs up on those who speak Kafka at once, which looks like a broken connection. */
-  async #needsTls(error: unknown, state: string): Promise<OncewardError | null> {
+  /** A listener hangs up on those who speak TLS and should not, or should and do not, which looks like a broken connection. */
+  async #otherProtocol(error: unknown, state: string): Promise<OncewardError | null> {
     const { kind, text } = troubleOf(error)
-    if (this.#encrypted || kind !== 'network' || /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(text)) return null
-    const asked = await Promise.all(this.#bootstrap.map(address => speaksTls(address, tlsProbeMs)))
-    if (!asked.includes(true)) return null
-    return new OncewardError(
-      'configuration',
-      `Connecting to Kafka: this listener speaks TLS only, and we do not. Set \`tls\`, or ONCEWARD_KAFKA_TLS or ONCEWARD_KAFKA_CA_FILE. ${state}`,
-      { cause: error, details: { kafka: 'TLS', kind: 'credentials' } },
-    )
+    if (kind !== 'network' || /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(text)) return null
+    const probe = (address: Address) =>
+      this.#encrypted ? answersPlainly(address, apiVersions, tlsProbeMs) : speaksTls(address, tlsProbeMs)
+    if (!(await Promise.all(this.#bootstrap.map(probe))).includes(true)) return null
+    const why = this.#encrypted
+      ? 'this listener does not speak TLS, and we do. Use the port of its TLS listener, or leave `tls` and ONCEWARD_KAFKA_TLS out'
+      : 'this listener speaks TLS only, and we do not. Set `tls`, or ONCEWARD_KAFKA_TLS or ONCEWARD_KAFKA_CA_FILE'
+    return new OncewardError('configuration', `Connecting to Kafka: ${why}. ${state}`, {
+      cause: error,
+      details: { kafka: 'TLS', kind: 'credentials' },
+    })
   }
 
   /** Asks anew. */

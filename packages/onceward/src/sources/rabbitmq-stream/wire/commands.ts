@@ -89,6 +89,16 @@ export function queryPartitions(connection: StreamConnection, superStream: strin
   )
 }
 
+/** Without partitions it is a durable exchange and nothing more. */
+export function createEmptySuperStream(connection: StreamConnection, name: string): Promise<void> {
+  return connection.request(
+    command.createSuperStream,
+    `create super stream ${name}`,
+    frame => frame.text(name).u32(0).u32(0).texts({}),
+    () => {},
+  )
+}
+
 export interface StreamStats {
   /** First offset of the oldest chunk that is still there; -1 while nothing was ever written. */
   readonly firstChunk: number

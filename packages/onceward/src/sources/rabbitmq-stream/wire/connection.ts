@@ -16,6 +16,8 @@ export interface SubscriptionListener {
 }
 
 const requestTimeoutMs = 10_000
+/** Why a connection ended that this process closed in order. */
+export const closedHere = 'closed by this process'
 
 /**
  * One socket that speaks the stream protocol. It ends once, for whatever reason, and then everything that waits on it is rejected; nothing
@@ -31,6 +33,7 @@ export class StreamConnection {
   #correlation = 0
   #reason: string | null = null
   #heard = true
+  #heardMs = performance.now()
   #said = true
   #beating: NodeJS.Timeout | undefined
   /** A stream of this connection is gone or has moved: its subscriptions are dead. */
@@ -46,7 +49,11 @@ export class StreamConnection {
   }
 
   /** Resolves with a socket that nothing was said on yet. */
-  static async connect({ host, port, tls }: StreamAddress, timeoutMs: number): Promise<StreamConnection> {
+  static async connect(
+    { host, port, tls }: StreamAddress,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<StreamConnection> {
     const where = `RabbitMQ streams at ${host}:${port}`
     const name = isIP(host) === 0 ? { servername: host } : {}
     const socket =
@@ -63,7 +70,13 @@ export class StreamConnection {
     const ready = new Promise<void>(resolve =>
       socket.once(tls ? 'secureConnect' : 'connect', () => resolve()),
     )
-    const ended = await Promise.race([ready, connection.ended]).finally(() => clearTimeout(late))
+    const giveUp = () => connection.destroy('given up')
+    signal?.addEventListener('abort', giveUp)
+    if (signal?.aborted) giveUp()
+    const ended = await Promise.race([ready, connection.ended]).finally(() => {
+      clearTimeout(late)
+      signal?.removeEventListener('abort', giveUp)
+    })
     if (typeof ended !== 'string') return connection
     const why = tlsRefusal(failure)
     throw why === null ? new Error(ended, { cause: failure }) : tlsError(where, why, failure)
@@ -71,6 +84,11 @@ export class StreamConnection {
 
   get live(): boolean {
     return this.#reason === null
+  }
+
+  /** Since anything was heard of the broker. */
+  get silentMs(): number {
+    return performance.now() - this.#heardMs
   }
 
   /** Resolves once, with the reason, however it ended. */
@@ -156,7 +174,7 @@ export class StreamConnection {
 
   /** Says goodbye, and cuts the socket when the broker does not answer in time. Never rejects. */
   async close(timeoutMs: number): Promise<void> {
-    const late = setTimeout(() => this.destroy('closed by this process'), timeoutMs)
+    const late = setTimeout(() => this.destroy(closedHere), timeoutMs)
     await this.request(
       command.close,
       'close',
@@ -164,7 +182,7 @@ export class StreamConnection {
       () => {},
     ).catch(() => {})
     clearTimeout(late)
-    this.destroy('closed by this process')
+    this.destroy(closedHere)
   }
 
   destroy(reason: string): void {
@@ -181,6 +199,7 @@ export class StreamConnection {
 
   #read(bytes: Buffer): void {
     this.#heard = true
+    this.#heardMs = performance.now()
     try {
       this.#splitter.add(bytes, frame => {
         if (this.#reason === null) this.#dispatch(frame)

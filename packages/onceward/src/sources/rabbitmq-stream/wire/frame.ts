@@ -19,6 +19,7 @@ export const command = {
   consumerUpdate: 0x1a,
   exchangeVersions: 0x1b,
   streamStats: 0x1c,
+  createSuperStream: 0x1d,
 } as const
 
 export const answerBit = 0x8000

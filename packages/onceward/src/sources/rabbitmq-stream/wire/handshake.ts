@@ -1,7 +1,10 @@
+import type { ConnectionTiming } from '../../../contracts/connection-timing.ts'
 import { errorText, OncewardError } from '../../../errors.ts'
+import { answersPlainly } from '../../../tls/answers-plainly.ts'
 import { speaksTls } from '../../../tls/speaks-tls.ts'
+import { avoidHost, tryHosts } from '../../log/try-hosts.ts'
 import type { StreamAddress } from '../address.ts'
-import { StreamConnection } from './connection.ts'
+import { closedHere, StreamConnection } from './connection.ts'
 import { code, command, type FrameReader, FrameWriter, StreamRefusal } from './frame.ts'
 
 /** A connection that is ready for commands, and what the broker said of itself. */
@@ -14,23 +17,33 @@ export interface StreamLink {
   readonly node: string
 }
 
-const connectTimeoutMs = 5_000
-const heartbeatS = 10
-
 /**
  * Connects, checks the version before anything an older broker would not understand is said, authenticates and opens the virtual host.
  * Rejects with a `configuration` error when trying again cannot help.
  */
-export async function openLink(address: StreamAddress, purpose: string): Promise<StreamLink> {
-  const connection = await StreamConnection.connect(address, connectTimeoutMs)
+export async function openLink(
+  address: StreamAddress,
+  purpose: string,
+  signal?: AbortSignal,
+): Promise<StreamLink> {
+  const connection = await StreamConnection.connect(address, address.timing.connectMs, signal).catch(
+    async error => {
+      throw (signal?.aborted ? null : await otherProtocol(error, address)) ?? error
+    },
+  )
+  const giveUp = () => connection.destroy('given up')
+  signal?.addEventListener('abort', giveUp)
   try {
     const broker = await introduce(connection, purpose)
     const brokerVersion = broker.version ?? 'unknown'
     assertVersion(brokerVersion, address)
     await authenticate(connection, address)
-    await tune(connection)
+    await tune(connection, address.timing)
     const opened = await open(connection, address)
     await exchangeVersions(connection)
+    void connection.ended.then(reason => {
+      if (reason !== closedHere) avoidHost(hostName(address))
+    })
     return {
       connection,
       brokerVersion,
@@ -39,9 +52,28 @@ export async function openLink(address: StreamAddress, purpose: string): Promise
     }
   } catch (error) {
     connection.destroy('the handshake failed')
-    throw refusedHandshake(error, address) ?? (await needsTls(error, address)) ?? error
+    throw refusedHandshake(error, address) ?? (await otherProtocol(error, address)) ?? error
+  } finally {
+    signal?.removeEventListener('abort', giveUp)
   }
 }
+
+/** Connects to any host of the address. `signal` gives up a try that is under way. */
+export function openEntrance(
+  address: StreamAddress,
+  purpose: string,
+  signal?: AbortSignal,
+): Promise<StreamLink> {
+  return tryHosts({
+    hosts: address.hosts,
+    nameOf: hostName,
+    open: at => openLink({ ...address, ...at }, purpose, signal),
+    isRefusal: error => error instanceof OncewardError,
+    signal,
+  })
+}
+
+const hostName = ({ host, port }: Pick<StreamAddress, 'host' | 'port'>) => `${host}:${port}`
 
 function introduce(connection: StreamConnection, purpose: string): Promise<Record<string, string>> {
   return connection.request(
@@ -85,7 +117,7 @@ async function authenticate(
   )
 }
 
-async function tune(connection: StreamConnection): Promise<void> {
+async function tune(connection: StreamConnection, { heartbeatS }: ConnectionTiming): Promise<void> {
   const asked = await connection.tuned
   const agreedS = asked.heartbeatS === 0 ? heartbeatS : Math.min(asked.heartbeatS, heartbeatS)
   connection.send(new FrameWriter(command.tune).u32(asked.frameMax).u32(agreedS))
@@ -115,19 +147,29 @@ function readTexts(reader: FrameReader): Record<string, string> {
   return Object.fromEntries(reader.list(() => [reader.text(), reader.text()] as const))
 }
 
-/** A TLS listener answers other protocols with an alert, which reads as a frame that cannot be, or hangs up. */
-async function needsTls(error: unknown, address: StreamAddress): Promise<OncewardError | null> {
-  const { host, port, tls } = address
-  if (
-    tls !== null ||
-    !/not RabbitMQ's stream protocol|closed the connection|ECONNRESET/.test(errorText(error))
-  )
-    return null
-  if (!(await speaksTls(address, connectTimeoutMs))) return null
+/** A TLS listener answers other protocols with an alert, which reads as a frame that cannot be, or hangs up; a plain one hangs up on TLS. */
+async function otherProtocol(error: unknown, address: StreamAddress): Promise<OncewardError | null> {
+  const { tls, timing } = address
+  if (tls === null) {
+    const broken = /not RabbitMQ's stream protocol|closed the connection|ECONNRESET/.test(errorText(error))
+    if (!broken || !(await speaksTls(address, timing.connectMs))) return null
+    return wrongPort(address, 'this port speaks TLS only, and our address does not', error)
+  }
+  const broken = /secure TLS connection|closed the connection|ECONNRESET|EPIPE/.test(errorText(error))
+  if (!broken || !(await answersPlainly(address, peerProperties, timing.connectMs))) return null
+  return wrongPort(address, 'this port does not speak TLS, and our address does', error)
+}
+
+/** Of nobody: a request that any client begins with. */
+const peerProperties = new FrameWriter(command.peerProperties).u32(1).texts({}).end()
+
+function wrongPort({ host, port, tls }: StreamAddress, why: string, cause: unknown): OncewardError {
+  const begin =
+    tls === null ? 'rabbitmq-stream+tls://' : 'rabbitmq-stream://, or use the port of the TLS listener'
   return new OncewardError(
     'configuration',
-    `RabbitMQ streams at ${host}:${port}: this port speaks TLS only, and our address does not. Nothing was consumed or settled. Begin the address with rabbitmq-stream+tls://.`,
-    { cause: error, details: { tls: true } },
+    `RabbitMQ streams at ${host}:${port}: ${why}. Nothing was consumed or settled. Begin the address with ${begin}.`,
+    { cause, details: { tls: true } },
   )
 }
 

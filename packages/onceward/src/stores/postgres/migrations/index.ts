@@ -27,6 +27,7 @@ import { suspectGroups } from './0016-suspect-groups.ts'
 import { reasons } from './0023-reasons.ts'
 import { searchPaths } from './0024-search-paths.ts'
 import { keyWaits } from './0025-key-waits.ts'
+import { clusters } from './0030-clusters.ts'
 
 export interface Migration {
   readonly version: number
@@ -73,4 +74,5 @@ export const migrations: readonly Migration[] = [
   { version: 23, name: 'reasons', sql: reasons, compatibleFrom: 23 },
   { version: 24, name: 'search paths', sql: searchPaths, compatibleFrom: 3 },
   { version: 25, name: 'key waits', sql: keyWaits, compatibleFrom: 25 },
+  { version: 30, name: 'clusters', sql: clusters, compatibleFrom: 23 },
 ]

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { openConnection, withChannel } from '../../src/sources/rabbitmq/connection.ts'
+import { identityOf as ofQueues } from '../../src/sources/rabbitmq/identity.ts'
+import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
+import { identityOf as ofStreams } from '../../src/sources/rabbitmq-stream/identity.ts'
+import { openEntrance } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
+import { rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
+
+describe('which cluster this is', await skipWithout('rabbitmq'), () => {
+  test('is told alike over AMQP and the stream protocol, and each finds what the other left', async t => {
+    const url = await rabbitmqUrl()
+    const connection = await openConnection(url, 'tests')
+    const address = readAddress((await rabbitmqStreamUrl())!, 'A test')
+    const link = await openEntrance(address, 'tests')
+    t.after(async () => {
+      await link.connection.close(2_000)
+      await connection.close(2_000)
+    })
+    const [queues, streams] = [ofQueues(connection, url), ofStreams(link, address)]
+    assert.deepEqual(
+      [queues.kind, queues.cluster, queues.virtualHost],
+      [streams.kind, streams.cluster, streams.virtualHost],
+    )
+    for (const [one, other] of [
+      [queues.marks!, streams.marks!],
+      [streams.marks!, queues.marks!],
+    ] as const) {
+      const name = `onceward.cluster.test-${randomBytes(6).toString('hex')}`
+      assert.deepEqual([await one.has(name), await other.has(name)], [false, false])
+      assert.equal(await one.put(name), true)
+      assert.deepEqual([await one.has(name), await other.has(name)], [true, true])
+      assert.equal(await queues.marks!.hasIn!('/', name), true)
+      await withChannel(connection, channel => channel.deleteExchange(name))
+      assert.deepEqual([await one.has(name), await other.has(name)], [false, false])
+    }
+    assert.equal(await queues.marks!.hasIn!('no such virtual host', 'any'), null)
+  })
+})

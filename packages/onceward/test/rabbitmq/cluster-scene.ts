@@ -1,0 +1,71 @@
+import { setTimeout } from 'node:timers/promises'
+import { connect } from 'amqplib'
+import { until } from 'onceward/testing'
+import type { ClusterNode } from '../services/rabbitmq-cluster.ts'
+
+export const deadlineMs = 120_000
+/** A queue without a leader answers nothing: the next node is asked. */
+const attemptMs = 10_000
+
+/** As an address lists them. */
+export function hostsOf(nodes: readonly ClusterNode[], of: 'url' | 'streamUrl' = 'url'): string {
+  return nodes.map(node => new URL(node[of]).host).join(',')
+}
+
+type Channel = Awaited<ReturnType<Awaited<ReturnType<typeof connect>>['createConfirmChannel']>>
+
+/** A queue whose leader died takes writes again when another was elected. */
+export async function onAny(
+  nodes: readonly ClusterNode[],
+  work: (channel: Channel) => Promise<void>,
+): Promise<void> {
+  let turn = 0
+  await until(
+    'a node takes it',
+    async () => {
+      const model = await connect(nodes[turn++ % nodes.length]!.url, { timeout: 5_000 }).catch(() => null)
+      if (model === null) return false
+      model.on('error', () => {})
+      const done = model
+        .createConfirmChannel()
+        .then(channel => {
+          channel.on('error', () => {})
+          return work(channel)
+        })
+        .then(
+          () => true,
+          () => false,
+        )
+      const late = setTimeout(attemptMs, false)
+      return Promise.race([done, late]).finally(() => void model.close().catch(() => {}))
+    },
+    { deadlineMs },
+  )
+}
+
+/** The node that a connection of this name is on. */
+export async function nodeOf(nodes: readonly ClusterNode[], name: string): Promise<ClusterNode> {
+  let found: ClusterNode | undefined
+  await until(
+    `${name} is connected`,
+    async () => {
+      for (const node of nodes) {
+        const answer = await fetch(`http://127.0.0.1:${node.ports.management}/api/connections`, {
+          headers: { authorization: `Basic ${Buffer.from('guest:guest').toString('base64')}` },
+          signal: AbortSignal.timeout(5_000),
+        }).catch(() => null)
+        if (answer?.ok !== true) continue
+        const all = (await answer.json()) as {
+          node: string
+          client_properties?: { connection_name?: string }
+        }[]
+        const one = all.find(({ client_properties }) => client_properties?.connection_name === name)
+        found = nodes.find(candidate => candidate.name === one?.node)
+        if (found !== undefined) return true
+      }
+      return false
+    },
+    { deadlineMs },
+  )
+  return found!
+}

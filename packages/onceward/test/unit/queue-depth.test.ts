@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { QueueDepth } from '../../src/sources/log/queue-depth.ts'
+
+function open(options: { forOthers?: boolean } = {}) {
+  let nowMs = 0
+  let held = 0
+  let answer = Promise.resolve<number | null>(0)
+  const depth = new QueueDepth({
+    queue: 'work',
+    ask: () => answer,
+    held: () => held,
+    nowMs: () => nowMs,
+    ...options,
+  })
+  return {
+    depth,
+    hold: (count: number) => {
+      held = count
+    },
+    answers: (next: Promise<number | null>) => {
+      answer = next
+    },
+    /** Looks, lets the answer arrive, and looks again. */
+    async after(ms: number) {
+      nowMs += ms
+      depth.stalled()
+      await new Promise(resolve => setImmediate(resolve))
+      return depth.stalled()
+    },
+  }
+}
+
+describe('a queue that hands nothing over', () => {
+  test('is stalled since messages were found waiting, until one comes', async () => {
+    const { depth, answers, after } = open()
+    assert.equal(await after(10), null)
+    answers(Promise.resolve(3))
+    assert.equal((await after(5_000))?.forMs, 0)
+    const stall = await after(6_000)
+    assert.equal(stall?.forMs, 6_000)
+    assert.match(stall!.reason, /3 messages wait in queue work, and none is handed over/)
+    depth.moved()
+    assert.equal(await after(1_000), null)
+    assert.equal((await after(5_000))?.forMs, 0, 'it begins anew')
+  })
+
+  test('is not while this process has messages in hand, nor where another may be the active one', async () => {
+    const { answers, after, hold } = open()
+    hold(2)
+    answers(Promise.resolve(3))
+    await after(5_000)
+    assert.equal(await after(6_000), null)
+    const standby = open({ forOthers: true })
+    standby.answers(Promise.resolve(3))
+    await standby.after(5_000)
+    assert.equal(await standby.after(6_000), null)
+  })
+
+  test('is when the broker owes an answer, whoever may be active', async () => {
+    const { answers, after } = open({ forOthers: true })
+    const late = Promise.withResolvers<number | null>()
+    answers(late.promise)
+    assert.equal(await after(5_000), null)
+    const stall = await after(7_000)
+    assert.equal(stall?.forMs, 7_000)
+    assert.match(stall!.reason, /does not answer/)
+    answers(Promise.resolve(0))
+    late.resolve(0)
+    assert.equal(await after(1), null)
+  })
+
+  test('is not when a message came while it was asked', async () => {
+    const { depth, answers, after } = open()
+    const asked = Promise.withResolvers<number | null>()
+    answers(asked.promise)
+    await after(5_000)
+    depth.moved()
+    asked.resolve(5)
+    assert.equal(await after(1_000), null)
+  })
+})
