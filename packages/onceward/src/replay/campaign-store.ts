@@ -13,6 +13,8 @@ export interface CampaignStoreOptions<Tx> {
   readonly reach: Reach
   /** What is decided is noted beside the place, which does not move: what is left out may be decided later. */
   readonly staysInPlace?: boolean
+  /** What waits at the broker for its next live try is left to it. */
+  readonly leavesRetried?: boolean
   /** Rebuild: called first and last in every transaction. */
   readonly around?: {
     before(session: StoreSession<Tx>): Promise<void>
@@ -89,7 +91,7 @@ function reconsidered({
 }
 
 function keepAll<Tx, T>(
-  { store, campaign, reach, around, staysInPlace = false }: CampaignStoreOptions<Tx>,
+  { store, campaign, reach, around, staysInPlace = false, leavesRetried = false }: CampaignStoreOptions<Tx>,
   enrolment: Enrolment,
   work: (session: StoreSession<Tx>) => Promise<T>,
 ): Promise<T> {
@@ -108,6 +110,7 @@ function keepAll<Tx, T>(
         advance,
         consumerId: enrolment.consumerId,
         reconsiders: reconsidered(campaign),
+        leavesRetried,
       }),
     )
   })
@@ -140,7 +143,9 @@ async function leaveNothing<Tx, T>(
   const reconsiders = reconsidered(campaign)
   const undone = await store
     .transaction(enrolment, async session => {
-      const result = await work(campaignSession(session, { book, advance, consumerId, reconsiders }))
+      const result = await work(
+        campaignSession(session, { book, advance, consumerId, reconsiders, leavesRetried: false }),
+      )
       throw new Undone(result)
     })
     .catch(error => {

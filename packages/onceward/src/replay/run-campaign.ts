@@ -1,6 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import { decidedAtOnce } from '../contract/failure-rules.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
+import { byBroker } from '../contracts/retry-levels.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
@@ -11,7 +12,7 @@ import type { LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { assertBehindLive } from './ahead-of-live.ts'
+import { asksOutside, assertBehindLive } from './ahead-of-live.ts'
 import { ArchiveRangeReader } from './archive/archive-range-reader.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, rangesOf, readCampaign, refused, suppressesEffects } from './campaign.ts'
@@ -121,6 +122,11 @@ async function createReadingProcess(
     campaign,
     reach: world.reach,
     staysInPlace: takes !== null,
+    leavesRetried:
+      needsMemory(mode) &&
+      byBroker(consumer.failure.mode) &&
+      asksOutside(consumer) &&
+      suppressesEffects(campaign, consumer),
     ...(isRebuild && { around: aroundRebuild<SqlTransaction>(campaign) }),
   })
   return new ConsumerProcess({

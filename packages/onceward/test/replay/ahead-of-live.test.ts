@@ -113,4 +113,40 @@ describe('the live position on Kafka', await skipWithout('postgres', 'kafka'), (
     assert.deepEqual(await scene.outcomes(last), { duplicate: 41 })
     await live.drain()
   })
+
+  test('passes what waits for its next try in a retry topic: a campaign leaves that to live', async t => {
+    const scene = await Scene.open(t)
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic()
+    await kafka.createTopic({ name: `${name}.retry.100` })
+    await kafka.produce(name, ['{"id":"good"}', '{"id":"bad"}'])
+    const options = { databaseUrl: scene.url, kafkaBootstrap: (await kafkaBootstrap())! }
+    const contract = {
+      source: topic(name, { start: 'earliest' }),
+      failure: { mode: 'retry topic' as const, delayMs: 100, delayMaxMs: 100, attemptsMax: 5 },
+    }
+    const failing = scene.contract({
+      ...contract,
+      handle: async context => {
+        if (context.message.id === 'bad') throw new Error('not today')
+        return factContract('').handle!(context)
+      },
+    })
+    const first = await runConsumer(failing, { ...options, parts: ['consumer'] })
+    const copies = 'select from onceward.outbox where queue like $1'
+    await until('it waits', async () => (await scene.rows(copies, '%.retry.100')).length === 1)
+    await until('the other is applied', async () => (await scene.applied('live')).length === 1)
+    await first.drain()
+    const consumer = scene.contract(contract)
+    const replay = await scene.replay(consumer, options)
+    const id = await scene.planned(replay)
+    await replay.run(id)
+    assert.deepEqual(await scene.outcomes(id), { 'already held': 1, duplicate: 1 })
+    const live = await runConsumer(consumer, { ...options, parts: ['consumer', 'relay'] })
+    await until('it came back', async () => (await scene.applied('live')).length === 2, {
+      deadlineMs: 60_000,
+    })
+    assert.deepEqual(await scene.rows(asked), [{ count: 2 }])
+    await live.drain()
+  })
 })
