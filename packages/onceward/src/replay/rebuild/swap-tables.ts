@@ -50,6 +50,8 @@ export async function swapTables(
   if (asksOutside(consumer)) await awaitFinishedByLive(campaign, options, acceptUnknown)
   for (let round = 0; round < roundsMax && (await followLive(id, options)) > nearlyThere; round++);
   const { tables } = campaign.plan!
+  // Live only moves on, so a position from before the lock is still passed under it; a broker is not asked while live batches wait.
+  const positions = asksOutside(consumer) ? await positionsOf(campaign, options) : null
   // Before anybody waits for the lock, and again under it, where nothing moves.
   assertAccepted(await lookAtTables(pool, id, consumer), accept)
   const swap = await lockedTransaction(pool, tables!, async client => {
@@ -60,8 +62,7 @@ export async function swapTables(
       )
     const compared = await compareTables(client, campaign, consumer, acceptMissing)
     assertAccepted(compared, accept)
-    if (asksOutside(consumer))
-      await assertFinishedByLive(client, campaign, await positionsOf(campaign, options), acceptUnknown)
+    if (positions !== null) await assertFinishedByLive(client, campaign, positions, acceptUnknown)
     const messages = await carryMarkers(client, campaign)
     const closed = await closeRebuilt(client, campaign)
     await moveTables(client, tables!, shadowSchema(id), oldSchema(id))
