@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { describe, type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import {
   type ConsumerContract,
   defineConsumer,
@@ -30,6 +33,18 @@ const base: Contract = {
   },
 }
 const stored: Contract = { ...base, inbox: { mode: 'stored' } }
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+/** What `onceward status` prints. */
+async function status(url: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--conditions=@onceward/source', main, 'status'],
+    { env: { ...process.env, ONCEWARD_DATABASE_URL: url } },
+  )
+  return stdout
+}
 
 async function open(t: TestContext) {
   const database = await createDatabase()
@@ -69,7 +84,7 @@ describe('work that a process has acknowledged and left', await skipWithout('pos
     ['deferred', { ...base, failure: { mode: 'defer' }, handle: () => retryAfter(3_600_000) }],
   ] as const)
     test(`${how} under another generation: the next one is refused until it is done`, async t => {
-      const { pool, start, held, done, leave } = await open(t)
+      const { pool, start, held, done, leave, url } = await open(t)
       await leave(contract, 'a', 'b')
       const next = { ...base, generation: 2 }
       await assert.rejects(start(next), {
@@ -78,6 +93,10 @@ describe('work that a process has acknowledged and left', await skipWithout('pos
       })
       const { unserved } = await readStatus(pool)
       assert.deepEqual(unserved, [{ consumer: 'orders', generation: 1, campaign: null, waiting: 2 }])
+      assert.match(
+        await status(url),
+        /2 acknowledged messages wait for a worker of orders, generation 1\. Run its contract/,
+      )
       await pool.query('update onceward.held set due_at = clock_timestamp()')
       const worker = await start(base, ['worker'])
       await until('they are done', async () => (await done()).length === 2)

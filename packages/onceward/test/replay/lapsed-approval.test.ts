@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { park, runConsumer, Verdict } from 'onceward'
 import { until } from 'onceward/testing'
+import { readStatus } from '../../src/observe/read-status.ts'
 import { cancelCampaign } from '../../src/replay/steer-campaign.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -53,12 +54,14 @@ async function passedBy(scene: Scene): Promise<void> {
 
 describe('held work of a campaign', await skipWithout('postgres'), () => {
   test('whose approval has expired is not worked on until it is approved again', async t => {
-    const { scene } = await waiting(t)
+    const { scene, id } = await waiting(t)
     await expire(scene)
     await using _worker = await startWorker(scene)
     await passedBy(scene)
     assert.deepEqual(await scene.rows(asked), [{ key: 'later' }])
     assert.deepEqual(await scene.rows('select state::text from onceward.held'), [{ state: 'waiting' }])
+    const { unserved } = await readStatus(scene.pool)
+    assert.deepEqual(unserved, [{ consumer: 'facts', generation: 1, campaign: id, waiting: 1 }])
     await approve(scene)
     await until('it is applied', async () => (await scene.rows(applied)).length === 2)
     assert.deepEqual(await scene.rows(asked), [{ key: 'a' }, { key: 'later' }])
