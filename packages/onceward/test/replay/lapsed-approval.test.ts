@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { park, runConsumer, Verdict } from 'onceward'
+import { createPostgresStore } from 'onceward/postgres'
 import { until } from 'onceward/testing'
+import type { Enrolment } from '../../src/contracts/store.ts'
 import { readStatus } from '../../src/observe/read-status.ts'
 import { cancelCampaign } from '../../src/replay/steer-campaign.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
-import { type FactContract, factContract, Scene } from './scene.ts'
+import { type FactContract, Scene } from './scene.ts'
 
 type Changes = Partial<FactContract>
 
@@ -81,32 +83,24 @@ describe('held work of a campaign', await skipWithout('postgres'), () => {
 
   for (const [how, end] of [
     ['expires', expire],
-    [
-      'is given up with the campaign',
-      (scene: Scene, id: string) => cancelCampaign(scene.pool, id, 'not needed'),
-    ],
+    ['ends with the campaign', (scene: Scene, id: string) => cancelCampaign(scene.pool, id, 'not needed')],
   ] as const)
-    test(`whose approval ${how} after the claim asks for nothing in the transaction that comes later`, async t => {
+    test(`whose approval ${how} after the claim is lost in the transaction that would ask`, async t => {
       const { scene, id } = await waiting(t)
-      const claimed = Promise.withResolvers<void>()
-      const open = Promise.withResolvers<void>()
-      let tries = 0
-      // The first transaction fails after it has claimed; the approval ends before the second one of the same claim.
-      const handle: FactContract['handle'] = async context => {
-        if (tries++ === 0) {
-          claimed.resolve()
-          await open.promise
-          throw Object.assign(new Error('once more'), { code: '40001' })
-        }
-        return factContract('').handle!(context)
-      }
-      await using _worker = await startWorker(scene, { handle })
-      await claimed.promise
+      const store = createPostgresStore({ pool: scene.pool })
+      const [ids] = await scene.rows(
+        `select consumer_id as "consumerId", run_id as "runId" from onceward.held`,
+      )
+      const enrolment = { ...ids, facts: { mode: 'live', handlerTimeoutMs: 1_000 } } as unknown as Enrolment
+      const request = { countMax: 10, leaseMs: 60_000, ordered: false, after: null }
+      const [row] = (await store.work!.claim(enrolment, request)).rows
+      assert.equal(row!.cameFrom!.effects, 'requested')
+      const takeUp = (asks: boolean) =>
+        store.transaction(enrolment, session => session.held!.takeUp([{ ...row!, headOf: null, asks }]))
+      await takeUp(true)
       await end(scene, id)
-      open.resolve()
-      await scene.pool.query(`update onceward.held set lease_until = clock_timestamp()`)
-      await passedBy(scene)
-      assert.deepEqual(await scene.rows(asked), [{ key: 'later' }])
+      await assert.rejects(takeUp(true), { code: 'claim_lost' })
+      await takeUp(false)
     })
 })
 
