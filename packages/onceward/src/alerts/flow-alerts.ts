@@ -116,6 +116,18 @@ export const flowAlerts = [
     threshold: ({ objectives }) => `older than lagMax (${durationText(objectives.lagMaxMs)}) for 2m`,
   },
   {
+    name: 'OncewardWorkUnserved',
+    seeds: [],
+    severity: 'critical',
+    severityElsewhere: 'warning',
+    runbook: 'work-unserved',
+    forMs: 10 * minuteMs,
+    metrics: ['heldUnserved'],
+    expression: ({ series }) => `${onceOf(series('heldUnserved'), ['waits_for'])} > 0`,
+    summary: '{{ $value | humanize }} acknowledged messages wait for {{ $labels.waits_for }}',
+    threshold: () => 'any for 10m, of any consumer of the database',
+  },
+  {
     name: 'OncewardApplySlow',
     seeds: ['001 §30: processing p99 high'],
     severity: 'warning',

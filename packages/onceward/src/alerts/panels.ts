@@ -286,6 +286,13 @@ const kept: readonly Panel[] = [
     ],
   },
   {
+    title: 'Held work that nobody does',
+    description: 'Of all consumers of the database, by what it waits for.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [gauge('heldUnserved', ['waits_for'], '{{waits_for}}')],
+  },
+  {
     title: 'Outbox: messages without a relay',
     description: 'By destination that no live relay is connected to.',
     row: 'Held work and effects',

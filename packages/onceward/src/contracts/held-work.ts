@@ -1,6 +1,9 @@
 import type { HeldFacts } from './source.ts'
 import type { Enrolment, Keyless, SuppressedEffect } from './store.ts'
 
+/** How the instance of a worker's run ends: by this it is told from the run of a reader. */
+export const workerSuffix = ' worker'
+
 /** One claimed row. */
 export type WorkClaim = Pick<HeldFacts, 'row' | 'epoch'>
 
@@ -107,6 +110,8 @@ export interface KeptMessage {
 export interface TakenWork extends WorkClaim {
   /** The order key, on the first row of each key in the batch; null on all others. */
   readonly headOf: string | null
+  /** Held by a campaign that may ask for external effects: lost when it may not any more. */
+  readonly asks: boolean
 }
 
 export interface DoneWork extends WorkClaim {

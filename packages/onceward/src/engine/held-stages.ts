@@ -77,7 +77,7 @@ export async function takeUpWork<M, Tx>(
     if (received.readable) readable.push(received)
     else facts.set(received, unreadableFact(received, spine))
   }
-  const before = await session.held!.takeUp(takenWork(batch))
+  const before = await session.held!.takeUp(takenWork(batch, spine))
   const { repeats, foreign, unkeyed } = await identifyWork(batch, facts, session, spine)
   const fresh = readable.filter(received => {
     if (isSettled(facts.get(received)) || repeats.has(received)) return false
@@ -91,14 +91,18 @@ export async function takeUpWork<M, Tx>(
   return { fresh, facts, repeats, claimed, keyed, standing: null }
 }
 
-function takenWork<M>(batch: readonly Received<M>[]): TakenWork[] {
+function takenWork<M, Tx>(
+  batch: readonly Received<M>[],
+  { suppresses }: Pick<Spine<M, Tx>, 'suppresses'>,
+): TakenWork[] {
   const heads = new Set<string>()
   return batch.map(received => {
-    const { row, epoch } = received.delivery.held!
+    const { row, epoch, cameFrom } = received.delivery.held!
+    const asks = !suppresses && cameFrom !== undefined && cameFrom.campaignId !== null
     const key = received.readable && queues(received) ? received.orderKey : null
-    if (key === null || heads.has(key)) return { row, epoch, headOf: null }
+    if (key === null || heads.has(key)) return { row, epoch, asks, headOf: null }
     heads.add(key)
-    return { row, epoch, headOf: key }
+    return { row, epoch, asks, headOf: key }
   })
 }
 

@@ -1,5 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode } from '../contract/handler.ts'
+import { workerSuffix } from '../contracts/held-work.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { type ConsumerOptions, ConsumerProcess } from '../engine/consumer.ts'
@@ -68,7 +69,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     ...(onOutage && { onOutage }),
     ...(addressing && { addressing }),
     ...(shared && { shared }),
-    instance: `${instance} worker`,
+    instance: `${instance}${workerSuffix}`,
     onCommitted,
   })
   return {

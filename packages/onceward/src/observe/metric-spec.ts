@@ -17,6 +17,7 @@ export type Label =
   | 'result'
   | 'broker'
   | 'destination'
+  | 'waits.for'
   | 'owner'
   | 'risk'
   | 'messaging.system'

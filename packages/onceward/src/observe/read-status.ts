@@ -2,6 +2,7 @@ import { silentAfterMs } from '../contracts/suspects.ts'
 import { type RetentionStatus, readRetention } from '../retention/read-retention.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
+import { type UnservedWork, unservedWork } from './unserved-work.ts'
 
 export interface Status {
   readonly schemaVersion: number
@@ -13,6 +14,8 @@ export interface Status {
   readonly relays: readonly { destination: string; instance: string; buckets: number; leaseSeconds: number }[]
   readonly partitions: readonly PartitionStatus[]
   readonly openLosses: number
+  /** Acknowledged messages that nobody works on, and what they wait for. */
+  readonly unserved: readonly UnservedWork[]
   readonly queues: readonly { name: string; waiting: number; leased: number; oldestSeconds: number | null }[]
   /** What is kept, how far back memory reaches, and how large it is. */
   readonly retention: RetentionStatus
@@ -116,6 +119,7 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
       extract(epoch from clock_timestamp() - at)::float8 as "secondsAgo"
     from onceward.checkpoint join onceward.consumer on consumer.id = checkpoint.consumer_id
     join onceward.run on run.id = checkpoint.run_id order by 1, 2`)
+  const unserved = await pool.query(`select * from (${unservedWork}) u order by 1, 2, 3`)
   const losses = await pool.query(
     'select count(*)::int as open from onceward.gap where accepted_at is null and resumed_at is null',
   )
@@ -128,6 +132,7 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
     relays: relays.rows,
     partitions: partitions.rows,
     openLosses: losses.rows[0].open,
+    unserved: unserved.rows,
     queues: queues.rows,
     retention: await readRetention(pool),
   }

@@ -1,6 +1,7 @@
 import type { Progress } from '../contracts/source.ts'
 import type { DecidedMessage } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
+import type { SqlClient } from '../stores/postgres/pool.ts'
 import type { Move } from './campaign-book.ts'
 
 export interface MoveOptions {
@@ -15,7 +16,7 @@ interface Stood {
   readonly ahead: readonly Stretch[]
 }
 
-type Stretch = readonly [from: string, to: string]
+export type Stretch = readonly [from: string, to: string]
 
 /**
  * Positions in one order, and what was decided behind them: `ahead` grows by what the batch decided and loses what the place has passed. Its
@@ -94,6 +95,18 @@ function append(stretches: [string, string][], from: string, to: string): void {
 
 function stretches(text: string): readonly Stretch[] {
   return Array.from(text.matchAll(/\[(\d+),(\d+)\)/g), ([, from, to]) => [from!, to!])
+}
+
+/** By partition, what was decided behind the place. */
+export async function decidedPlaces(
+  client: SqlClient,
+  campaignId: string,
+): Promise<ReadonlyMap<string, readonly Stretch[]>> {
+  const { rows } = await client.query(
+    'select partition, ahead::text as ahead from onceward.campaign_partition where campaign_id = $1',
+    [campaignId],
+  )
+  return new Map(rows.map(row => [row.partition as string, stretches(row.ahead as string)]))
 }
 
 function assertMoved(campaignId: string, progress: readonly Progress[], moved: ReadonlySet<string>): void {

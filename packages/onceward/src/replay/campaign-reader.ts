@@ -3,6 +3,7 @@ import { OncewardError } from '../errors.ts'
 import { type LogRecord, recordWith } from '../sources/log/log-record.ts'
 import type { Page, PullReader } from '../sources/log/pull-source.ts'
 import type { LogRange, RangeReader } from '../sources/log/range-reader.ts'
+import type { Stretch } from './campaign-places.ts'
 import type { Throttle } from './throttle.ts'
 
 export interface CampaignReaderOptions {
@@ -10,7 +11,17 @@ export interface CampaignReaderOptions {
   readonly throttle: Throttle | null
   /** Leaves out what was not selected; null takes all. */
   readonly selects: ((record: LogRecord, range: LogRange) => Promise<boolean>) | null
+  /** Leaves out what is not to be decided yet: its place stays open. Null takes all. */
+  readonly takes?: TakesRecords | null
+  /** Stretches that need no reading any more, by partition. */
+  readonly decided?: ReadonlyMap<string, readonly Stretch[]> | null
 }
+
+/** Of the records of one page, those to take. */
+export type TakesRecords = (
+  records: readonly LogRecord[],
+  range: LogRange,
+) => Promise<(record: LogRecord) => boolean>
 
 type Records = Extract<Page, { kind: 'records' }>
 
@@ -45,6 +56,8 @@ export class CampaignReader implements PullReader {
   async read(partition: string, from: Position): Promise<Page> {
     const range = this.#ranges.get(partition)!
     if (BigInt(from.next) >= BigInt(range.to)) return ended(from.next)
+    const decidedTo = this.#decidedTo(partition, from.next)
+    if (decidedTo !== null) return passed(decidedTo)
     const rest = this.#rest.get(partition)
     this.#rest.delete(partition)
     const page = rest?.at === from.next ? rest.page : await this.#inner.read(partition, from)
@@ -56,17 +69,30 @@ export class CampaignReader implements PullReader {
     return this.#inner.close()
   }
 
+  #decidedTo(partition: string, next: string): string | null {
+    const at = BigInt(next)
+    const around = this.#options.decided
+      ?.get(partition)
+      ?.find(([from, to]) => BigInt(from) <= at && at < BigInt(to))
+    return around?.[1] ?? null
+  }
+
   /** Ends with the range, whatever came after it since it was surveyed. */
   async #cut(page: Records, range: LogRange, from: string): Promise<Records> {
     const end = BigInt(range.to)
     const atEnd = BigInt(page.next) >= end
     const within = atEnd ? page.records.filter(record => BigInt(record.at) < end) : page.records
-    const { selects } = this.#options
+    const { selects, takes } = this.#options
+    const isTaken = (await takes?.(within, range)) ?? (() => true)
     const records: LogRecord[] = []
     const passed = this.#passed.get(range.partition)
     let since = passed?.to === from ? passed.from : from
     for (const record of within) {
       if (selects !== null && !(await selects(record, range))) continue
+      if (!isTaken(record)) {
+        since = record.next
+        continue
+      }
       records.push(record.at === since ? record : recordWith(record, { since }))
       since = record.next
     }
@@ -86,6 +112,10 @@ export class CampaignReader implements PullReader {
     this.#rest.set(partition, { at: next, page: { ...page, records: page.records.slice(countMax) } })
     return { ...page, records, next, atEnd: false }
   }
+}
+
+function passed(next: string): Page {
+  return { kind: 'records', records: [], next, atEnd: false, behind: null }
 }
 
 function ended(next: string): Page {

@@ -2,12 +2,15 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import type { Progress } from '../contracts/source.ts'
 import type { ClaimAnswer, MarkerStatus, StoreSession } from '../contracts/store.ts'
 import type { CampaignBook } from './campaign-book.ts'
+import { claimUnlessRetried } from './claim-unless-retried.ts'
 
 export interface CampaignSessionOptions {
   readonly book: CampaignBook
   readonly consumerId: number
   /** What was decided without an effect and is decided anew; the dead and the quarantined where no row of theirs is left. */
   readonly reconsiders: readonly MarkerStatus[]
+  /** What waits at the broker for its next live try is left to it. */
+  readonly leavesRetried: boolean
   /** Called instead of the store's own fence. */
   readonly advance: (progress: readonly Progress[]) => Promise<void>
 }
@@ -17,9 +20,13 @@ type Own<Tx> = Pick<StoreSession<Tx>, 'claim' | 'conclude' | 'positions' | 'adva
 /** One batch of a campaign: the store's session, but for the position and the book, which are the campaign's. */
 export function campaignSession<Tx>(
   inner: StoreSession<Tx>,
-  { book, consumerId, reconsiders, advance }: CampaignSessionOptions,
+  { book, consumerId, reconsiders, leavesRetried, advance }: CampaignSessionOptions,
 ): StoreSession<Tx> {
   const forgotten: Forgotten = new Map()
+  const claim: StoreSession<Tx>['claim'] =
+    reconsiders.length > 0
+      ? (claims, as) => claimAnew(inner, { consumerId, reconsiders, forgotten }, claims, as)
+      : (claims, as) => inner.claim(claims, as)
   const own: Own<Tx> = {
     book,
     async advance(progress) {
@@ -35,10 +42,7 @@ export function campaignSession<Tx>(
     },
     // Only asked where there are no markers, and campaigns have them.
     positions: () => Promise.resolve(new Map()),
-    claim:
-      reconsiders.length > 0
-        ? (claims, as) => claimAnew(inner, { consumerId, reconsiders, forgotten }, claims, as)
-        : (claims, as) => inner.claim(claims, as),
+    claim: leavesRetried ? (claims, as) => claimUnlessRetried(inner, consumerId, claim, claims, as) : claim,
   }
   return new Proxy(inner, {
     get(session, name) {

@@ -11,6 +11,10 @@ export interface CampaignStoreOptions<Tx> {
   readonly store: Store<Tx>
   readonly campaign: Pick<Campaign, 'id' | 'mode' | 'selection'>
   readonly reach: Reach
+  /** What is decided is noted beside the place, which does not move: what is left out may be decided later. */
+  readonly staysInPlace?: boolean
+  /** What waits at the broker for its next live try is left to it. */
+  readonly leavesRetried?: boolean
   /** Rebuild: called first and last in every transaction. */
   readonly around?: {
     before(session: StoreSession<Tx>): Promise<void>
@@ -23,7 +27,7 @@ export interface CampaignStoreOptions<Tx> {
  * whoever brings it. The campaign's book is written with the effects, and after them where nothing of theirs may last.
  */
 export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
-  const { store, campaign } = options
+  const { store, campaign, staysInPlace = false } = options
   const query = store.query!
   // Nobody is suspected: a person watches a campaign, looking must leave no attempt behind, and who died of the live consumer is its own affair.
   const { suspects: _, ...kept } = store
@@ -57,10 +61,12 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
     },
     async beginPartition({ runId }, partition, epoch, { incarnation, next }) {
       const { rowCount } = await query(
-        `update onceward.campaign_partition set incarnation = $4, next = $5::text, run_id = $6, at = clock_timestamp(),
-           ahead = ahead - int8multirange(int8range(null, $5::text::bigint))
-         where campaign_id = $1 and partition = $2 and epoch = $3`,
-        [campaign.id, partition, epoch, incarnation, next, runId],
+        `update onceward.campaign_partition p set incarnation = $4, next = place.next, run_id = $6, at = clock_timestamp(),
+           ahead = ahead - int8multirange(int8range(null, place.next::bigint))
+         from (select case when $7 then coalesce(o.next, $5) else $5 end as next from onceward.campaign_partition o
+           where o.campaign_id = $1 and o.partition = $2) place
+         where p.campaign_id = $1 and p.partition = $2 and p.epoch = $3`,
+        [campaign.id, partition, epoch, incarnation, next, runId, staysInPlace],
       )
       if (rowCount === 0)
         throw new OncewardError(
@@ -85,7 +91,7 @@ function reconsidered({
 }
 
 function keepAll<Tx, T>(
-  { store, campaign, reach, around }: CampaignStoreOptions<Tx>,
+  { store, campaign, reach, around, staysInPlace = false, leavesRetried = false }: CampaignStoreOptions<Tx>,
   enrolment: Enrolment,
   work: (session: StoreSession<Tx>) => Promise<T>,
 ): Promise<T> {
@@ -93,7 +99,8 @@ function keepAll<Tx, T>(
     const book = new CampaignBook(campaign.id, false)
     const advance = async (progress: readonly Progress[]) => {
       await around?.after(session)
-      const move = movePlaces({ campaignId: campaign.id, runId: enrolment.runId, progress })
+      const moved = staysInPlace ? progress.map(one => ({ ...one, next: null })) : progress
+      const move = movePlaces({ campaignId: campaign.id, runId: enrolment.runId, progress: moved })
       await book.writeWithEffects(sqlOf(session), move, reach)
     }
     await around?.before(session)
@@ -103,6 +110,7 @@ function keepAll<Tx, T>(
         advance,
         consumerId: enrolment.consumerId,
         reconsiders: reconsidered(campaign),
+        leavesRetried,
       }),
     )
   })
@@ -135,7 +143,9 @@ async function leaveNothing<Tx, T>(
   const reconsiders = reconsidered(campaign)
   const undone = await store
     .transaction(enrolment, async session => {
-      const result = await work(campaignSession(session, { book, advance, consumerId, reconsiders }))
+      const result = await work(
+        campaignSession(session, { book, advance, consumerId, reconsiders, leavesRetried: false }),
+      )
       throw new Undone(result)
     })
     .catch(error => {

@@ -25,7 +25,7 @@ export interface Preview {
   readonly plan: Plan
   /** Places in all ranges: an upper bound of the records, where the log has gaps. */
   readonly extent: number
-  /** What live has not come to and will skip, although the external effects of it are suppressed. */
+  /** What the live consumer has not finished: the campaign is refused while its external effects would be suppressed there. */
   readonly aheadOfLive: readonly LogRange[]
   readonly targets: { readonly external: readonly string[]; readonly publish: readonly string[] }
 }
@@ -56,9 +56,20 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
     campaign: await readCampaign(pool, id),
     plan,
     extent: extentOf(plan.ranges),
-    aheadOfLive: await aheadOfLive(pool, campaign, consumer, plan.ranges),
+    aheadOfLive: await beforeLive(pool, campaign, plan, options),
     targets: { external: Object.keys(effect.external ?? {}), publish: Object.keys(effect.publish ?? {}) },
   }
+}
+
+async function beforeLive(
+  pool: SqlPool,
+  campaign: Campaign,
+  { ranges }: Plan,
+  { consumer, openReader }: PreviewOptions,
+): Promise<readonly LogRange[]> {
+  if ((await aheadOfLive(pool, campaign, consumer, ranges, null)).length === 0) return []
+  const reader = await openReader(campaign.selection)
+  return aheadOfLive(pool, campaign, consumer, ranges, reader).finally(() => reader.close())
 }
 
 async function keepPlan(client: SqlClient, id: string, plan: Plan): Promise<void> {

@@ -1,24 +1,26 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import { decidedAtOnce } from '../contract/failure-rules.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
+import { byBroker } from '../contracts/retry-levels.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
 import type { Addressing } from '../engine/consumer-facts.ts'
 import { errorText } from '../errors.ts'
 import { PullSource } from '../sources/log/pull-source.ts'
-import type { RangeReader } from '../sources/log/range-reader.ts'
+import type { LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { aheadOfLive, aheadText } from './ahead-of-live.ts'
+import { asksOutside, assertBehindLive } from './ahead-of-live.ts'
 import { ArchiveRangeReader } from './archive/archive-range-reader.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, rangesOf, readCampaign, refused, suppressesEffects } from './campaign.ts'
 import { CampaignHorizon } from './campaign-horizon.ts'
 import { CampaignLease } from './campaign-lease.ts'
+import { decidedPlaces } from './campaign-places.ts'
 import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
-import { CampaignReader } from './campaign-reader.ts'
+import { CampaignReader, type TakesRecords } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
 import { assertRemembered, needsMemory } from './horizon.ts'
 import { createParkedProcess } from './parked/parked-process.ts'
@@ -42,10 +44,17 @@ export interface RunCampaignOptions {
   readonly signal?: AbortSignal
   /** Makes the calls of `effects.call`, where the campaign may ask for effects. */
   readonly callInline: InlineCall
-  /** How long it waits for work of live workers of which nobody is heard. */
+  /** How long it waits for work of live workers of which nobody is heard, and for a live consumer that has not come as far as it reaches. */
   readonly patienceMs: number
   /** Where the messages go that it was approved to publish. */
   readonly addressing?: Addressing | undefined
+  /** Rebuild: goes on behind its plan with what the live consumer has finished. Its place stays at the end of the plan. */
+  readonly beyond?: Beyond
+}
+
+export interface Beyond {
+  readonly ranges: readonly LogRange[]
+  readonly takes: TakesRecords
 }
 
 /**
@@ -59,8 +68,7 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   assertOfConsumer(campaign, consumer)
   if (campaign.plan === null) throw refused(`Campaign ${id} has no plan yet: preview it.`)
   await assertRemembered(pool, campaign, campaign.plan)
-  const ahead = await aheadOfLive(pool, campaign, consumer, rangesOf(campaign))
-  if (ahead.length > 0) world.log.warn(aheadText(ahead), { campaign: id, consumer: consumer.name })
+  await assertBehindLive(campaign, options)
   // An archive that is not what it was is refused while nobody has taken the campaign.
   const { selection } = campaign
   const archive =
@@ -94,19 +102,31 @@ async function createProcess(
   return createReadingProcess(campaign, reader, options)
 }
 
-function createReadingProcess(campaign: Campaign, reader: RangeReader, options: RunCampaignOptions): Process {
+async function createReadingProcess(
+  campaign: Campaign,
+  reader: RangeReader,
+  options: RunCampaignOptions,
+): Promise<Process> {
   const { consumer, store, instance, pool, callInline, addressing } = options
   const { metrics } = options.world
   const world = { ...options.world, metrics: metrics.inMode(campaign.mode) }
   const { id, mode, generation, rateMax, plan } = campaign
   const throttle = rateMax === null ? null : new Throttle(rateMax, world)
   const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
-  const bounded = new CampaignReader(reader, { ranges: rangesOf(campaign), throttle, selects })
+  const { ranges, takes = null } = options.beyond ?? { ranges: rangesOf(campaign) }
+  const decided = takes === null ? null : await decidedPlaces(pool, id)
+  const bounded = new CampaignReader(reader, { ranges, throttle, selects, takes, decided })
   const isRebuild = mode === 'rebuild'
   const kept = campaignStore({
     store,
     campaign,
     reach: world.reach,
+    staysInPlace: takes !== null,
+    leavesRetried:
+      needsMemory(mode) &&
+      byBroker(consumer.failure.mode) &&
+      asksOutside(consumer) &&
+      suppressesEffects(campaign, consumer),
     ...(isRebuild && { around: aroundRebuild<SqlTransaction>(campaign) }),
   })
   return new ConsumerProcess({

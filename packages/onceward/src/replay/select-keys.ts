@@ -17,7 +17,7 @@ export function selectKeys(keys: readonly string[], consumer: Consumer<unknown, 
   }
 }
 
-function deliveryOf(record: LogRecord, { partition, incarnation }: LogRange): Delivery {
+export function deliveryOf(record: LogRecord, { partition, incarnation }: LogRange): Delivery {
   const { body, headers, properties, key, at, next, position, redelivered, archived } = record
   const place = { incarnation, epoch: 0, at, next }
   const facts = { body, headers, properties, key, position, redelivered, partition, place, archived }

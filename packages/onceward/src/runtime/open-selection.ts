@@ -30,7 +30,7 @@ export async function openSelection(
   const { source } = consumer
   switch (source.kind) {
     case 'kafka':
-      return openTopic(source as TopicDeclaration, access)
+      return openTopic(source as TopicDeclaration, consumer, access)
     case 'rabbitmq-stream':
       return openStream(source as StreamDeclaration, consumer, access)
     case 'file':
@@ -48,8 +48,12 @@ async function openFiles(path: string): Promise<RangeReader> {
   return new FileRangeReader(path)
 }
 
-async function openTopic(declaration: TopicDeclaration, access: Access): Promise<RangeReader> {
-  const { topic, isolation = 'committed' } = declaration
+async function openTopic(
+  declaration: TopicDeclaration,
+  { name, generation }: Consumer<unknown, SqlTransaction>,
+  access: Access,
+): Promise<RangeReader> {
+  const { topic, isolation = 'committed', group = `${name}.${generation}` } = declaration
   const connection = kafkaAddress(declaration, access.kafkaBootstrap, access)
   if (connection === null)
     throw new OncewardError(
@@ -57,7 +61,7 @@ async function openTopic(declaration: TopicDeclaration, access: Access): Promise
       'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was read.',
     )
   const { KafkaRangeReader } = await import('../sources/kafka/kafka-range-reader.ts')
-  return new KafkaRangeReader({ topic, isolation, clientId: 'onceward-replay', ...connection })
+  return new KafkaRangeReader({ topic, isolation, group, clientId: 'onceward-replay', ...connection })
 }
 
 async function openStream(

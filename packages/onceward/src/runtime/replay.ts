@@ -35,7 +35,10 @@ export interface ReplayOptions extends BrokerSecurity {
   readonly store?: Store<SqlTransaction> | undefined
   readonly world?: Surroundings
   readonly instance?: string
-  /** Under key order: how long a campaign waits for live workers of which nobody is heard, before it ends and says so. Default a minute. */
+  /**
+   * How long a campaign or swap waits for a live consumer that has not come as far, and under key order for live workers of which nobody is heard,
+   * before it is refused or ends. Default a minute.
+   */
   readonly patienceMs?: number
 }
 
@@ -46,16 +49,23 @@ export interface Replay {
   /** Resolves when it has ended, paused or was cancelled; rejects when it failed. Aborting the signal pauses it. */
   run(
     id: string,
-    options?: { readonly onProgress?: (progress: CampaignProgress) => void; readonly signal?: AbortSignal },
+    options?: {
+      readonly onProgress?: (progress: CampaignProgress) => void
+      readonly signal?: AbortSignal
+      readonly patienceMs?: number
+    },
   ): Promise<Campaign>
-  /** Rebuild: the new tables take the place of the live ones. */
+  /** Rebuild: the new tables take the place of the live ones, where the live consumer stands. Waits for it as long as the patience lasts. */
   swap(
     id: string,
     options?: {
       /** Although messages that are applied live are not in them. */
       readonly acceptMissing?: boolean
+      /** Although retention has removed markers by which one could tell whether live has finished what is in them. */
+      readonly acceptUnknown?: boolean
       /** Although rows differ: a reason by the name of the table. */
       readonly accept?: Accepted
+      readonly patienceMs?: number
     },
   ): Promise<Swap>
   /** Rebuild: the rows of the live tables beside the new ones. Changes nothing. */
@@ -106,8 +116,8 @@ export async function openReplay<M>(
       const addressing = await addressingOf(consumer, [], pool).catch(() => undefined)
       return runCampaign(id, { ...around, addressing, ...more })
     },
-    swap: (id, { acceptMissing = false, accept = {} } = {}) =>
-      swapTables(id, { ...rebuild, acceptMissing, accept }),
+    swap: (id, { acceptMissing = false, acceptUnknown = false, accept = {}, ...more } = {}) =>
+      swapTables(id, { ...rebuild, acceptMissing, acceptUnknown, accept, ...more }),
     compare: id => lookAtTables(pool, id, consumer),
     rollBack: id => rollBackTables(id, rebuild),
     close: () => pool.end(),

@@ -14,6 +14,7 @@ import { ServerLife } from '../stores/postgres/server-life.ts'
 import { createPostgresStore } from '../stores/postgres/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { withEnvironment } from './addresses.ts'
+import { assertNothingLeft } from './assert-nothing-left.ts'
 import type { BrokerSecurity } from './broker-security.ts'
 import { databaseTrouble } from './database-trouble.ts'
 import { instanceName } from './instance-name.ts'
@@ -132,6 +133,7 @@ async function startConsumer<M>(
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
     const access = { ...options, pool, world, signal }
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
+    if (wanted.has('consumer') && mode === 'live') await assertNothingLeft(pool, consumer)
     const { retryLevelsMs, deadLetter } = consumer.failure
     if (wanted.has('consumer') || retryLevelsMs.length > 0 || (wanted.has('relay') && deadLetter !== null))
       await reachServers(serversOf(consumer as never, options), signal)

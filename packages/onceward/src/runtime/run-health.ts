@@ -3,7 +3,7 @@ import type { ConsumerProcess } from '../engine/consumer.ts'
 import type { Received } from '../message/received.ts'
 import { StoreGauges } from '../observe/store-gauges.ts'
 import { UnfinishedWatch } from '../observe/unfinished-watch.ts'
-import { UnservedGauge } from '../observe/unserved-gauge.ts'
+import { showUnserved } from '../observe/unserved-gauge.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
 
@@ -52,7 +52,7 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
   const processes = () => [reader, worker()].filter(one => one !== null)
   const { name, owner, risk, objectives } = consumer
   const store = new StoreGauges(options)
-  const unserved = new UnservedGauge(options.pool, world)
+  const unserved = showUnserved(options.pool, world)
   let watch: UnfinishedWatch | null = null
   const oldestMs = () => {
     watch ??= new UnfinishedWatch({ world, now, unfinished: () => unfinished(processes()) })
@@ -98,7 +98,7 @@ export function watchCarriers(
   pool: SqlPool,
   world: Surroundings,
 ): HealthWatch {
-  const unserved = new UnservedGauge(pool, world)
+  const unserved = showUnserved(pool, world)
   return {
     read() {
       const away = new Set(carriers.flatMap(carrier => carrier.away))

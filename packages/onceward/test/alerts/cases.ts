@@ -224,6 +224,13 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
       at(20, exported('outboxOldest', '0+60x30', { broker: 'cdc' })),
     ],
   },
+  OncewardWorkUnserved: {
+    fires: [at(20, exported('heldUnserved', '3x30', { 'waits.for': 'a worker of orders, generation 1' }))],
+    quiet: [
+      at(20, exported('heldUnserved', '0x30', { 'waits.for': 'a worker of orders, generation 1' })),
+      at(20, exported('heldUnserved', '3x8 0x30', { 'waits.for': 'the approval of campaign 7' })),
+    ],
+  },
   OncewardOutboxUnserved: {
     fires: [
       at(20, exported('outboxUnserved', '3x30', { broker: 'rabbitmq', destination: 'rabbitmq:eu/orders' })),

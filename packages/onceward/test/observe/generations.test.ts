@@ -37,9 +37,12 @@ describe('what a new generation shows', await skipWithout('postgres'), () => {
     await publish(pool, 'succeeded', [{ body: { id: 'stored' } }])
     await until('it is stored', async () => (await readGauges(pool, before1)).held.stored === 1)
     await storing.drain()
-    const next = await runConsumer(defineConsumer({ ...contract, generation: 2 }), {
-      databaseUrl: database.url,
-    })
+    const second = defineConsumer({ ...contract, generation: 2 })
+    await assert.rejects(
+      runConsumer(second, { databaseUrl: database.url }),
+      /Generation 1 of consumer succeeded has 1 acknowledged messages/,
+    )
+    const next = await runConsumer(second, { databaseUrl: database.url, parts: ['worker'] })
     const now = await readGauges(pool, { name: 'succeeded', generation: 2 })
     await next.drain()
     assert.deepEqual(now.held, { parked: 1, stored: 1 })

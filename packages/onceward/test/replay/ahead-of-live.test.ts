@@ -1,33 +1,34 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { park } from 'onceward'
-import { createTestSurroundings } from 'onceward/testing'
+import { runConsumer } from 'onceward'
+import { file } from 'onceward/file'
+import { topic } from 'onceward/kafka'
+import { until } from 'onceward/testing'
 import { previewText } from '../../src/cli/commands/replay/text.ts'
-import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
-import { skipWithout } from '../services/services.ts'
-import { facts, Scene } from './scene.ts'
+import { openKafka } from '../kafka/fixture.ts'
+import { kafkaBootstrap, skipWithout } from '../services/services.ts'
+import { factContract, facts, Scene } from './scene.ts'
+
+const request = {
+  mode: 'replay',
+  selection: { of: 'log', start: 'first', end: 'next' },
+  reason: 'a test',
+} as const
+
+const asked = 'select count(distinct effect_key)::integer as count from onceward.ledger'
 
 describe('a campaign that reaches further than live has come', await skipWithout('postgres'), () => {
-  test('is named by the preview and warned of when it runs, where external effects would never be asked for', async t => {
+  test('is named by the preview and refused, where external effects would never be asked for', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(10))
     await scene.live(consumer)
-    const { lines, log } = createTestSurroundings()
-    const replay = await scene.replay(consumer, { world: { ...realSurroundings(), log } })
-    const warned = () => lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
-    const request = {
-      mode: 'replay',
-      selection: { of: 'log', start: 'first', end: 'next' },
-      reason: 'a test',
-    } as const
+    const replay = await scene.replay(consumer)
     const level = await replay.create(request)
     const seen = await replay.preview(level.id)
     assert.deepEqual(seen.aheadOfLive, [])
     assert.doesNotMatch(previewText(seen), /WARNING/)
-    await replay.run(level.id)
-    assert.deepEqual(warned(), [])
+    assert.equal((await replay.run(level.id)).state, 'ran')
 
     await scene.write(...facts(5, 'late'))
     const [range] = seen.plan.ranges
@@ -35,39 +36,117 @@ describe('a campaign that reaches further than live has come', await skipWithout
     const beyond = await replay.preview(ahead.id)
     const [whole] = beyond.plan.ranges
     assert.deepEqual(beyond.aheadOfLive, [{ ...whole, from: range!.to }])
-    assert.match(previewText(beyond), /WARNING: The live consumer has not come to .* NEVER asked for/)
+    assert.match(previewText(beyond), /WARNING: The live consumer has not finished .* 160 to 255/)
     for (const other of [{ mode: 'forensic' }, { mode: 'backfill', effects: 'requested' }] as const) {
       const harmless = await replay.create({ ...request, ...other })
       assert.deepEqual((await replay.preview(harmless.id)).aheadOfLive, [], other.mode)
     }
-    await replay.run(ahead.id)
-    assert.equal(warned().length, 1)
-    assert.match(warned()[0]!, /NEVER asked for/)
-    assert.deepEqual(await scene.outcomes(ahead.id), { applied: 5, duplicate: 10 })
-    assert.deepEqual(
-      await scene.rows('select kind, count(*)::integer as count from onceward.would_have group by kind'),
-      [
-        { kind: 'external', count: 5 },
-        { kind: 'publish', count: 5 },
-      ],
+    await assert.rejects(
+      replay.run(ahead.id),
+      /has not finished .* 160 to 255.*Run the live consumer.*earlier end/,
     )
+    assert.deepEqual(await scene.rows('select state from onceward.campaign where id = $1', ahead.id), [
+      { state: 'previewed' },
+    ])
+    await scene.live(consumer)
+    assert.deepEqual(await scene.rows(asked), [{ count: 15 }])
+    await replay.run(ahead.id)
+    assert.deepEqual(await scene.outcomes(ahead.id), { duplicate: 15 })
   })
 
-  test('is warned of by the swap of a rebuild, with what live held', async t => {
+  test('waits for a live consumer that runs, and takes nothing before it', async t => {
     const scene = await Scene.open(t)
-    const consumer = scene.contract()
-    await scene.write({ id: 'held' })
-    await scene.live(scene.contract({ handle: async () => park('not today') }))
-    await scene.write(...facts(3))
-    const { lines, log } = createTestSurroundings()
-    const replay = await scene.replay(consumer, { world: { ...realSurroundings(), log } })
-    const id = await scene.planned(replay, { mode: 'rebuild' })
+    await scene.write(...facts(30))
+    const open = Promise.withResolvers<void>()
+    const slow = scene.contract({
+      source: file(scene.path),
+      handle: async context => {
+        await open.promise
+        return factContract('').handle!(context)
+      },
+    })
+    const live = await runConsumer(slow, { databaseUrl: scene.url, parts: ['consumer'] })
+    const replay = await scene.replay(scene.contract())
+    const ran = replay.run(await scene.planned(replay))
+    open.resolve()
+    assert.equal((await ran).state, 'ran')
+    await live.drain()
+    assert.equal((await scene.applied('live')).length, 30)
+    assert.deepEqual(await scene.rows(asked), [{ count: 30 }])
+  })
+})
+
+describe('the live position on Kafka', await skipWithout('postgres', 'kafka'), () => {
+  test("is the group's where the store knows less", async t => {
+    const scene = await Scene.open(t)
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic()
+    const send = (prefix: string) =>
+      kafka.produce(
+        name,
+        facts(20, prefix).map(fact => ({ value: JSON.stringify(fact), partition: 0 })),
+      )
+    await send('a')
+    const consumer = scene.contract({ source: topic(name, { start: 'earliest' }) })
+    const bootstrap = (await kafkaBootstrap())!
+    const live = await runConsumer(consumer, {
+      databaseUrl: scene.url,
+      kafkaBootstrap: bootstrap,
+      parts: ['consumer'],
+    })
+    await until('the first are applied', async () => (await scene.applied('live')).length === 20)
+    await send('b')
+    await until('all are applied', async () => (await scene.applied('live')).length === 40)
+    const [stored] = await scene.rows<{ next: string }>('select next from onceward.checkpoint')
+    assert.ok(Number(stored!.next) < 40, 'the store does not know the position')
+    const replay = await scene.replay(consumer, { kafkaBootstrap: bootstrap })
+    const id = await scene.planned(replay)
+    assert.equal((await replay.run(id)).state, 'ran')
+    assert.deepEqual(await scene.outcomes(id), { duplicate: 40 })
+    // Live is at its end; the marker of the transaction is one more place.
+    const transaction = await kafka.transaction(name)
+    await transaction.send({ value: JSON.stringify({ id: 'c' }), partition: 0 })
+    await transaction.commit()
+    await until('it is applied', async () => (await scene.applied('live')).length === 41)
+    const last = await scene.planned(replay)
+    assert.equal((await replay.run(last)).state, 'ran')
+    assert.deepEqual(await scene.outcomes(last), { duplicate: 41 })
+    await live.drain()
+  })
+
+  test('passes what waits for its next try in a retry topic: a campaign leaves that to live', async t => {
+    const scene = await Scene.open(t)
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic()
+    await kafka.createTopic({ name: `${name}.retry.100` })
+    await kafka.produce(name, ['{"id":"good"}', '{"id":"bad"}'])
+    const options = { databaseUrl: scene.url, kafkaBootstrap: (await kafkaBootstrap())! }
+    const contract = {
+      source: topic(name, { start: 'earliest' }),
+      failure: { mode: 'retry topic' as const, delayMs: 100, delayMaxMs: 100, attemptsMax: 5 },
+    }
+    const failing = scene.contract({
+      ...contract,
+      handle: async context => {
+        if (context.message.id === 'bad') throw new Error('not today')
+        return factContract('').handle!(context)
+      },
+    })
+    const first = await runConsumer(failing, { ...options, parts: ['consumer'] })
+    const copies = 'select from onceward.outbox where queue like $1'
+    await until('it waits', async () => (await scene.rows(copies, '%.retry.100')).length === 1)
+    await until('the other is applied', async () => (await scene.applied('live')).length === 1)
+    await first.drain()
+    const consumer = scene.contract(contract)
+    const replay = await scene.replay(consumer, options)
+    const id = await scene.planned(replay)
     await replay.run(id)
-    await verifyCampaign(scene.pool, id)
-    const { messages, closed } = await replay.swap(id, { accept: { effect: 'live had nothing' } })
-    assert.deepEqual([messages, closed], [3, 1])
-    const warned = lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
-    assert.equal(warned.length, 1)
-    assert.match(warned[0]!, /had not come to 3 messages .* and held 1: .* NEVER asked for/)
+    assert.deepEqual(await scene.outcomes(id), { 'already held': 1, duplicate: 1 })
+    const live = await runConsumer(consumer, { ...options, parts: ['consumer', 'relay'] })
+    await until('it came back', async () => (await scene.applied('live')).length === 2, {
+      deadlineMs: 60_000,
+    })
+    assert.deepEqual(await scene.rows(asked), [{ count: 2 }])
+    await live.drain()
   })
 })

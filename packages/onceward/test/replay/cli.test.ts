@@ -8,6 +8,7 @@ describe('onceward replay', await skipWithout('postgres'), () => {
   test('walks a campaign from create to finish, and refuses what is not its turn', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(25))
+    await scene.passed(scene.contract())
     const { module, run } = await replayCli(scene)
     const ask = ['--mode', 'replay', '--because', 'a drill']
     const dry = await run('create', module, ...ask, '--dry-run')

@@ -123,6 +123,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     await scene.write({ id: 'k1', key: 'k' })
     await scene.live(scene.contract({ ...inOrder, handle: refusing('k1') }))
     await scene.write({ id: 'k2', key: 'k' })
+    await scene.passed(scene.contract())
     await campaign(scene, inOrder)
     assert.deepEqual(
       (await listParked(scene.pool, { countMax: 10 })).map(row => [row.messageId, row.mode]),
@@ -153,8 +154,9 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
 
   test('and the source delivers is live work from then on: acknowledged as held, it asks for its effects', async t => {
     const scene = await Scene.open(t)
-    await scene.write({ id: 'a' })
+    await history(scene, {}, { id: 'a' })
     await campaign(scene, {}, 'a')
+    await scene.write({ id: 'a' })
     await scene.live(scene.contract())
     assert.deepEqual(
       (await listParked(scene.pool, { countMax: 10 })).map(row => [row.mode, row.campaign]),
@@ -346,6 +348,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     const scene = await Scene.open(t)
     await scene.write({ id: 'a' })
     const changes: Changes = { handle: () => reject('wrong'), failure: { deadLetter: 'facts.dead' } }
+    await scene.passed(scene.contract(changes))
     const replay = await scene.replay(scene.contract(changes))
     const id = await scene.planned(replay)
     await replay.run(id)

@@ -60,7 +60,9 @@ describe('effects.call in a campaign', await skipWithout('postgres'), () => {
     const { keys, url } = await openTarget(t)
     const statuses: (number | null)[] = []
     await scene.write({ id: 'a' })
-    const replay = await scene.replay(scene.contract(calling(url, statuses)))
+    const consumer = scene.contract(calling(url, statuses))
+    await scene.passed(consumer)
+    const replay = await scene.replay(consumer)
     const id = await scene.planned(replay, { mode: 'backfill' })
     await replay.run(id)
     assert.deepEqual([keys, statuses], [[], [null]])

@@ -88,6 +88,7 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     const scene = await Scene.open(t)
     await scene.write(...facts(10))
     const consumer = scene.contract()
+    await scene.passed(consumer)
     const replay = await scene.replay(consumer)
     const silent = await scene.planned(replay, { mode: 'backfill' })
     await replay.run(silent)

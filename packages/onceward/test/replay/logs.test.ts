@@ -4,6 +4,7 @@ import { type Replay, runConsumer } from 'onceward'
 import { topic } from 'onceward/kafka'
 import { stream } from 'onceward/rabbitmq-stream'
 import { until } from 'onceward/testing'
+import type { Edge } from '../../src/sources/log/range-reader.ts'
 import { openKafka } from '../kafka/fixture.ts'
 import { createTestStream } from '../rabbitmq-stream/broker.ts'
 import { kafkaBootstrap, rabbitmqStreamUrl, skipWithout } from '../services/services.ts'
@@ -37,19 +38,20 @@ describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
     })
     await replay.run(some)
     assert.deepEqual(await scene.outcomes(some), { applied: 10, duplicate: 90 })
-    await kafka.produce(name, [{ value: JSON.stringify({ id: 'later' }), partition: 0 }])
     const rest = await scene.planned(replay)
     await kafka.produce(name, [{ value: JSON.stringify({ id: 'after the preview' }), partition: 0 }])
     await replay.run(rest)
-    assert.deepEqual(await scene.outcomes(rest), { applied: 11, duplicate: 190 })
-    await repairsTwo(scene, replay)
+    assert.deepEqual(await scene.outcomes(rest), { applied: 10, duplicate: 190 })
+    const ahead = await scene.planned(replay)
+    await assert.rejects(replay.run(ahead), /has not finished topic\.\w+\/0 100 to 101/)
+    await repairsTwo(scene, replay, { offsets: { 0: 100, 1: 100 } })
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
     assert.deepEqual(await kafka.committed('facts.1', name), committed)
     await assert.rejects(
       scene.planned(replay, {
         selection: { of: 'log', start: { offsets: { 0: 10 } }, end: { offsets: { 0: 900 } } },
       }),
-      /reaches from 0 to 102 now/,
+      /reaches from 0 to 101 now/,
     )
   })
 
@@ -90,9 +92,8 @@ describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
       facts(50).map(fact => JSON.stringify(fact)),
     )
     const bootstrap = await kafkaBootstrap()
-    const replay = await scene.replay(scene.contract({ source: topic(name, { start: 'earliest' }) }), {
-      kafkaBootstrap: bootstrap,
-    })
+    const silent = scene.contract({ source: topic(name, { start: 'earliest' }), effect: {} })
+    const replay = await scene.replay(silent, { kafkaBootstrap: bootstrap })
     const id = await scene.planned(replay)
     await kafka.deleteRecords(name, 0, 30)
     await assert.rejects(replay.run(id), /not there any more/)
@@ -137,19 +138,21 @@ describe('a campaign on a stream', await skipWithout('postgres', 'rabbitmq'), ()
     })
     await replay.run(some)
     assert.deepEqual(await scene.outcomes(some), { duplicate: 10 })
-    await repairsTwo(scene, replay)
+    const ahead = await scene.planned(replay)
+    await assert.rejects(replay.run(ahead), /has not finished test-\w+ 300 to/)
+    await repairsTwo(scene, replay, { offsets: { [made.name]: 300 } })
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
   })
 })
 
 /** What is selected stands apart: between two of them the log goes on with others. */
-async function repairsTwo(scene: Scene, replay: Replay): Promise<void> {
+async function repairsTwo(scene: Scene, replay: Replay, end: Edge): Promise<void> {
   const keys = ['f00005', 'f00123']
   await scene.pool.query('delete from onceward.inbox where message_id = any($1)', [keys])
   await scene.pool.query('delete from effect where id = any($1)', [keys])
   const id = await scene.planned(replay, {
     mode: 'repair',
-    selection: { of: 'log', start: 'first', end: 'next', keys },
+    selection: { of: 'log', start: 'first', end, keys },
   })
   await replay.run(id)
   assert.deepEqual(await scene.outcomes(id), { applied: 2 })

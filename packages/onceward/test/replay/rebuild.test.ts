@@ -34,8 +34,8 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     await scene.live(consumer)
     await scene.write(...facts(3, 'unread'))
     const swap = await replay.swap(id, { accept })
-    assert.deepEqual([swap.campaign.state, swap.messages], ['swapped', 3])
-    assert.deepEqual(await scene.rows(sums), [{ rows: 68, times: 68 }])
+    assert.deepEqual([swap.campaign.state, swap.messages], ['swapped', 0])
+    assert.deepEqual(await scene.rows(sums), [{ rows: 65, times: 65 }])
     await scene.live(consumer)
     assert.deepEqual(await scene.rows(sums), [{ rows: 68, times: 68 }])
     await scene.write(...facts(2, 'after'))
@@ -49,7 +49,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
       await scene.rows(`select nspname from pg_namespace where nspname like 'onceward\\_%'`),
       [],
     )
-    assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.would_have'), [{ n: 136 }])
+    assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.would_have'), [{ n: 130 }])
   })
 
   test('is rolled back to the old table, and a replay brings what was applied since', async t => {

@@ -54,6 +54,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const other = await colleague(scene, t)
     const consumer = scene.contract({ risk: 'money' })
     await scene.write(...facts(20))
+    await scene.passed(consumer)
     const replay = await scene.replay(consumer)
     const id = await scene.planned(replay)
     await assert.rejects(replay.run(id), /needs the approval of somebody other/)
@@ -88,6 +89,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       /neither changed nor taken back/,
     )
     await scene.write(...facts(1, 'later still'))
+    await scene.passed(consumer)
     await replay.preview(id)
     await assert.rejects(replay.run(id), /for exactly this plan/)
     await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
@@ -117,6 +119,8 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const scene = await Scene.open(t)
     const other = await colleague(scene, t)
     await scene.write(...facts(20))
+    await scene.passed(scene.contract({ risk: 'money' }))
+    await scene.pool.query(`update onceward.checkpoint set next = '999999'`)
     const replay = await scene.replay(scene.contract({ risk: 'money' }))
     const id = await scene.planned(replay)
     const [plan] = (await scene.rows(
@@ -174,6 +178,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const scene = await Scene.open(t)
     const other = await colleague(scene, t)
     await scene.write(...facts(5))
+    await scene.passed(scene.contract({ risk: 'regulatory' }))
     const replay = await scene.replay(scene.contract({ risk: 'regulatory' }))
     const id = await scene.planned(replay)
     await other.pool.query(
@@ -194,6 +199,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       const scene = await Scene.open(t)
       const other = await colleague(scene, t)
       await scene.write(...facts(5))
+      await scene.passed(scene.contract({ risk: 'money' }))
       const replay = await scene.replay(scene.contract({ risk: 'money' }))
       const id = await scene.planned(replay)
       const [{ digest }] = (await scene.rows(
@@ -222,6 +228,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
   test('nobody changes who asked, what for, the plan of what runs, or the order of the steps', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(5))
+    await scene.passed(scene.contract())
     const replay = await scene.replay(scene.contract())
     const id = await scene.planned(replay)
     const change = (what: string) => scene.pool.query(`update onceward.campaign set ${what} where id = ${id}`)
@@ -290,6 +297,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(300))
+    await scene.passed(consumer)
     const [one, two] = [
       await scene.replay(consumer, { instance: 'one' }),
       await scene.replay(consumer, { instance: 'two' }),
@@ -307,6 +315,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(200))
+    await scene.passed(consumer)
     const replay = await scene.replay(consumer)
     const id = await scene.planned(replay, { rateMax: 10 })
     const running = replay.run(id)

@@ -14,6 +14,7 @@ import {
 } from 'onceward'
 import { file } from 'onceward/file'
 import { createPool, createQueue, migrate } from 'onceward/postgres'
+import { FileRangeReader } from '../../src/sources/file/file-range-reader.ts'
 import { createDatabase } from '../services/services.ts'
 
 export interface Fact {
@@ -108,6 +109,20 @@ export class Scene {
   async live(consumer: Consumer<Fact, SqlTransaction>): Promise<void> {
     const running = await runConsumer(consumer, { databaseUrl: this.url, parts: ['consumer'] })
     await running.finished
+  }
+
+  /** As if the live consumer had begun behind what is in the file. */
+  async passed(consumer: Consumer<Fact, SqlTransaction>): Promise<void> {
+    const { name, generation, owner, risk } = consumer
+    const [range] = await new FileRangeReader(this.path).survey({ start: 'first', end: 'next' })
+    await this.pool.query(
+      `with c as (
+         insert into onceward.consumer (name, generation, owner, risk) values ($1, $2, $3, $4)
+         on conflict (name, generation) do update set owner = excluded.owner returning id)
+       insert into onceward.checkpoint (consumer_id, partition, epoch, run_id, incarnation, next)
+       select id, $5, 1, 0, $6, $7 from c on conflict (consumer_id, partition) do update set next = excluded.next`,
+      [name, generation, owner, risk, range!.partition, range!.incarnation, range!.to],
+    )
   }
 
   /** Created and previewed. */

@@ -35,6 +35,40 @@ export const heldRunbooks: readonly Runbook[] = [
     over: 'nothing is stuck and fewer than `objectives.claimsExpiredPerHourMax` expire in an hour.',
   },
   {
+    name: 'work-unserved',
+    title: 'Acknowledged messages wait, and nobody works on them.',
+    means:
+      'The broker has forgotten these messages: they are rows of the store, under the name and generation that acknowledged them, and only a worker of that name and generation takes them up. Or a campaign set them aside that may ask for external effects, and its approval has expired. Nothing is lost, but nothing happens to them.',
+    steps: [
+      {
+        text: 'What do they wait for, and how many are there?',
+        commands: () => ['onceward status', 'onceward inbox list --state stored'],
+        queries: ({ series }) => [onceOf(series('heldUnserved'), ['waits_for'])],
+      },
+      {
+        text: 'The consumer is down, or runs without a worker: start one.',
+        commands: ({ file }) => [`onceward run ${file} --part worker`],
+      },
+      {
+        text: 'Its generation was raised: run the contract with the former generation as a worker until nothing of it is pending. The new generation starts beside it.',
+        commands: ({ file }) => [`onceward run ${file} --part worker`],
+      },
+      {
+        text: 'It was renamed: give the new name its memory. It was removed, or separated from its place: run its former contract as a worker until nothing is pending.',
+        commands: () => ['onceward consumers rename FORMER NAME --because REASON'],
+      },
+      {
+        text: 'They wait for the approval of a campaign: have it approved again, or cancel it. Cancelled, its messages are applied without their external effects.',
+        commands: ({ name }) => [
+          'onceward replay show ID',
+          `onceward replay approve ID --consumer ${name} --plan DIGEST --because REASON`,
+          `onceward replay cancel ID --consumer ${name} --because REASON`,
+        ],
+      },
+    ],
+    over: '`onceward status` names no messages that wait for a worker or an approval.',
+  },
+  {
     name: 'parking-near-cap',
     title: 'The parking lot is nearly full.',
     means:

@@ -105,7 +105,7 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
     severity: 'error',
     title: 'A generation is not taken back',
     reason: 'An older generation has an older memory: what the newer one has applied would be applied again.',
-    fix: 'Use the newest generation, or one above it for a rebuild.',
+    fix: 'Use the newest generation, or one above it for a rebuild. A worker of the former one finishes what that one has stored or deferred.',
     judge: ({ consumer, database }) => {
       const known = database?.consumers.filter(one => one.name === consumer.name) ?? []
       const newest = Math.max(0, ...known.map(one => one.generation))
@@ -120,7 +120,7 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
     title: 'What remembers does not change under a consumer',
     reason:
       'Markers do not know what a position knew, and the other way round: what came before the change may be applied again or never.',
-    fix: 'Change dedup together with generation, and read from a place you know.',
+    fix: 'Change dedup together with generation, and read from a place you know. Run a worker of the former generation until nothing of it is pending: the new one is refused before.',
     judge: ({ consumer, database }) => {
       const known = database?.consumers.find(
         one => one.name === consumer.name && one.generation === consumer.generation,

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { durationText } from '../../contract/duration.ts'
 import { readStatus, type Status } from '../../observe/read-status.ts'
+import { lackText } from '../../observe/unserved-work.ts'
 import { withPool } from '../database.ts'
 import { oneLine, print, table } from '../output.ts'
 
@@ -120,6 +121,7 @@ export function statusCommand(): Command {
               ),
             ),
             unserved(status),
+            withoutWorker(status),
             status.openLosses === 0 ? '' : `\n${status.openLosses} declared losses: see "onceward losses"`,
           ]
             .join('')
@@ -140,6 +142,16 @@ function unserved({ outbox }: Status): string {
   const waiting = rows.reduce((sum, row) => sum + row.waiting, 0)
   const names = [...new Set(rows.map(({ destination }) => destination))].map(oneLine).join(', ')
   return `\n${waiting} messages wait for a destination without a relay: ${names}. Run "onceward relay" with an address that leads there.\n`
+}
+
+function withoutWorker({ unserved: work }: Status): string {
+  return work
+    .map(row =>
+      row.campaign === null
+        ? `\n${row.waiting} acknowledged messages wait for ${oneLine(lackText(row))}. Run its contract with "onceward run <file> --part worker".\n`
+        : `\n${row.waiting} acknowledged messages of ${oneLine(row.consumer)} wait for ${lackText(row)}. Approve it again ("onceward replay approve ${row.campaign} …"), or cancel it: they are then applied without external effects.\n`,
+    )
+    .join('')
 }
 
 /** Nothing where there are no rows: a small installation has few of these. */

@@ -178,6 +178,15 @@ export const effects = {
     description: 'Keys that wait behind a message the broker does not take',
     seeds: [],
   },
+  heldUnserved: {
+    name: 'held.unserved',
+    kind: 'gauge',
+    unit: '{message}',
+    labels: ['waits.for'],
+    description:
+      'Acknowledged messages of any consumer of the database that nobody works on: no worker of their name and generation runs, or the approval of their campaign has expired; counted up to 100,000',
+    seeds: [],
+  },
   outboxUnserved: {
     name: 'outbox.unserved',
     kind: 'gauge',

@@ -1,10 +1,7 @@
-import type { LogRange } from '../../sources/log/range-reader.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
 import { asksOutside } from '../ahead-of-live.ts'
-import { type Campaign, rangesOf, readCampaign, refused } from '../campaign.ts'
-import { edgesOf } from '../preview-campaign.ts'
-import { type RunCampaignOptions, runCampaign } from '../run-campaign.ts'
-import { verifyCampaign } from '../steer-campaign.ts'
+import { type Campaign, readCampaign, refused } from '../campaign.ts'
+import type { RunCampaignOptions } from '../run-campaign.ts'
 import { carryMarkers, forgetSince, missingFromShadow } from './carry-markers.ts'
 import {
   type Accepted,
@@ -13,17 +10,19 @@ import {
   lookAtTables,
   type TableComparison,
 } from './compare-tables.ts'
+import { followLive } from './follow-live.ts'
 import { closeRebuilt, reopenRebuilt } from './held-by-rebuild.ts'
 import { oldSchema, shadowSchema } from './rebuild-store.ts'
+import { assertFinishedByLive, awaitFinishedByLive, positionsOf } from './unfinished-by-live.ts'
 
 export type RebuildOptions = RunCampaignOptions
 
 export interface Swap {
   readonly campaign: Campaign
   readonly tables: readonly string[]
-  /** Swap: messages the new tables have and the live consumer had not come to yet; it skips them. Rollback: messages to be replayed. */
+  /** Swap: messages of which live had no marker; it skips them. Of a consumer with external effects, only those it has passed. Rollback: messages to be replayed. */
   readonly messages: number
-  /** Swap: messages the live consumer held, which are closed because the new tables have them. */
+  /** Swap, of consumers without external effects: messages that live held, closed because the new tables have them. */
   readonly closed?: number
   /** Swap: how the tables compared. */
   readonly compared?: readonly TableComparison[]
@@ -34,28 +33,36 @@ const roundsMax = 5
 const nearlyThere = 500
 
 /**
- * Puts the rebuilt tables in the place of the live ones. First it follows the log until little is left; then it locks the live tables, so that
- * live batches wait (and run again should they wait too long), reads the rest, and moves tables and memory in one transaction.
+ * Puts the rebuilt tables in the place of the live ones. First it follows the live consumer until little is left; then it locks the live tables,
+ * so that live batches wait (and run again should they wait too long), follows the rest, and moves tables and memory in one transaction. At that
+ * moment the new tables have exactly what live has finished.
  */
 export async function swapTables(
   id: string,
-  options: RebuildOptions & { readonly acceptMissing: boolean; readonly accept: Accepted },
+  options: RebuildOptions & {
+    readonly acceptMissing: boolean
+    readonly acceptUnknown: boolean
+    readonly accept: Accepted
+  },
 ): Promise<Swap> {
-  const { pool, world, consumer, acceptMissing, accept } = options
+  const { pool, world, consumer, acceptMissing, acceptUnknown, accept } = options
   const campaign = await assertRebuild(pool, id, 'verified')
-  for (let round = 0; round < roundsMax && (await catchUp(id, options)) > nearlyThere; round++);
+  if (asksOutside(consumer)) await awaitFinishedByLive(campaign, options, acceptUnknown)
+  for (let round = 0; round < roundsMax && (await followLive(id, options)) > nearlyThere; round++);
   const { tables } = campaign.plan!
+  // Live only moves on, so a position from before the lock is still passed under it; a broker is not asked while live batches wait.
+  const positions = asksOutside(consumer) ? await positionsOf(campaign, options) : null
   // Before anybody waits for the lock, and again under it, where nothing moves.
   assertAccepted(await lookAtTables(pool, id, consumer), accept)
   const swap = await lockedTransaction(pool, tables!, async client => {
-    await catchUp(id, options)
-    const missing = await missingFromShadow(client, campaign)
+    const missing = await followToTheEnd(client, campaign, options)
     if (missing > 0 && !acceptMissing)
       throw refused(
         `${missing} messages that are applied live are not in the rebuilt tables: they are no longer in the log, or came from elsewhere. Rebuild from more, or accept that they are missing.`,
       )
     const compared = await compareTables(client, campaign, consumer, acceptMissing)
     assertAccepted(compared, accept)
+    if (positions !== null) await assertFinishedByLive(client, campaign, positions, acceptUnknown)
     const messages = await carryMarkers(client, campaign)
     const closed = await closeRebuilt(client, campaign)
     await moveTables(client, tables!, shadowSchema(id), oldSchema(id))
@@ -67,12 +74,6 @@ export async function swapTables(
     return { tables: tables!, messages, closed, compared }
   })
   world.reach('swap.done')
-  const notAsked = swap.messages + swap.closed
-  if (notAsked > 0 && asksOutside(consumer))
-    world.log.warn(
-      `The live consumer had not come to ${swap.messages} messages of the rebuilt tables and held ${swap.closed}: it skips them, and their external effects and messages are NEVER asked for. They are written to onceward.would_have of campaign ${id}.`,
-      { campaign: id, consumer: consumer.name },
-    )
   return { campaign: await readCampaign(pool, id), ...swap }
 }
 
@@ -94,44 +95,25 @@ export async function rollBackTables(id: string, { pool, world }: RebuildOptions
   return { campaign: await readCampaign(pool, id), ...swap }
 }
 
+/** A live batch that writes to none of the tables commits beside the lock, and may do so after a round. */
+async function followToTheEnd(
+  client: SqlClient,
+  campaign: Campaign,
+  options: RebuildOptions & { readonly acceptMissing: boolean },
+): Promise<number> {
+  for (let round = 1; ; round++) {
+    const taken = await followLive(campaign.id, options)
+    const missing = await missingFromShadow(client, campaign)
+    if (missing === 0 || options.acceptMissing || (taken === 0 && round > 1) || round === roundsMax)
+      return missing
+  }
+}
+
 async function assertRebuild(pool: SqlPool, id: string, state: Campaign['state']): Promise<Campaign> {
   const campaign = await readCampaign(pool, id)
   if (campaign.mode !== 'rebuild') throw refused(`Campaign ${id} is no rebuild.`)
   if (campaign.state !== state) throw refused(`Campaign ${id} is ${campaign.state}, not ${state}.`)
   return campaign
-}
-
-/** Follows the log to where it ends now. Answers how much there was to follow. */
-async function catchUp(id: string, options: RebuildOptions): Promise<number> {
-  const { pool, openReader } = options
-  const campaign = await readCampaign(pool, id)
-  const { selection } = campaign
-  if (selection.of !== 'log' || selection.end !== 'next') return 0
-  const reader = await openReader(selection)
-  const found = await reader.survey(edgesOf(selection)).finally(() => reader.close())
-  const known = rangesOf(campaign)
-  const ranges = found.map(range => extended(range, known))
-  const more = ranges.reduce((sum, range) => sum + Number(BigInt(range.to) - endOf(range, known)), 0)
-  if (more === 0) return 0
-  await pool.query(
-    `update onceward.campaign set plan = plan || jsonb_build_object('catchUp', $2::jsonb) where id = $1`,
-    [id, JSON.stringify(ranges)],
-  )
-  await runCampaign(id, options)
-  const { complete, held } = await verifyCampaign(pool, id)
-  if (!complete || held > 0)
-    throw refused(`The rebuild did not come through: ${held} messages wait for people. Nothing was swapped.`)
-  return more
-}
-
-/** From where the plan began, whatever retention has removed since. */
-function extended(range: LogRange, known: readonly LogRange[]): LogRange {
-  const before = known.find(({ partition }) => partition === range.partition)
-  return before === undefined ? range : { ...range, from: before.from, incarnation: before.incarnation }
-}
-
-function endOf(range: LogRange, known: readonly LogRange[]): bigint {
-  return BigInt(known.find(({ partition }) => partition === range.partition)?.to ?? range.from)
 }
 
 /** Nobody writes to the tables while it lasts; the server ends it should this process freeze. */

@@ -6,6 +6,7 @@ import type { Page } from '../log/pull-source.ts'
 import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections, type TopicDescription } from './client/connections.ts'
+import { fetchCommitted } from './client/fetch-committed.ts'
 import { KafkaError, troubleOfCode } from './client/kafka-error.ts'
 import { listOffsets } from './client/list-offsets.ts'
 import { type FetchedPartition, fetchRecords } from './fetch-response.ts'
@@ -15,6 +16,8 @@ import { toLogRecord } from './to-log-record.ts'
 export interface KafkaRangeOptions extends KafkaConnectionOptions {
   readonly topic: string
   readonly isolation: 'committed' | 'uncommitted'
+  /** Of the live consumer. Its offsets are only read. */
+  readonly group: string
 }
 
 const fetchBytesMax = 1024 * 1024
@@ -57,7 +60,7 @@ export class KafkaRangeReader implements RangeReader {
   async read(partition: string, from: Position): Promise<Page> {
     const topic = this.#topic ?? (await this.#describe())
     if (topic.id !== from.incarnation) return lost(`topic ${this.origin} was deleted and made again`)
-    const number = Number(partition.slice(partition.lastIndexOf('/') + 1))
+    const number = numberOf(partition)
     const answer = await this.#fetch(topic, number, BigInt(from.next)).catch(error => {
       this.#topic = null
       throw error
@@ -66,6 +69,18 @@ export class KafkaRangeReader implements RangeReader {
     const { records, next } = this.#decode(answer, partition, Number(from.next))
     const behind = Math.max(0, Number(answer.highWatermark) - next)
     return { kind: 'records', records, next: String(next), atEnd: false, behind }
+  }
+
+  async told(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+    const { group, topic } = this.#options
+    const { id } = this.#topic ?? (await this.#describe())
+    const committed = await fetchCommitted(this.#connections, group, topic, partitions.map(numberOf))
+    return new Map(
+      [...committed].map(([partition, { offset }]) => [
+        `${this.origin}/${partition}`,
+        { incarnation: id, next: String(offset) },
+      ]),
+    )
   }
 
   close(): Promise<void> {
@@ -193,4 +208,8 @@ interface Span {
 
 function lost(reason: string): Page {
   return { kind: 'lost', to: null, records: null, reason }
+}
+
+function numberOf(partition: string): number {
+  return Number(partition.slice(partition.lastIndexOf('/') + 1))
 }

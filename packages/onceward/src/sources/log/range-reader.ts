@@ -11,6 +11,8 @@ export interface RangeReader {
   survey(edges: Edges): Promise<readonly LogRange[]>
   /** Reads on from a place in a range. Rejections are tried again, but for `configuration` errors. */
   read(partition: string, from: Position): Promise<Page>
+  /** How far the live consumer has told the broker that it is done, where the broker keeps that. Partitions it has told nothing of are left out. */
+  told?(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>>
   close(): Promise<void>
 }
 

@@ -8,7 +8,7 @@ import { type Extent, lookAt, surveyExtent } from './extent.ts'
 import { readLife } from './life.ts'
 import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
-import { giveCredit, queryNodes, queryPartitions, subscribe } from './wire/commands.ts'
+import { giveCredit, queryNodes, queryOffset, queryPartitions, subscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 import { openEntrance, openLink, type StreamLink } from './wire/handshake.ts'
 
@@ -16,7 +16,7 @@ export interface StreamRangeOptions {
   readonly stream: string
   readonly superStream: boolean
   readonly url: string | undefined
-  /** Whose mark says which life of the stream this is; only read, never left. */
+  /** Of the live consumer: its mark says which life of the stream this is, its offset how far it is done. Both are only read. */
   readonly group: string
 }
 
@@ -86,6 +86,18 @@ export class StreamRangeReader implements RangeReader {
       atEnd: false,
       behind: null,
     }
+  }
+
+  async told(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+    const { group } = this.#options
+    const told = new Map<string, Position>()
+    for (const partition of partitions) {
+      const connection = await this.#leader(partition)
+      const last = await queryOffset(connection, group, partition)
+      const incarnation = await readLife(connection, group, partition)
+      if (last !== null && incarnation !== null) told.set(partition, { incarnation, next: String(last + 1n) })
+    }
+    return told
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@ import { differs } from '../../../replay/rebuild/compare-tables.ts'
 import { assertTyped } from '../../../replay/steer-campaign.ts'
 import { withPool } from '../../database.ts'
 import { print, safe } from '../../output.ts'
-import { rowNumber } from '../../whole-number.ts'
+import { rowNumber, secondsMs } from '../../whole-number.ts'
 import { type Flags, lister, type Typed } from './flags.ts'
 import { campaignText, comparisonText, progressLine } from './text.ts'
 import { withReplay } from './with-replay.ts'
@@ -14,11 +14,13 @@ export function runCommand(name: string, description: string): Command {
     .description(description)
     .argument('<file>', 'module whose default export is the consumer')
     .argument('<id>', 'number of the campaign')
+    .option(...waitOption)
     .option('--json', 'progress lines and the result as JSON')
-    .action((file: string, id: string, flags: Flags) =>
+    .action((file: string, id: string, flags: Flags & WaitFlag) =>
       withReplay(file, flags.json === true, async (replay, signal) => {
         const campaign = await replay.run(rowNumber(id, 'the campaign', lister), {
           signal,
+          patienceMs: secondsMs(flags.wait, '--wait', lister),
           onProgress: progress => process.stderr.write(progressLine(progress, flags.json === true)),
         })
         print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
@@ -26,7 +28,18 @@ export function runCommand(name: string, description: string): Command {
     )
 }
 
-type SwapFlags = Typed & { acceptMissing?: boolean; accept?: string[]; because?: string }
+interface WaitFlag {
+  wait: string
+}
+
+const waitOption = [
+  '--wait <seconds>',
+  'how long to wait for a live consumer that has not come as far',
+  '60',
+] as const
+
+type SwapFlags = Typed &
+  WaitFlag & { acceptMissing?: boolean; acceptUnknown?: boolean; accept?: string[]; because?: string }
 
 export function swapCommand(name: 'swap' | 'rollback', description: string): Command {
   const command = new Command(name)
@@ -37,7 +50,12 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
     .option('--json', 'print one JSON object')
   if (name === 'swap')
     command
+      .option(...waitOption)
       .option('--accept-missing', 'swap although live messages are not in the rebuilt tables')
+      .option(
+        '--accept-unknown',
+        'swap although retention removed the markers of messages that have no position',
+      )
       .option('--accept <table...>', 'swap although rows of these tables differ; with --because')
       .option('--because <reason>', 'why the rebuilt rows are right')
   return command.action((file: string, id: string, flags: SwapFlags) =>
@@ -48,7 +66,14 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
       const acceptMissing = flags.acceptMissing === true
       const accept = Object.fromEntries((flags.accept ?? []).map(table => [table, flags.because ?? '']))
       const swap =
-        name === 'swap' ? await replay.swap(id, { acceptMissing, accept }) : await replay.rollBack(id)
+        name === 'swap'
+          ? await replay.swap(id, {
+              acceptMissing,
+              acceptUnknown: flags.acceptUnknown === true,
+              accept,
+              patienceMs: secondsMs(flags.wait, '--wait', lister),
+            })
+          : await replay.rollBack(id)
       print(flags.json === true, { ok: true, ...swap }, () => safe(JSON.stringify(swap, null, 2)))
     }),
   )

@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { offsetCommitV9, offsetFetchV9 } from '@platformatic/kafka'
+import { offsetCommitV9 } from '@platformatic/kafka'
 import type { TopicSettings } from '../topic.ts'
 import { ClassicMembership } from './classic-membership.ts'
 import type { KafkaConnectionOptions } from './connection-options.ts'
 import { KafkaConnections } from './connections.ts'
 import { ConsumerMembership } from './consumer-membership.ts'
+import { fetchCommitted } from './fetch-committed.ts'
 import type {
   Bounds,
   CommitAnswer,
@@ -161,23 +162,7 @@ export class WireClient implements KafkaClient {
       protocol === 'classic'
         ? { memberId: null, memberEpoch: -1 }
         : { memberId: member.id, memberEpoch: member.epoch }
-    const topics = [{ name: topic, partitionIndexes: [...partitions] }]
-    const { groups } = await this.#connections.atCoordinator('group', group, 'commit', connection =>
-      offsetFetchV9.api.async(connection, [{ groupId: group, ...asMember, topics }], requireStable),
-    )
-    const found = groups[0]?.topics.flatMap(one => one.partitions) ?? []
-    return new Map(
-      found
-        .filter(({ committedOffset }) => committedOffset >= 0n)
-        .map(one => [
-          one.partitionIndex,
-          {
-            offset: Number(one.committedOffset),
-            leaderEpoch: one.committedLeaderEpoch,
-            metadata: one.metadata ?? '',
-          },
-        ]),
-    )
+    return fetchCommitted(this.#connections, group, topic, partitions, { ...asMember, requireStable })
   }
 }
 

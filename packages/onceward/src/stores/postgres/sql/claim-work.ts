@@ -19,14 +19,21 @@ const clock = 'clock as materialized (select clock_timestamp() as now)'
 const isFree = '(lease_until is null or lease_until <= (select now from clock))'
 
 /**
- * A replay suppresses what handlers ask for outside the database: it leaves live work alone, and live workers leave its work alone. A campaign
- * has no workers: what it put aside is taken up by live ones, in the campaign's mode.
+ * What held work of a campaign may ask for now. A campaign that was given up asks for nothing more; one whose approval has expired asks for nothing
+ * until somebody approves it again. Null for what no campaign held.
  */
-const isOurs = `case when campaign_id is null then mode = $7 else $7 = 'live' end`
-
-/** A campaign that was given up asks for nothing more. */
 export const effectsOf = (campaignId: string) => `case when ${campaignId} is not null then coalesce((
-    select case when c.state = 'cancelled' then 'suppressed' else c.effects end from onceward.campaign c where c.id = ${campaignId}), 'suppressed') end`
+    select case when c.state = 'cancelled' or c.effects <> 'requested' then 'suppressed'
+      when c.needs_approval and not exists (select from onceward.campaign_approval a
+        where a.campaign_id = c.id and a.plan_digest = c.plan_digest and a.expires_at > clock_timestamp()) then 'unapproved'
+      else c.effects end from onceward.campaign c where c.id = ${campaignId}), 'suppressed') end`
+
+/**
+ * A replay suppresses what handlers ask for outside the database, and leaves live work alone. Live workers take up everything, in the mode it was
+ * held in: a campaign has no workers, and a replay may have ended. What asks for effects without a valid approval waits for one.
+ */
+const isOurs = `case when $7 <> 'live' then campaign_id is null and mode = $7
+  else campaign_id is null or ${effectsOf('campaign_id')} <> 'unapproved' end`
 
 const take = `
 update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from clock) + $3::float8 * interval '1 millisecond', run_id = $4

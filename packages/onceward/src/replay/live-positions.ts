@@ -1,0 +1,36 @@
+import type { Position } from '../contracts/source.ts'
+import type { LogRange, RangeReader } from '../sources/log/range-reader.ts'
+import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { Campaign } from './campaign.ts'
+
+/** By partition: everything before is finished by the live consumer, or held in its store. */
+export type LivePositions = ReadonlyMap<string, string>
+
+/**
+ * How far the live consumer is done with the partitions of these ranges. Where the broker keeps its position the store learns it only now and then,
+ * so the later of the two counts. A position in another incarnation of the log says nothing.
+ */
+export async function livePositions(
+  client: SqlClient,
+  { consumer, liveGeneration }: Pick<Campaign, 'consumer' | 'liveGeneration'>,
+  ranges: readonly LogRange[],
+  reader: Pick<RangeReader, 'told'> | null,
+): Promise<LivePositions> {
+  const { rows } = await client.query(
+    `select k.partition, k.incarnation, k.next from onceward.checkpoint k
+     join onceward.consumer c on c.id = k.consumer_id where c.name = $1 and c.generation = $2 and k.next is not null`,
+    [consumer, liveGeneration],
+  )
+  // A broker that does not say, or not to this user, leaves what the store knows: less, and never too much.
+  const partitions = ranges.map(({ partition }) => partition)
+  const told = await Promise.resolve(reader?.told?.(partitions)).catch(() => undefined)
+  const stored = new Map(rows.map(row => [row.partition as string, row as Position]))
+  const furthest = new Map<string, string>()
+  for (const { partition, incarnation } of ranges) {
+    const known = [stored.get(partition), told?.get(partition)].flatMap(position =>
+      position?.incarnation === incarnation ? BigInt(position.next) : [],
+    )
+    if (known.length > 0) furthest.set(partition, String(known.reduce((a, b) => (a > b ? a : b))))
+  }
+  return furthest
+}

@@ -1,0 +1,87 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
+import { createMessageReader } from '../../message/read-message.ts'
+import type { LogRange } from '../../sources/log/range-reader.ts'
+import type { SqlPool } from '../../stores/postgres/pool.ts'
+import { type Campaign, rangesOf, readCampaign, refused } from '../campaign.ts'
+import type { TakesRecords } from '../campaign-reader.ts'
+import { type LivePositions, livePositions } from '../live-positions.ts'
+import { edgesOf } from '../preview-campaign.ts'
+import { type RunCampaignOptions, runCampaign } from '../run-campaign.ts'
+import { deliveryOf } from '../select-keys.ts'
+import { verifyCampaign } from '../steer-campaign.ts'
+import { live, shadow } from './carry-markers.ts'
+import { isHeldUnread, isPassed, placesOf } from './unfinished-by-live.ts'
+
+/** Of the messages asked for, those that the live consumer has finished and the rebuild has not applied. */
+const finished = `
+  select m.message_id as id from unnest($4::text[], $5::text[], $6::bytea[]) as m (message_id, position, digest)
+  left join lateral (select status from onceward.inbox l where l.consumer_id = ${live} and l.message_id = m.message_id limit 1) l on true
+  where not exists (select from onceward.inbox s where s.consumer_id = ${shadow} and s.message_id = m.message_id)
+    and (l.status in ('applied', 'ignored', 'stale', 'duplicate')
+      or l.status is null and ${isPassed('m')} and not ${isHeldUnread('m')})`
+
+/**
+ * Brings the rebuilt tables from the end of the plan to where the live consumer is. What live has not finished is left to it: it applies that to the
+ * new tables after the swap and asks for its effects. So the log's end is no aim, and holes between finished messages are no obstacle. Answers with
+ * how many messages it took.
+ */
+export async function followLive(id: string, options: RunCampaignOptions): Promise<number> {
+  const { pool, consumer, openReader } = options
+  const campaign = await readCampaign(pool, id)
+  const { selection } = campaign
+  if (selection.of !== 'log' || selection.end !== 'next') return 0
+  const reader = await openReader(selection)
+  const { ranges, positions } = await lookAhead().finally(() => reader.close())
+  if (ranges.length === 0) return 0
+  const follower = new Follower(pool, campaign, consumer, positions)
+  await runCampaign(id, { ...options, beyond: { ranges, takes: follower.takes } })
+  const { complete, held } = await verifyCampaign(pool, id)
+  if (!complete || held > 0)
+    throw refused(`The rebuild did not come through: ${held} messages wait for people. Nothing was swapped.`)
+  return follower.taken
+
+  async function lookAhead() {
+    const found = await reader.survey(edgesOf(selection))
+    const ranges = behind(found, rangesOf(campaign))
+    return { ranges, positions: await livePositions(pool, campaign, found, reader) }
+  }
+}
+
+/** What the log has behind the plan, whatever retention has removed before. */
+function behind(found: readonly LogRange[], known: readonly LogRange[]): readonly LogRange[] {
+  return found.flatMap(range => {
+    const plan = known.find(({ partition }) => partition === range.partition)
+    const whole = plan === undefined ? range : { ...range, from: plan.to, incarnation: plan.incarnation }
+    return BigInt(whole.from) < BigInt(whole.to) ? [whole] : []
+  })
+}
+
+class Follower {
+  taken = 0
+  readonly takes: TakesRecords
+
+  constructor(
+    pool: SqlPool,
+    { id }: Campaign,
+    consumer: Consumer<unknown, SqlTransaction>,
+    positions: LivePositions,
+  ) {
+    const read = createMessageReader(consumer, work => work)
+    this.takes = async (records, range) => {
+      const received = await Promise.all(records.map(record => read(deliveryOf(record, range))))
+      const known = received.filter(one => one.id !== null)
+      const { rows } = await pool.query(finished, [
+        id,
+        ...placesOf(positions),
+        known.map(one => one.id),
+        known.map(one => one.delivery.position),
+        known.map(one => one.digest),
+      ])
+      const wanted = new Set(rows.map(row => row.id as string))
+      this.taken += wanted.size
+      const ids = new Map(records.map((record, index) => [record, received[index]!.id]))
+      return record => wanted.has(ids.get(record) ?? '')
+    }
+  }
+}

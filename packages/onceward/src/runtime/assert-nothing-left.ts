@@ -1,0 +1,25 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import { OncewardError } from '../errors.ts'
+import { type UnservedWork, unservedWork } from '../observe/unserved-work.ts'
+import type { SqlClient } from '../stores/postgres/pool.ts'
+
+const leftBehind = `select * from (${unservedWork}) u where consumer = $1 and generation <> $2 and campaign is null order by generation`
+
+/**
+ * A generation works on its own rows alone. What another one has stored, deferred or set to wait was acknowledged and comes from no broker again, so
+ * a start that leaves it without a worker is refused. Only readers are: a worker of the other generation must be able to start.
+ */
+export async function assertNothingLeft(
+  client: SqlClient,
+  { name, generation }: Pick<Consumer<never, never>, 'name' | 'generation'>,
+): Promise<void> {
+  const { rows } = await client.query(leftBehind, [name, generation])
+  const [first] = rows as UnservedWork[]
+  if (first === undefined) return
+  const { generation: other, waiting } = first
+  throw new OncewardError(
+    'configuration',
+    `Generation ${other} of consumer ${name} has ${waiting} acknowledged messages that are stored, deferred or waiting, and no worker of it runs. Generation ${generation} never takes them up. Nothing was started and nothing is lost. Run the contract with generation: ${other} and "onceward run <file> --part worker" until "onceward status" shows none pending, or leave that worker running beside; then start again.`,
+    { details: { generation: other, waiting } },
+  )
+}
