@@ -155,15 +155,19 @@ function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): str
 }
 
 function replayText({ replay, effect }: Consumer): string {
-  const { modes, windowMs, effects } = replay
+  const { modes, windowMs, effects, compare } = replay
   if (modes.length === 0) return 'not allowed'
   const outside = Object.keys({ ...effect?.external, ...effect?.publish }).length > 0
   const suppressed =
     effects === 'never' ? 'always suppressed' : 'suppressed unless a second person approved them'
+  const changes = Object.entries(compare).flatMap(([table, { mayChange = [] }]) =>
+    mayChange.map(column => `${table}.${column}`),
+  )
   return [
     `allowed: ${modes.join(', ')}`,
     `back to ${windowMs === null ? 'whatever the source still has' : durationText(windowMs)}`,
     ...(outside ? [`external effects and messages are ${suppressed}`] : []),
+    ...(changes.length > 0 ? [`a rebuild may change ${changes.join(', ')}`] : []),
   ].join('; ')
 }
 

@@ -22,6 +22,12 @@ export interface DeclaredEffect<M = unknown> {
   /** It knows what a record without a body means: `message.tombstones` need not say so. */
   readonly tombstones?: boolean
 
+  /**
+   * Called about once a second, outside any batch, while messages of the consumer wait. Releases those whose turn has come by a write that was
+   * not this consumer's own. May be repeated, and may run in several processes at once.
+   */
+  releaseWaiting?(query: SqlTransaction['query'], consumerId: number): Promise<void>
+
   /** The tables it writes, as declared: what a rebuild makes anew. */
   readonly tables?: readonly string[]
 

@@ -105,7 +105,7 @@ export const sections = {
   batch: ['sizeMax', 'inFlightMax', 'deliveriesMax', 'bytesMax', 'handlerTimeoutMs'],
   inbox: ['mode', 'leaseMs', 'workers'],
   replay: ['modes', 'window', 'effects', 'tables', 'compare'],
-  'compared table': ['key', 'columns'],
+  'compared table': ['key', 'columns', 'mayChange'],
   isolation: ['mode', 'deadlineMs', 'memoryMaxMb'],
   objectives: [
     'lagMax',

@@ -40,15 +40,22 @@ function compareProblems(compare: unknown, tables: unknown, wrong: Report): void
     const at = `replay.compare.${table}`
     if (Array.isArray(tables) && !tables.includes(table)) wrong(at, 'is not among replay.tables')
     if (!isRecord(compared)) {
-      wrong(at, 'must be an object with key or columns')
+      wrong(at, 'must be an object with key, columns or mayChange')
       continue
     }
     unknownKeys(compared, 'compared table', `${at}.`, wrong)
-    for (const name of ['key', 'columns']) {
+    for (const name of ['key', 'columns', 'mayChange']) {
       const columns = compared[name]
       if (columns === undefined) continue
       if (!Array.isArray(columns) || columns.length === 0 || !columns.every(isColumn))
         wrong(`${at}.${name}`, 'must list columns by name')
     }
+    const both = listOf(compared.mayChange).filter(column => listOf(compared.columns).includes(column))
+    if (both.length > 0)
+      wrong(`${at}.mayChange`, `names ${both.join(', ')}, which ${at}.columns says must be the same`)
   }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
 }

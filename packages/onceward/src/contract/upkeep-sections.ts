@@ -97,4 +97,9 @@ export interface ComparedTable {
   key?: readonly string[]
   /** Columns that must be the same. Default all but the key and those the database fills by itself. */
   columns?: readonly string[]
+  /**
+   * Columns the database fills by itself (identity, a sequence, a UUID, the time) to which nothing else refers: a swap may put rows with other
+   * values in their place. Default none, and a swap that would change such a value is refused.
+   */
+  mayChange?: readonly string[]
 }

@@ -96,11 +96,11 @@ export class WorkerOnDemand<M, Tx> {
     if (this.#said.has(error)) return
     this.#said.add(error)
     const { world, consumer } = this.#options
-    world.log.warn('released messages wait: no worker could be started', { consumer: consumer.name, error })
+    world.log.warn('released messages wait: the look for them failed', { consumer: consumer.name, error })
   }
 
   async #look(): Promise<void> {
-    const { store, consumer, world } = this.#options
+    const { store, consumer } = this.#options
     const { rows } = await store.query!<{ id: number; work: boolean; released: boolean }>(look, [
       consumer.name,
       consumer.generation,
@@ -109,7 +109,13 @@ export class WorkerOnDemand<M, Tx> {
     if (found === undefined || this.#closed) return
     if (found.released) await store.query!(sweep, [found.id])
     if (!found.work) return
+    await this.#takeUp()
+    await consumer.effect?.apply?.releaseWaiting?.(store.query!, found.id)
+  }
+
+  async #takeUp(): Promise<void> {
     if (this.#worker !== null) return this.#worker.kick()
+    const { consumer, world } = this.#options
     const worker = createWorker(this.#options)
     await worker.start()
     this.#endWith(worker)

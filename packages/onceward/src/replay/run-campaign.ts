@@ -25,7 +25,7 @@ import { campaignStore } from './campaign-store.ts'
 import { assertRemembered, needsMemory } from './horizon.ts'
 import { createParkedProcess } from './parked/parked-process.ts'
 import { aroundRebuild, rebuildStore } from './rebuild/rebuild-store.ts'
-import { createShadow, dropShadow } from './rebuild/shadow-tables.ts'
+import { createShadow, dropCancelled } from './rebuild/shadow-tables.ts'
 import { selectKeys } from './select-keys.ts'
 import type { Selection } from './selection.ts'
 import { Throttle } from './throttle.ts'
@@ -86,7 +86,8 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   await lease.end(failure === null ? null : errorText(failure))
   if (failure !== null) throw failure
   const ended = await readCampaign(pool, id)
-  if (ended.state === 'cancelled' && ended.mode === 'rebuild') await dropShadow(pool, id)
+  const left = ended.state === 'cancelled' ? await dropCancelled(pool, ended) : null
+  if (left !== null) world.log.warn(left, { campaign: id, consumer: consumer.name })
   return ended
 }
 

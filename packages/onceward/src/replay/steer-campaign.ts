@@ -4,7 +4,7 @@ import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
 import { type Campaign, readCampaign, refused } from './campaign.ts'
 import { type CampaignProgress, readProgress } from './campaign-progress.ts'
-import { dropShadow } from './rebuild/shadow-tables.ts'
+import { dropCancelled, dropShadow } from './rebuild/shadow-tables.ts'
 
 export interface Approval {
   readonly because: string
@@ -41,7 +41,8 @@ export async function pauseCampaign(pool: SqlPool, id: string, because: string):
 export async function cancelCampaign(pool: SqlPool, id: string, because: string): Promise<Campaign> {
   const before = await readCampaign(pool, id)
   const { state } = await steer<{ state: string }>(pool, before, 'cancel', because)
-  if (state === 'cancelled' && before.mode === 'rebuild') await dropShadow(pool, id)
+  const left = state === 'cancelled' ? await dropCancelled(pool, before) : null
+  if (left !== null) throw new OncewardError('usage', left)
   return readCampaign(pool, id)
 }
 
@@ -75,7 +76,7 @@ export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verific
 export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaign> {
   const campaign = await readCampaign(pool, id)
   await steer(pool, campaign, 'finish', null, async client => {
-    if (campaign.mode === 'rebuild') await dropShadow(client, id)
+    if (campaign.mode === 'rebuild') await dropShadow(client, campaign)
   })
   return readCampaign(pool, id)
 }

@@ -49,7 +49,13 @@ describe('the one-page contract', () => {
       order: 'key',
       producer: 'portal',
       failure: { retry: { maxAttempts: 3 }, deadLetter: { to: 'case-dlq', owner: 'ops' }, exhausted: 'stop' },
-      replay: { modes: ['rebuild'], window: '30d', tables: ['case_view'], effects: 'never' },
+      replay: {
+        modes: ['rebuild'],
+        window: '30d',
+        tables: ['case_view'],
+        effects: 'never',
+        compare: { case_view: { mayChange: ['number'] } },
+      },
       retention: { markers: '30d' },
       objectives: { lagMax: '2m' },
       effect: { publish: { out: { broker: 'kafka', topic: 'cases' } } },
@@ -62,7 +68,10 @@ describe('the one-page contract', () => {
       section(one, 'Poison behavior'),
       /class transient: tried again without end; its lane waits; .*copied to case-dlq; ops answers/,
     )
-    assert.match(section(one, 'Replay behavior'), /^allowed: rebuild; back to 30d; .* always suppressed$/)
+    assert.match(
+      section(one, 'Replay behavior'),
+      /^allowed: rebuild; back to 30d; .* always suppressed; a rebuild may change case_view\.number$/,
+    )
     assert.match(section(one, 'Retention'), /^markers 30d/)
     assert.match(section(one, 'Objectives'), /longer than 2m/)
     assert.equal(section(one, 'Owner'), 'case team; dead letters: ops; producer: portal')

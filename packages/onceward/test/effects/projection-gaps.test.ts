@@ -118,6 +118,68 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
     })
   })
 
+  describe('of two consumers on one table', () => {
+    for (const [gap, other] of [
+      ['wait', waits],
+      ['accept latest', caseOptions],
+    ] as const)
+      it(`are released when the other one, with ${gap}, writes what was missing`, async t => {
+        const table = await scene.table(`shared_${gap.replace(' ', '_')}`)
+        const [one, two] = [`${table}_one`, `${table}_two`]
+        await running(t, one, waits(table))
+        await running(t, two, other(table))
+        await scene.publish(one, fact('a', 1), fact('a', 3), fact('b', 2))
+        await heldAre(one, 'a-v3 waiting wait', 'b-v2 waiting wait')
+        await scene.publish(two, fact('a', 2), fact('b', 1))
+        await rowsAre(table, 'a 3 s3 a-v3', 'b 2 s2 b-v2')
+        await heldAre(one)
+      })
+
+    it('are released under a key of several columns, and only what is ready', async t => {
+      await scene.pool.query(
+        'create table pairs (a uuid, b bigint, version bigint not null, state text, primary key (a, b))',
+      )
+      const id = '0190a5e0-0000-7000-8000-000000000001'
+      const key = { a: () => id, b: (m: CaseFact) => m.caseId }
+      const { table, version, gap } = waits('pairs')
+      await running(t, 'pairs', { table, version, gap, key, columns: { state: 'state' } })
+      await scene.publish('pairs', fact('7', 3), fact('7', 5))
+      await heldAre('pairs', '7-v3 waiting wait', '7-v5 waiting wait')
+      await scene.pool.query(`insert into pairs values ($1, 7, 2)`, [id])
+      await heldAre('pairs', '7-v5 waiting wait')
+      await scene.pool.query(`update pairs set version = 4`)
+      await heldAre('pairs')
+    })
+
+    it('are found among more keys than one look covers', async t => {
+      const table = await scene.table('many_waiting')
+      const most = waits(table, { totalMax: 5_000 })
+      await running(t, table, most)
+      const keys = Array.from({ length: 1_100 }, (_, n) => `k${String(n).padStart(4, '0')}`)
+      await scene.publish(table, ...keys.map(key => fact(key, 2)))
+      await until('all wait', async () => (await scene.held(table)).length === 1_100)
+      await scene.pool.query(`insert into ${table} (case_id, version) values ('k1099', 1)`)
+      await rowsAre(table, 'k1099 2 s2 k1099-v2')
+    })
+
+    for (const gap of ['skips allowed', 'accept latest', 'fail fast', 'rebuild'] as const)
+      it(`park what meets a row without a version, with ${gap}, and name the row`, async () => {
+        const table = await scene.table(`unversioned_${gap.replace(' ', '_')}`)
+        await scene.pool.query(`alter table ${table} alter column version drop not null`)
+        await scene.pool.query(`insert into ${table} (case_id, version, state) values ('a', null, 'theirs')`)
+        const options = caseOptions(table, { gap })
+        await scene.drive(table, options, [[fact('a', 1), fact('b', 1)], [fact('a', 2)]])
+        assert.deepEqual(await scene.rows(table), ['a theirs', 'b 1 s1 b-v1'])
+        const held = await scene.held(table)
+        assert.equal(held[0], 'a-v1 parked row_without_version')
+        const { rows } = await scene.pool.query(
+          `select reason from onceward.held where message_id = 'a-v1' and consumer_id = (select id from onceward.consumer where name = $1)`,
+          [table],
+        )
+        assert.match(rows[0].reason, /row of a in .*unversioned.* has no version.*release the message/)
+      })
+  })
+
   describe('that are repaired', () => {
     it('apply what the source of truth answers, and what comes after it', async () => {
       const table = await scene.table('repaired')

@@ -209,6 +209,23 @@ describe('an archive', () => {
       /no file with messages of facts \(it has 1 files of other consumers\)/,
     )
   })
+
+  test('of two databases has both messages, although their rows have one number and one body', async () => {
+    const body = Buffer.from('{}').toString('base64')
+    const same = { digest: '01'.padEnd(66, 'a'), body }
+    using folder = folderWith({
+      'facts.deadLetters.1.jsonl.gz': gzipSync(
+        Buffer.concat([line(1, { ...same, message_id: 'north' }), line(2, { ...same, message_id: 'both' })]),
+      ),
+      'facts.deadLetters.2.jsonl.gz': Buffer.concat([
+        gzipSync(line(1, { ...same, message_id: 'south' })),
+        gzipSync(line(2, { ...same, message_id: 'both', reason: 'archived twice' })),
+      ]),
+    })
+    const plan = await planned(folder.path)
+    assert.deepEqual(plan.archive!.leftOut, [{ what: 'rows that were archived once more', count: 1 }])
+    assert.deepEqual(await readAll(folder.path, plan), ['north', 'south', 'both'])
+  })
 })
 
 const planned = (path: string, consumer = byField) => planArchive(campaign, { of: 'archive', path }, consumer)

@@ -17,7 +17,15 @@ async function rebuilt(t: Parameters<typeof Scene.open>[0]) {
   return { scene, consumer, replay, id }
 }
 
-const same = { onlyInLive: 0, onlyInShadow: 0, different: 0, ahead: 0, besideSetAside: 0, examples: [] }
+const same = {
+  onlyInLive: 0,
+  onlyInShadow: 0,
+  different: 0,
+  ahead: 0,
+  besideSetAside: 0,
+  generated: [],
+  examples: [],
+}
 
 describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
   test('finds rows that are missing, too many or different, and refuses the swap unless that is accepted by name', async t => {
@@ -28,7 +36,7 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     await scene.pool.query(`update effect set times = 2 where id in ('f00001', 'f00002')`)
     const found = {
       table: 'public.effect',
-      ...{ onlyInLive: 1, onlyInShadow: 1, different: 2, ahead: 0, besideSetAside: 0 },
+      ...{ onlyInLive: 1, onlyInShadow: 1, different: 2, ahead: 0, besideSetAside: 0, generated: [] },
       examples: [
         { how: 'only in live', key: { id: 'by hand' } },
         { how: 'different', key: { id: 'f00001' } },

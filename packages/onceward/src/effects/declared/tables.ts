@@ -13,6 +13,8 @@ interface Column {
   readonly filled: boolean
   /** Nobody but PostgreSQL does. */
   readonly generated: boolean
+  /** Different texts are different values. */
+  readonly deterministic: boolean
 }
 
 /** What the database says of a table. Unique keys are written as `a, b` or, partial, `a where (…)`. */
@@ -78,9 +80,11 @@ async function readShape(query: Query, table: string): Promise<TableShape> {
     not_null: boolean
     filled: boolean
     generated: boolean
+    deterministic: boolean
   }>(
     `select attname as name, format_type(atttypid, atttypmod) as type, format_type(atttypid, -1) as cast_to, attnotnull as not_null,
-       atthasdef or attidentity <> '' or not attnotnull as filled, attgenerated <> '' or attidentity = 'a' as generated
+       atthasdef or attidentity <> '' or not attnotnull as filled, attgenerated <> '' or attidentity = 'a' as generated,
+       coalesce((select collisdeterministic from pg_collation where oid = attcollation), true) as deterministic
      from pg_attribute where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
     [table],
   )
@@ -92,9 +96,9 @@ async function readShape(query: Query, table: string): Promise<TableShape> {
   )
   return {
     columns: new Map(
-      columns.rows.map(({ name, type, cast_to: castTo, not_null: notNull, filled, generated }) => [
+      columns.rows.map(({ name, cast_to: castTo, not_null: notNull, ...column }) => [
         name,
-        { type, castTo, notNull, filled, generated },
+        { ...column, castTo, notNull },
       ]),
     ),
     unique: new Set(keys.rows.map(row => row.key)),
@@ -119,6 +123,13 @@ function compare(need: TableNeed, shape: TableShape, wrong: (place: string, text
       wrong(at, `column ${table}.${name} may be null; declare it not null`)
     }
   }
+  for (const name of keyNames(need)) {
+    if (shape.columns.get(name)?.deterministic === false)
+      wrong(
+        place,
+        `column ${table}.${name} has a nondeterministic collation, where different texts are one key; use another`,
+      )
+  }
   for (const group of need.unique) {
     if (!group.some(key => shape.unique.has(key)))
       wrong(
@@ -134,6 +145,11 @@ function compare(need: TableNeed, shape: TableShape, wrong: (place: string, text
         `column ${table}.${name} is not null and has no default, and nothing in the declaration fills it`,
       )
   }
+}
+
+/** Columns of any unique key that is named. */
+function keyNames({ unique }: TableNeed): ReadonlySet<string> {
+  return new Set(unique.flat().flatMap(key => key.split(' where ')[0]!.split(', ')))
 }
 
 const indented = (text: string) => text.replaceAll(/^/gm, '      ')

@@ -57,7 +57,7 @@ async function walkKeys<M>(
   let open = keys
   for (let round = 0; open.length > 0; round++) {
     invariant(round < roundsMax, 'a row that was read under lock is written')
-    const openKeys = await readOpenKeys(plan, target, open, context)
+    const openKeys = await readOpenKeys(plan, target, open, context, verdicts)
     const walks = await walkWithGaps(plan, target, openKeys, context)
     const moves: Move<M>[] = []
     for (const { key, standing, walk } of walks) {
@@ -85,6 +85,7 @@ async function readOpenKeys<M>(
   target: Target<M>,
   keys: readonly KeyFacts<M>[],
   { tx }: Context<M>,
+  verdicts: Verdicts<M>,
 ): Promise<readonly OpenKey<M>[]> {
   const standings = new Map(await readStandings(target, keys, tx))
   const missing = keys.filter(key => !standings.has(key))
@@ -95,7 +96,20 @@ async function readOpenKeys<M>(
     )
     for (const [key, standing] of await readStandings(target, missing, tx)) standings.set(key, standing)
   }
-  return keys.map(key => ({ key, standing: standings.get(key) ?? null }))
+  const open: OpenKey<M>[] = []
+  for (const key of keys) {
+    const standing = standings.get(key) ?? null
+    if (standing === 'no version') parkFacts(key, target, verdicts)
+    else open.push({ key, standing })
+  }
+  return open
+}
+
+/** Whether the facts are newer than such a row only people can say. */
+function parkFacts<M>({ name, facts }: KeyFacts<M>, { table }: Target<M>, verdicts: Verdicts<M>): void {
+  const reason = `the row of ${name} in ${table.name} has no version: another writer left ${table.version.plainName} null. Nothing was overwritten. Give the row the version its content has, then release the message.`
+  for (const { item } of facts)
+    if (item !== null) verdicts.set(item, Verdict.park(reason, 'row_without_version'))
 }
 
 /** What waited for the versions that are there now may be taken up. */

@@ -144,6 +144,7 @@ export const resultCodes = [
   'repaired',
   'rebuild',
   'version_conflict',
+  'row_without_version',
   'key_malformed',
   'version_malformed',
   'column_unreadable',

@@ -4,10 +4,12 @@ import { applyFacts } from './apply-facts.ts'
 import { type GapPolicy, type ProjectionOptions, resultCodes } from './declaration.ts'
 import { makePlan, type Plan } from './plan.ts'
 import { projectionProblems } from './projection-problems.ts'
+import { releaseClosed } from './release-closed.ts'
 
 /** A projection, to be given as `effect.apply`. See `docs/effects.md`. */
 export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> {
   let plan: Plan<M> | null = null
+  let lookedTo = ''
   return {
     kind: 'projection',
     codes: resultCodes,
@@ -24,6 +26,11 @@ export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> 
       invariant(plan !== null, 'a projection is compared with its table before it is applied')
       return applyFacts(plan, context)
     },
+    ...(isWait(options?.gap) && {
+      async releaseWaiting(query, consumerId) {
+        if (plan !== null) lookedTo = await releaseClosed(query, plan.live.table, consumerId, lookedTo)
+      },
+    }),
   }
 }
 
@@ -50,5 +57,9 @@ function traceOf<M>({
 
 /** Facts that wait, and those parked behind one that stopped its key, are taken up by workers. */
 function leavesWork<M>(gap: GapPolicy<M> | undefined): boolean {
-  return gap === 'fail fast' || (typeof gap === 'object' && gap.policy === 'wait')
+  return gap === 'fail fast' || isWait(gap)
+}
+
+function isWait<M>(gap: GapPolicy<M> | undefined): boolean {
+  return typeof gap === 'object' && gap?.policy === 'wait'
 }

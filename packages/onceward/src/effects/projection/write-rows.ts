@@ -72,20 +72,25 @@ function writtenValue<M>(fact: Fact<M>, index: number, { values, deleted }: Tabl
   return index === flagAt ? fact.deletes : fact.digest
 }
 
-/** The rows of these keys, locked in order until the end of the transaction. */
+/** The rows of these keys, locked in order until the end of the transaction. A null version is another writer's: ours never write one. */
 export async function readStandings<M>(
   { table, statements }: Target<M>,
   keys: readonly KeyFacts<M>[],
   tx: SqlTransaction,
-): Promise<ReadonlyMap<KeyFacts<M>, Standing>> {
-  const { rows } = await tx.query<{ n: number; version: string; deleted: boolean; digest: Buffer | null }>(
+): Promise<ReadonlyMap<KeyFacts<M>, Standing | 'no version'>> {
+  const { rows } = await tx.query<{
+    n: number
+    version: string | null
+    deleted: boolean
+    digest: Buffer | null
+  }>(
     statements.read,
     table.keys.map((_, index) => keys.map(key => key.parts[index])),
   )
   return new Map(
     rows.map(({ n, version, deleted, digest }) => [
       keys[n - 1]!,
-      { version: BigInt(version), deleted, digest },
+      version === null ? 'no version' : { version: BigInt(version), deleted, digest },
     ]),
   )
 }

@@ -242,6 +242,11 @@ export const consumerKeys: readonly PolicyKey[] = [
     kind: 'texts',
     description: 'columns that must be the same before a swap. Default all',
   },
+  {
+    ...same('replay.compare.*.mayChange'),
+    kind: 'texts',
+    description: 'columns the database fills whose values a swap may change. Default none',
+  },
 ]
 
 function limitKeys(): PolicyKey[] {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import type { CampaignMode } from '../../contract/handler.ts'
 import { ArchiveLines, digestOfFile } from './archive-lines.ts'
@@ -72,8 +73,12 @@ function take(row: ArchivedRow, scope: ArchiveScope, sums: Sums): void {
   sums.oldestMs = Math.min(sums.oldestMs ?? Number.POSITIVE_INFINITY, ageOf(row))
 }
 
-/** Of two databases the same number may be two rows. */
-export const rowKey = ({ id, digest }: ArchivedRow): string => `${id}/${digest.slice(0, 18)}`
+/**
+ * Of two databases the same number may be two rows, and the digest is that of the body alone: two messages with one body differ by what they are
+ * known by. A hash, because a million of them are kept.
+ */
+export const rowKey = ({ id, digest, message_id, origin, position }: ArchivedRow): string =>
+  `${id}/${hash('sha256', JSON.stringify([digest, message_id, origin, position ?? null])).slice(0, 18)}`
 
 export const lineOf = (name: string, index: number): string => `${name}, line ${index + 1}`
 

@@ -3,7 +3,10 @@ import type { SqlTransaction } from '../../contract/handler.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
 import { type Campaign, readCampaign, refused } from '../campaign.ts'
 import { live, shadow } from './carry-markers.ts'
+import { assertAlike } from './carry-properties.ts'
 import { assertApart, type ComparedColumns, comparedColumns, quote } from './compared-columns.ts'
+import { pairsOf } from './exchange-tables.ts'
+import { assertKept, compareGenerated, type GeneratedColumn, keyChanges } from './generated-columns.ts'
 import { shadowSchema } from './rebuild-store.ts'
 
 /** The rows of a live table beside the rebuilt ones. */
@@ -16,6 +19,8 @@ export interface TableComparison {
   readonly ahead: number
   /** Of the differences: rows that a batch wrote which also applied what live has set aside for people. */
   readonly besideSetAside: number
+  /** Columns the database fills whose values a swap would change, and the contract does not let it. */
+  readonly generated: readonly GeneratedColumn[]
   /** The first keys that differ. */
   readonly examples: readonly { readonly how: string; readonly key: Readonly<Record<string, unknown>> }[]
 }
@@ -92,10 +97,18 @@ export async function compareTables(
   const compared: TableComparison[] = []
   for (const table of plan!.tables!) {
     const name = table.split(/\.(.*)/s)[1]!
+    const [pair] = await pairsOf(client, [table], shadowSchema(id))
+    const { live, other } = pair!
+    await assertAlike(client, pair!, what => what.startsWith('column '))
     const columns = await comparedColumns(client, table, replay.compare[name])
-    await assertApart(client, table, `${shadowSchema(id)}.${quote(name)}`, columns.key)
+    await assertApart(client, table, other, columns.key)
     const { rows } = await client.query(statement(table, id, columns), [id, liveGoesOn])
-    compared.push({ table, ...rows[0] })
+    const { onlyInLive, onlyInShadow, different } = rows[0]
+    const generated = [
+      ...keyChanges(columns, onlyInLive + onlyInShadow + different),
+      ...(await compareGenerated(client, live, other, columns)),
+    ]
+    compared.push({ table, ...rows[0], generated })
   }
   return compared
 }
@@ -131,8 +144,9 @@ export function differs({ onlyInLive, onlyInShadow, different }: TableComparison
   return onlyInLive + onlyInShadow + different > 0
 }
 
-/** Refuses tables that differ and are not accepted. */
+/** Refuses tables that differ and are not accepted, and values of the database that nobody may accept but the contract. */
 export function assertAccepted(compared: readonly TableComparison[], accepted: Accepted): void {
+  assertKept(compared)
   const open = compared.filter(
     one => differs(one) && (accepted[nameOf(one)] ?? accepted[one.table] ?? '').trim() === '',
   )

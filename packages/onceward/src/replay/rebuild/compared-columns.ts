@@ -8,10 +8,16 @@ export interface ComparedColumns {
   readonly columns: readonly string[]
   /** Types without an order of their own, compared as texts. */
   readonly asText: ReadonlySet<string>
+  /** Filled by the database with what is another value each time (a number, a UUID, a time), and not to be changed by a swap. */
+  readonly generated: readonly string[]
 }
 
+/** Functions are found in the parsed default: of those the server brings itself, `pg_depend` has no rows. */
 const describe = `
-  select a.attname as name, a.attgenerated <> '' or a.attidentity <> '' as own,
+  select a.attname as name, a.attgenerated <> '' as computed,
+    a.attidentity <> '' or exists (select from pg_attrdef d where d.adrelid = a.attrelid and d.adnum = a.attnum and a.attgenerated = ''
+      and (d.adbin::text like '%{SQLVALUEFUNCTION %' or exists (select from regexp_matches(d.adbin::text, ':(?:op)?funcid (\\d+)', 'g') as m
+        join pg_proc p on p.oid = m[1]::oid where p.provolatile <> 'i'))) as generated,
     t.typname in ('json', 'xml', 'point', 'line', 'lseg', 'box', 'path', 'polygon', 'circle') as "asText",
     exists (select from pg_index i where i.indrelid = a.attrelid and i.indisprimary and a.attnum = any (i.indkey)) as key
   from pg_attribute a join pg_type t on t.oid = a.atttypid
@@ -26,23 +32,37 @@ export async function comparedColumns(
   const [schema, name] = table.split(/\.(.*)/s) as [string, string]
   const quoted = `${quote(schema)}.${quote(name)}`
   const { rows } = await client.query(describe, [quoted])
-  const found = rows as { name: string; own: boolean; asText: boolean; key: boolean }[]
+  const found = rows as {
+    name: string
+    computed: boolean
+    generated: boolean
+    asText: boolean
+    key: boolean
+  }[]
   const key = declared.key ?? found.filter(column => column.key).map(column => column.name)
   if (key.length === 0)
     throw refused(
       `Table ${table} has no primary key, so its rows cannot be compared: name columns that tell them apart in replay.compare.${name}.key.`,
     )
+  const { mayChange = [] } = declared
+  const isOwn = (column: (typeof found)[number]) => column.computed || column.generated
   const columns =
     declared.columns ??
-    found.filter(column => !column.own && !key.includes(column.name)).map(column => column.name)
-  const missing = [...key, ...columns].filter(column => !found.some(one => one.name === column))
+    found
+      .filter(column => !isOwn(column) && ![...key, ...mayChange].includes(column.name))
+      .map(column => column.name)
+  const named = [...key, ...columns, ...mayChange]
+  const missing = named.filter(column => !found.some(one => one.name === column))
   if (missing.length > 0)
     throw refused(
       `replay.compare.${name} names ${missing.join(', ')}, and table ${table} has no such column.`,
     )
   await assertApart(client, table, quoted, key)
   const asText = new Set(found.filter(column => column.asText).map(column => column.name))
-  return { key, columns, asText }
+  const isGenerated = ({ name, generated }: (typeof found)[number]) =>
+    generated && ![...columns, ...mayChange].includes(name)
+  const generated = found.filter(isGenerated).map(column => column.name)
+  return { key, columns, asText, generated }
 }
 
 const isUnique = `

@@ -1,52 +1,82 @@
+import { errorText } from '../../errors.ts'
 import { inTransaction } from '../../stores/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
-import type { Campaign } from '../campaign.ts'
+import { type Campaign, refused } from '../campaign.ts'
+import { assertAlike, carryProperties } from './carry-properties.ts'
+import { assertDroppable, assertFree } from './dependents.ts'
+import { pairsOf } from './exchange-tables.ts'
+import { nameLikeLive } from './name-like-live.ts'
 import { oldSchema, shadowSchema } from './rebuild-store.ts'
 
-/** Empty tables like the live ones, with their defaults, constraints, indexes, owner and rights. Once per campaign, however often it is run. */
+/** Empty tables that are like the live ones in everything the catalogues know. Once per campaign, however often it is run. */
 export async function createShadow(pool: SqlPool, { id, plan }: Campaign): Promise<void> {
   await inTransaction(pool, async client => {
     await client.query(`create schema if not exists ${shadowSchema(id)}`)
-    for (const table of plan!.tables!) {
-      if (await isThere(client, shadowSchema(id), table)) continue
+    for (const pair of await pairsOf(client, plan!.tables!, shadowSchema(id))) {
+      const { live, other, name } = pair
+      if ((await thereIn(client, shadowSchema(id), [name])).length > 0) continue
+      await client.query(`create table ${other} (like ${live} including all excluding statistics)`)
+      await nameLikeLive(client, pair)
       const { rows } = await client.query(
-        `select format('%I.%I', n.nspname, c.relname) as live, format('%I.%I', $2::text, c.relname) as shadow,
-           array(
-             select format('alter table %I.%I add constraint %I %s', $2::text, c.relname, k.conname, pg_get_constraintdef(k.oid))
-             from pg_constraint k where k.conrelid = c.oid and k.contype = 'f'
-             union all
-             select format('grant %s%s on %I.%I to %s', a.privilege_type, a.of, $2::text, c.relname,
-               case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end)
-             from (select *, '' as of from aclexplode(c.relacl)
-               union all select x.*, format(' (%I)', t.attname) from pg_attribute t cross join aclexplode(t.attacl) x
-               where t.attrelid = c.oid and not t.attisdropped) a
-             where a.grantee <> c.relowner
-             union all
-             select unnest(array[format('grant usage, create on schema %I to %I', $2::text, o.rolname),
-               format('alter table %I.%I owner to %I', $2::text, c.relname, o.rolname)])
-             from pg_roles o where o.oid = c.relowner and o.rolname <> current_user) as also
-         from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname || '.' || c.relname = $1`,
-        [table, shadowSchema(id)],
+        `select format('alter table %s add constraint %I %s', $2::text, k.conname, pg_get_constraintdef(k.oid)) as statement
+         from pg_constraint k where k.conrelid = $1::regclass and k.contype = 'f'`,
+        [live, other],
       )
-      const { live, shadow, also } = rows[0]
-      await client.query(`create table ${shadow} (like ${live} including all)`)
-      for (const statement of also) await client.query(statement)
+      for (const { statement } of rows) await client.query(statement)
+      await carryProperties(client, pair)
+      await assertAlike(client, pair)
+      await assertFree(client, other)
     }
   })
 }
 
 /** Asked without touching the live table, which a swap may have locked. */
-async function isThere(client: SqlClient, schema: string, table: string): Promise<boolean> {
+async function thereIn(client: SqlClient, schema: string, names: readonly string[]): Promise<string[]> {
   const { rows } = await client.query(
-    `select from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname = split_part($2, '.', 2)`,
-    [schema, table],
+    `select format('%I.%I', n.nspname, c.relname) as quoted from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = $1 and c.relname = any ($2::text[]) and c.relkind = 'r' order by 1`,
+    [schema, names],
   )
-  return rows.length > 0
+  return rows.map(row => row.quoted as string)
 }
 
-/** What is not live any more goes: the shadow of a cancelled rebuild, the old tables of a finished one. */
-export async function dropShadow(client: SqlClient, id: string): Promise<void> {
-  await client.query(
-    `drop schema if exists ${shadowSchema(id)} cascade; drop schema if exists ${oldSchema(id)} cascade`,
+/**
+ * What is not live any more goes: the shadow of a cancelled rebuild, the old tables of a finished one. In one transaction of the caller, and
+ * only these tables with their own parts: what others made of them or beside them refuses it by name.
+ */
+export async function dropShadow(client: SqlClient, { id, plan }: Campaign): Promise<void> {
+  const names = (plan?.tables ?? []).map(table => table.slice(table.indexOf('.') + 1))
+  for (const schema of [shadowSchema(id), oldSchema(id)]) {
+    for (const table of await thereIn(client, schema, names)) {
+      await client.query(`lock table ${table} in access exclusive mode`)
+      await assertDroppable(client, table)
+      await client.query(`drop table ${table} restrict`)
+    }
+    await dropEmpty(client, schema)
+  }
+}
+
+/** A cancelled campaign is over, whoever uses its tables by now or owns them: answers what is to be done by hand, or null. */
+export async function dropCancelled(pool: SqlPool, campaign: Campaign): Promise<string | null> {
+  if (campaign.mode !== 'rebuild') return null
+  try {
+    await inTransaction(pool, client => dropShadow(client, campaign))
+    return null
+  } catch (error) {
+    const { id } = campaign
+    return `Campaign ${id} is cancelled, and its tables are still there: ${errorText(error)} Drop schema ${shadowSchema(id)} by hand.`
+  }
+}
+
+async function dropEmpty(client: SqlClient, schema: string): Promise<void> {
+  const { rows } = await client.query(
+    `select pg_describe_object(d.classid, d.objid, d.objsubid) as object from pg_depend d
+     join pg_namespace n on d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid where n.nspname = $1 order by 1`,
+    [schema],
   )
+  if (rows.length > 0)
+    throw refused(
+      `Schema ${schema} cannot be dropped: ${rows.map(row => row.object).join(', ')} is in it. Move it elsewhere, or drop it.`,
+    )
+  await client.query(`drop schema if exists ${schema} restrict`)
 }

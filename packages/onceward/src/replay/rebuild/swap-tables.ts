@@ -10,6 +10,7 @@ import {
   lookAtTables,
   type TableComparison,
 } from './compare-tables.ts'
+import { assertExchangeable, exchangeTables } from './exchange-tables.ts'
 import { followLive } from './follow-live.ts'
 import { closeRebuilt, reopenRebuilt } from './held-by-rebuild.ts'
 import { oldSchema, shadowSchema } from './rebuild-store.ts'
@@ -56,6 +57,7 @@ export async function swapTables(
   assertAccepted(await lookAtTables(pool, id, consumer), accept)
   const swap = await lockedTransaction(pool, tables!, async client => {
     const missing = await followToTheEnd(client, campaign, options)
+    await assertExchangeable(client, tables!, shadowSchema(id))
     if (missing > 0 && !acceptMissing)
       throw refused(
         `${missing} messages that are applied live are not in the rebuilt tables: they are no longer in the log, or came from elsewhere. Rebuild from more, or accept that they are missing.`,
@@ -65,7 +67,7 @@ export async function swapTables(
     if (positions !== null) await assertFinishedByLive(client, campaign, positions, acceptUnknown)
     const messages = await carryMarkers(client, campaign)
     const closed = await closeRebuilt(client, campaign)
-    await moveTables(client, tables!, shadowSchema(id), oldSchema(id))
+    await exchangeTables(client, tables!, shadowSchema(id), oldSchema(id))
     await client.query(
       `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp(), compared = $2 where id = $1`,
       [id, JSON.stringify({ tables: compared, accepted: accept })],
@@ -85,9 +87,10 @@ export async function rollBackTables(id: string, { pool, world }: RebuildOptions
   const campaign = await assertRebuild(pool, id, 'swapped')
   const { tables } = campaign.plan!
   const swap = await lockedTransaction(pool, tables!, async client => {
+    await assertExchangeable(client, tables!, oldSchema(id))
     const messages = await forgetSince(client, campaign)
     await reopenRebuilt(client, campaign)
-    await moveTables(client, tables!, oldSchema(id), shadowSchema(id))
+    await exchangeTables(client, tables!, oldSchema(id), shadowSchema(id))
     await client.query(`update onceward.campaign set state = 'cancelled' where id = $1`, [id])
     world.reach('swap.undone')
     return { tables: tables!, messages }
@@ -142,35 +145,5 @@ async function lockedTransaction<T>(
   } finally {
     client.removeListener('error', heard)
     client.release(failed)
-  }
-}
-
-/** Sequences that belong to a column. Both tables count with the same one: it stays with whichever is live, or it would go with the old one. */
-const sequences = `
-  select format('%I.%I', n.nspname, s.relname) as sequence, quote_ident(a.attname) as column
-  from pg_depend d join pg_class s on s.oid = d.objid and s.relkind = 'S' join pg_namespace n on n.oid = s.relnamespace
-  join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
-  where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass and d.deptype = 'a' and d.refobjid = to_regclass($1)`
-
-/** Live ones to `aside`, those in `from` to where the live ones were. Indexes and constraints go with their tables. */
-async function moveTables(
-  client: SqlClient,
-  tables: readonly string[],
-  from: string,
-  aside: string,
-): Promise<void> {
-  await client.query(`create schema if not exists ${aside}`)
-  for (const table of tables) {
-    const { rows } = await client.query(
-      `select format('%I', split_part($1, '.', 1)) as schema, format('%I', split_part($1, '.', 2)) as name`,
-      [table],
-    )
-    const { schema, name } = rows[0]
-    const owned = (await client.query(sequences, [`${schema}.${name}`])).rows
-    for (const { sequence } of owned) await client.query(`alter sequence ${sequence} owned by none`)
-    await client.query(`alter table ${schema}.${name} set schema ${aside}`)
-    await client.query(`alter table ${from}.${name} set schema ${schema}`)
-    for (const { sequence, column } of owned)
-      await client.query(`alter sequence ${sequence} owned by ${schema}.${name}.${column}`)
   }
 }

@@ -89,7 +89,7 @@ export function compareCommand(): Command {
       withReplay(file, flags.json === true, async replay => {
         const tables = await replay.compare(rowNumber(id, 'the campaign', lister))
         print(flags.json === true, { ok: true, tables }, () => comparisonText(tables))
-        if (tables.some(differs)) process.exitCode = 1
+        if (tables.some(one => differs(one) || one.generated.length > 0)) process.exitCode = 1
       }),
     )
 }

@@ -3,6 +3,7 @@ import type { Campaign, Plan } from '../../../replay/campaign.ts'
 import type { CampaignProgress } from '../../../replay/campaign-progress.ts'
 import type { Preview } from '../../../replay/preview-campaign.ts'
 import type { TableComparison } from '../../../replay/rebuild/compare-tables.ts'
+import { generatedText } from '../../../replay/rebuild/generated-columns.ts'
 import type { Finding } from '../../../replay/steer-campaign.ts'
 import { safe, table } from '../../output.ts'
 
@@ -105,7 +106,17 @@ export function comparisonText(tables: readonly TableComparison[]): string {
   const first = tables.flatMap(one =>
     one.examples.map(({ how, key }) => [one.table, how, JSON.stringify(key)]),
   )
-  return first.length === 0 ? counts : `${counts}\n\n${table(['table', 'how', 'key'], first)}`
+  const examples = first.length === 0 ? '' : `\n\n${table(['table', 'how', 'key'], first)}`
+  return `${counts}${examples}${generatedLines(tables)}`
+}
+
+function generatedLines(tables: readonly TableComparison[]): string {
+  const lines = tables.flatMap(one => one.generated.map(each => `${one.table}: ${generatedText(each)}`))
+  return lines.length === 0
+    ? ''
+    : safe(
+        `\n\nA swap is refused, because it would change values that the database gave:\n${lines.join('\n')}`,
+      )
 }
 
 /** One line about how far it is. */
