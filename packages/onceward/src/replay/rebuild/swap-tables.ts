@@ -2,6 +2,7 @@ import type { LogRange } from '../../sources/log/range-reader.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
 import { asksOutside } from '../ahead-of-live.ts'
 import { type Campaign, rangesOf, readCampaign, refused } from '../campaign.ts'
+import { assertNoneGivenUp } from '../given-up.ts'
 import { edgesOf } from '../preview-campaign.ts'
 import { type RunCampaignOptions, runCampaign } from '../run-campaign.ts'
 import { verifyCampaign } from '../steer-campaign.ts'
@@ -58,6 +59,8 @@ export async function swapTables(
     assertAccepted(compared, accept)
     const messages = await carryMarkers(client, campaign)
     const closed = await closeRebuilt(client, campaign)
+    // Behind it: whoever gave one of those rows up has committed, or finds it gone.
+    await assertNoneGivenUp(client, campaign)
     await moveTables(client, tables!, shadowSchema(id), oldSchema(id))
     await client.query(
       `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp(), compared = $2 where id = $1`,

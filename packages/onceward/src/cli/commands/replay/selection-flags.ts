@@ -10,11 +10,16 @@ export interface SelectionFlags {
   held?: string
   key?: string[]
   cause?: string
+  includingSkipped?: boolean
 }
 
 /** What the flags of `replay create` select. */
-export function selectionOf({ from, to, file, archive, held, key, cause }: SelectionFlags): Selection {
-  const keys = key === undefined ? {} : { keys: key }
+export function selectionOf(flags: SelectionFlags): Selection {
+  const { from, to, file, archive, held, key, cause, includingSkipped } = flags
+  const keys = {
+    ...(key !== undefined && { keys: key }),
+    ...(includingSkipped && { includingSkipped }),
+  }
   const others = [file, archive, held].filter(one => one !== undefined)
   if (from === 'parked') {
     if (others.length > 0 || to !== 'now') throw wrong('--from parked selects by --cause and --key alone')

@@ -25,6 +25,7 @@ import { withdrawnLosses } from './0014-withdrawn-losses.ts'
 import { haltedRuns } from './0015-halted-runs.ts'
 import { suspectGroups } from './0016-suspect-groups.ts'
 import { reasons } from './0023-reasons.ts'
+import { givenUp } from './0028-given-up.ts'
 
 export interface Migration {
   readonly version: number
@@ -69,4 +70,5 @@ export const migrations: readonly Migration[] = [
   { version: 15, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
   { version: 16, name: 'suspect groups', sql: suspectGroups, compatibleFrom: 3 },
   { version: 23, name: 'reasons', sql: reasons, compatibleFrom: 23 },
+  { version: 28, name: 'given up', sql: givenUp, compatibleFrom: 23 },
 ]
