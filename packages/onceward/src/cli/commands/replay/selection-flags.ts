@@ -1,5 +1,6 @@
 import type { HeldState } from '../../../contracts/store.ts'
 import { OncewardError } from '../../../errors.ts'
+import { readIsoTime } from '../../../iso-time.ts'
 import type { Selection } from '../../../replay/selection.ts'
 
 export interface SelectionFlags {
@@ -43,13 +44,8 @@ function edge(text: string, flag: string): Edge {
   if (text === 'first') return 'first'
   if (text === 'now') return 'next'
   if (text.includes('=')) return { offsets: Object.fromEntries(text.split(',').map(one => place(one, flag))) }
-  const timestampMs = Date.parse(text)
-  if (
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) &&
-    /(Z|[+-]\d\d:?\d\d)$/.test(text) &&
-    Number.isFinite(timestampMs)
-  )
-    return { timestampMs }
+  const time = readIsoTime(text)
+  if (typeof time !== 'string') return { timestampMs: time.ms }
   throw wrong(
     `${flag} is first, now, parked (--from), an ISO time with its zone (2026-11-15T08:00:00Z), or partition=offset,…`,
   )
