@@ -92,7 +92,7 @@ function decisions<Tx>(campaign: CampaignStoreOptions<Tx>['campaign'], session: 
   return {
     reconsiders: reconsidered(campaign),
     ignoredByPeopleOnly: mode !== 'repair',
-    givenUp: selection.includingSkipped === true ? undefined : findGivenUp<Tx>(sqlOf(session), id),
+    givenUp: selection.includingSkipped === true ? undefined : findGivenUp(session, id),
   }
 }
 

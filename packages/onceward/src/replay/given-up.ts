@@ -2,6 +2,7 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import type { DecidedMessage, StoreSession } from '../contracts/store.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
 import { type Campaign, refused } from './campaign.ts'
+import { sqlOf } from './campaign-session.ts'
 
 /** The consumer as it is live, and as the campaign rebuilds it. $1 is the campaign. */
 const consumers = `array(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
@@ -27,14 +28,17 @@ const find = `
     limit 1) x`
 
 export function findGivenUp<Tx>(
-  tx: SqlTransaction,
+  session: StoreSession<Tx>,
   campaignId: string,
 ): NonNullable<StoreSession<Tx>['givenUp']> {
   return async messages => {
-    const { rows } = await tx.query<{ n: number; how: string; actor: string; at: Date; reason: string }>(
-      find,
-      [campaignId, messages.map(({ id }) => id), messages.map(({ digest }) => digest)],
-    )
+    const { rows } = await sqlOf(session).query<{
+      n: number
+      how: string
+      actor: string
+      at: Date
+      reason: string
+    }>(find, [campaignId, messages.map(({ id }) => id), messages.map(({ digest }) => digest)])
     return new Map(
       rows.map(({ n, how, actor, at, reason }) => [
         n,

@@ -7,12 +7,16 @@ import {
   jsonBigintCodec,
   jsonRoundedCodec,
   projection,
+  realSurroundings,
+  runConsumer,
+  type SqlTransaction,
   transition,
 } from 'onceward'
-import { createPostgresStore } from 'onceward/postgres'
+import { createPostgresStore, createQueue, postgresQueue, publish } from 'onceward/postgres'
+import { until } from 'onceward/testing'
 import { z } from 'zod'
 import { skipWithout } from '../services/services.ts'
-import { DeclaredRig } from './declared-rig.ts'
+import { DeclaredRig, silent } from './declared-rig.ts'
 
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 /** A number as the producer writes it. */
@@ -368,6 +372,46 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     assert.deepEqual(await rig.rows(`select doc::text, said from kept where id = 'big'`), [
       { doc: '{"n": 12345678901234567890123}', said: '12345678901234567890123' },
     ])
+  })
+
+  test('in stored mode, in headers of a queue and in bodies of effects every digit is kept', async () => {
+    await createQueue(rig.pool, 'wide')
+    await createQueue(rig.pool, 'wide_out')
+    const body = `{"account":${big[1]}}`
+    await publish(rig.pool, 'wide', [{ messageId: 'x', body }])
+    await rig.pool.query(`update onceward.queue_message set headers = '{"id":${big[1]}}'`)
+    type Wide = { readonly account: bigint }
+    const consumer = defineConsumer<Wide, SqlTransaction>({
+      name: 'wide',
+      owner: 'tests',
+      risk: 'projection',
+      source: postgresQueue('wide'),
+      message: { codec: jsonBigintCodec },
+      identity: { id: { header: 'id' } },
+      inbox: { mode: 'stored' },
+      effect: {
+        publish: { out: { broker: 'postgres', queue: 'wide_out' } },
+        external: { gateway: { kind: 'http', url: 'https://gateway.example/', policy: 'keyed' } },
+      },
+      handle({ message, effects }) {
+        effects.publish('out', { body: message })
+        effects.external('gateway', { key: String(message.account), body: { of: [message.account] } })
+      },
+    })
+    const running = await runConsumer(consumer, {
+      databaseUrl: rig.url,
+      world: realSurroundings({ log: silent }),
+      parts: ['consumer', 'worker'],
+    })
+    const written = () => rig.rows(`select convert_from(body, 'UTF8') as body from onceward.outbox`)
+    await until('it was applied', async () => (await written()).length === 1)
+    await running.drain()
+    assert.deepEqual(await rig.markers('wide'), { [big[1]!]: 'applied' })
+    assert.deepEqual(await written(), [{ body }])
+    assert.deepEqual(
+      await rig.rows(`select effect_key, convert_from(body, 'UTF8') as body from onceward.ledger`),
+      [{ effect_key: big[1], body: `{"of":[${big[1]}]}` }],
+    )
   })
 
   test('event times are ISO 8601 with a zone, whatever the zone of the process', async () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { type Consumer, defineConsumer, park, projection, type SqlTransaction } from 'onceward'
+import { selectionOf } from '../../src/cli/commands/replay/selection-flags.ts'
+import { previewText } from '../../src/cli/commands/replay/text.ts'
 import { explain } from '../../src/evidence/explain.ts'
 import { skipParked } from '../../src/parking/decide-parked.ts'
 import { approveRequest, deleteParked, requestDeletion } from '../../src/parking/delete-parked.ts'
@@ -63,6 +65,10 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     const { id } = await replay.create({ mode: 'repair', selection: ofKey, reason: 'a test' })
     const { givenUp: before } = await replay.preview(id)
     assert.deepEqual(before, { messages: 1, included: false })
+    assert.match(
+      previewText(await replay.preview(id, { dryRun: true })),
+      /^1 message of facts was skipped or deleted by people; it stays skipped \(see "onceward parked gaps --consumer facts"\)\.$/m,
+    )
     await replay.run(id)
     assert.deepEqual(await booked(scene), withoutFraud)
     assert.deepEqual(await scene.outcomes(id), { duplicate: 2, 'given up': 1 })
@@ -82,6 +88,32 @@ describe('what people gave up', await skipWithout('postgres'), () => {
       assert.deepEqual(await booked(scene), withoutFraud)
       assert.deepEqual(await scene.outcomes(id), { duplicate: 2, 'given up': 1 })
     })
+
+  test('stays given up where a file brings it again, and is named by an option alone', async t => {
+    const scene = await Scene.open(t)
+    const replay = await scene.replay(await givenUp(scene))
+    const id = await scene.planned(replay, {
+      mode: 'repair',
+      selection: { of: 'file', path: scene.path, keys: ['a'] },
+    })
+    await replay.run(id)
+    assert.deepEqual(await booked(scene), withoutFraud)
+    assert.deepEqual(selectionOf({ from: 'first', to: 'now', key: ['a'], includingSkipped: true }), {
+      of: 'log',
+      start: 'first',
+      end: 'next',
+      keys: ['a'],
+      includingSkipped: true,
+    })
+    await assert.rejects(
+      replay.create({
+        mode: 'repair',
+        selection: { of: 'parked', keys: ['a'], includingSkipped: true },
+        reason: 'x',
+      }),
+      /what is parked was not skipped/,
+    )
+  })
 
   test('is not in rebuilt tables, and comparing them finds no difference', async t => {
     const scene = await Scene.open(t)
@@ -221,6 +253,10 @@ describe('what people gave up', await skipWithout('postgres'), () => {
       assert.equal(needsApproval, true)
       const { campaign, givenUp: before } = await replay.preview(id)
       assert.deepEqual(before, { messages: 1, included: true })
+      assert.match(
+        previewText(await replay.preview(id, { dryRun: true })),
+        /^WARNING: 1 message of facts was skipped or deleted by people; where the selection covers it, it WILL be applied.*\nIt needs approval/m,
+      )
       await assert.rejects(replay.run(id), /needs the approval/)
       const bob = await people.login(['onceward_approver'], { person: true })
       await approveCampaign(bob.pool, id, { because: 'asked the customer', planDigest: campaign.planDigest! })
