@@ -29,11 +29,16 @@ export function inexactOf(message: unknown): InexactNumbers | null {
   return message !== null && typeof message === 'object' ? (ofMessages.get(message) ?? null) : null
 }
 
-/** Why a number is not what the message says; null where it is. */
+/** Why a number may not be what the message says; null where it is. */
 export function whyInexact(value: unknown, inexact: InexactNumbers | null): string | null {
   if (typeof value !== 'number') return null
-  if (!Number.isFinite(value)) return `${value} is no number that a table keeps`
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) return unsafeText(value)
+  return whyRounded(value, inexact)
+}
+
+/** The same for a measurement, of whatever size. */
+export function whyRounded(value: number, inexact: InexactNumbers | null): string | null {
+  if (!Number.isFinite(value)) return `${value} is no number that a table keeps`
   const source = inexact?.get(value)
   return source === undefined
     ? null

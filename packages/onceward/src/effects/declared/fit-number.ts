@@ -1,4 +1,4 @@
-import { type InexactNumbers, whyInexact } from '../../message/inexact-numbers.ts'
+import { type InexactNumbers, whyInexact, whyRounded } from '../../message/inexact-numbers.ts'
 import { columnType, scaleOf } from './column-type.ts'
 import { decimalOf } from './decimal.ts'
 
@@ -70,8 +70,8 @@ function trimmed({ units, scale }: { units: bigint; scale: number }): { units: b
 /** A double goes into a double as it is. Everything else only with as many digits as each such number keeps. */
 function fitFloat(name: string, digitsMax: number): Fit {
   return (value, inexact) => {
+    if (typeof value === 'number' && name === 'double precision') return measured(value, inexact)
     const text = digitsOf(value, inexact)
-    if (typeof value === 'number' && name === 'double precision') return value
     const decimal = decimalOf(String(text))
     if (decimal === null) throw new Unfit('it is no plain decimal number')
     const digits = String(decimal.units).replace(/^-|0+$/g, '')
@@ -79,6 +79,12 @@ function fitFloat(name: string, digitsMax: number): Fit {
       throw new Unfit(`it has more than the ${digitsMax} digits that ${name} keeps; make the column numeric`)
     return text
   }
+}
+
+function measured(value: number, inexact: InexactNumbers | null): number {
+  const why = whyRounded(value, inexact)
+  if (why !== null) throw new Unfit(why)
+  return value
 }
 
 /** A safe integer, or plain decimal text without an exponent. */
