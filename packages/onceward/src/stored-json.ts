@@ -1,4 +1,5 @@
 import { withoutPrototypes } from './bare-map.ts'
+import { wideInteger } from './contracts/wide-integer.ts'
 import { errorText } from './errors.ts'
 
 /**
@@ -26,7 +27,7 @@ function stringify(value: unknown): string {
 /** Maps without prototypes, as sources hand them over. */
 export function fromStoredJson(text: string): Record<string, unknown> {
   try {
-    return withoutPrototypes(JSON.parse(text, bytesOf))
+    return withoutPrototypes(JSON.parse(text, readBack as (name: string, value: unknown) => unknown))
   } catch (error) {
     // Nested too deeply to be looked through, which is over every limit; read plainly it needs no stack.
     if (error instanceof RangeError) return withoutPrototypes(JSON.parse(text))
@@ -44,7 +45,15 @@ export function withBytes(read: object): Record<string, unknown> {
   }
 }
 
-function bytesOf(_name: string, value: unknown): unknown {
+/** Whole numbers beyond 2^53 as sources hand them over, or their digits: a row may be written by hand. */
+function readBack(_name: string, value: unknown, { source }: { readonly source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d+$/.test(source ?? ''))
+    return bytesOf(value)
+  const exact = BigInt(source!)
+  return BigInt.asIntN(64, exact) === exact ? wideInteger(exact) : exact.toString()
+}
+
+function bytesOf(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   const { $bytes } = value as { $bytes?: unknown }
   return typeof $bytes === 'string' && Object.keys(value).length === 1 ? Buffer.from($bytes, 'base64') : value

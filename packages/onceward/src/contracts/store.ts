@@ -166,6 +166,14 @@ export interface StoreSession<Tx> {
   /** Stores with a work queue: what a batch does to held work. */
   readonly held?: HeldSession
 
+  /**
+   * Campaigns: the places among these messages of those that people gave up, with what they said. They are not claimed and have no effect. Absent
+   * elsewhere: live, the marker says enough.
+   */
+  givenUp?(
+    messages: readonly { readonly id: string | null; readonly digest: Buffer }[],
+  ): Promise<ReadonlyMap<number, string>>
+
   /** Stores that keep a campaign's book. What is told is written by `advance`, with the effects or not at all. */
   readonly book?: BatchBook
 }
@@ -189,6 +197,7 @@ export interface SuppressedEffect {
 export interface DecidedMessage {
   readonly received: {
     readonly id: string | null
+    readonly digest: Buffer
     readonly delivery: Pick<Delivery, 'position' | 'partition' | 'place'>
     readonly orderKey?: string | null
     readonly envelope?: { readonly aggregateId: string | null }

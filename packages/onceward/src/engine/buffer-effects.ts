@@ -1,6 +1,7 @@
 import type { Effects, ExternalRequest, InlineAnswer } from '../contract/handler.ts'
 import type { Intent, StoreSession } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
+import { exactJson } from '../exact-json.ts'
 import { bytesDigest } from '../message/digest.ts'
 import { readId } from '../message/identity.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
@@ -111,9 +112,7 @@ function intentOf(messageId: string, target: string, request: ExternalRequest): 
   const key = readId(request.key)
   if ('problem' in key) throw new TypeError(`effects.external("${target}"): ${key.text.replace('id', 'key')}`)
   const raw = request.body instanceof Uint8Array
-  const body = raw
-    ? Buffer.from(request.body as Uint8Array)
-    : Buffer.from(JSON.stringify(request.body) ?? 'null')
+  const body = raw ? Buffer.from(request.body as Uint8Array) : Buffer.from(exactJson(request.body) ?? 'null')
   const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
   return { messageId, target, key: key.id, body, contentType, digest: bytesDigest(body) }
 }

@@ -7,6 +7,7 @@ import {
   kafkaRecordBytes,
 } from '../contracts/wire-size.ts'
 import { OncewardError } from '../errors.ts'
+import { exactJson } from '../exact-json.ts'
 import { bytesDigest } from '../message/digest.ts'
 import { readId } from '../message/identity.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
@@ -51,7 +52,7 @@ export function outgoingOf(target: PublishTarget, request: Identified, place: st
   if (key !== null && (typeof key !== 'string' || key.includes('\0') || !key.isWellFormed()))
     throw new TypeError(`${place}: key must be well-formed text without NUL, or null`)
   const raw = body instanceof Uint8Array
-  const bytes: Uint8Array | string | undefined = raw ? body : JSON.stringify(body)
+  const bytes: Uint8Array | string | undefined = raw ? body : exactJson(body)
   if (bytes === undefined) throw new TypeError(`${place}: a body of ${typeof body} cannot be written as JSON`)
   const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
   const exchange = 'exchange' in target ? target.exchange : null

@@ -2,6 +2,7 @@ import type { Claim, StoreSession } from '../contracts/store.ts'
 import { formerTombstoneDigest, isTombstone } from '../message/content-digest.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../message/received.ts'
 import { claimBusinessKeys } from './business-keys.ts'
+import { leaveGivenUp } from './given-up.ts'
 import { takeUpWork } from './held-stages.ts'
 import { appliedByPosition, type Standing } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
@@ -36,7 +37,7 @@ export async function claimBatch<M, Tx>(
   const facts = new Map<Received<M>, Fact>()
   const repeats = new Map<Received<M>, Received<M>>()
   const firstById = new Map<string, Received<M>>()
-  for (const received of batch) {
+  for (const received of await leaveGivenUp(batch, facts, session)) {
     if (received.id === null) {
       if (!received.readable) facts.set(received, unreadableFact(received, spine))
       continue
@@ -84,7 +85,7 @@ async function claimNothing<M, Tx>(
 ): Promise<Claims<M>> {
   const facts = new Map<Received<M>, Fact>()
   const readable: ReadableMessage<M>[] = []
-  for (const received of batch) {
+  for (const received of await leaveGivenUp(batch, facts, session)) {
     if (received.readable) readable.push(received)
     else facts.set(received, unreadableFact(received, spine))
   }

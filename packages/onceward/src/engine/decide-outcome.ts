@@ -3,7 +3,7 @@ import { byBroker } from '../contracts/retry-levels.ts'
 import type { MarkerStatus } from '../contracts/store.ts'
 import { processDied } from '../contracts/suspects.ts'
 import type { ProblemKind } from '../message/received.ts'
-import type { Decision, Fact, Failure, Outcome } from './outcome.ts'
+import { type Decision, type Fact, type Failure, givenUpCode, type Outcome } from './outcome.ts'
 import { retryDelayMs } from './retry-delay.ts'
 import type { Verdict } from './verdicts.ts'
 
@@ -51,6 +51,8 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return { ...decision('duplicate', `same business key as ${fact.byId}`), status: 'duplicate' }
     case 'key held':
       return behindKey(fact)
+    case 'given up':
+      return { ...decision('duplicate', fact.said), code: givenUpCode }
     case 'verdict':
       return ofVerdict(fact.verdict, attempt, policy)
     case 'failed':

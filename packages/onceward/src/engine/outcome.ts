@@ -49,6 +49,8 @@ export type Fact =
       /** Later messages of its order key wait behind it. */
       readonly inTurn: boolean
     }
+  /** Campaigns: a person decided that it has no effect, and nobody decided otherwise. */
+  | { readonly kind: 'given up'; readonly said: string }
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** Its process died over it too often: its handler did not run. */
@@ -58,6 +60,9 @@ export type Fact =
 
 /** What became of the one before: to be tried again from here, kept until its next try, set aside with its key, or out of the way. */
 export type Leader = 'retry' | 'deferred' | 'parked' | 'gone'
+
+/** The code of what people gave up. */
+export const givenUpCode = 'given_up'
 
 export interface Decision {
   readonly outcome: Outcome

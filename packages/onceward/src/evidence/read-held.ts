@@ -56,6 +56,7 @@ const unfinished: ReadonlySet<string> = new Set(['stored', 'waiting'])
 
 const closed = `
   select c.held_id::text as id, c.how, c.at, c.actor, c.reason, c.record, octet_length(c.body) as bytes,
+    c.reopened_by::text as "reopenedBy", onceward.is_given_up(c.how, c.reopened_by) as "isGivenUp",
     case when $3 then substring(c.body from 1 for ${shownBytesMax}) end as start
   from onceward.closed_held c where c.consumer_id = $1 and c.message_id = $2 limit 100`
 
@@ -131,15 +132,26 @@ function heldEvent(row: Record<string, unknown>): Event {
   }
 }
 
-function closedEvent({ id, how, at, actor, reason, bytes, start }: Record<string, unknown>): Event {
-  const text = `${reason} (without an effect: ${how === 'rebuilt' ? 'it is in the rebuilt tables' : 'a declared gap'})`
+function closedEvent(row: Record<string, unknown>): Event {
+  const { id, how, at, actor, reason, bytes, start } = row
+  const text = `${reason} (${closedAs(row)})`
   return {
     at: at as Date,
     what: String(how),
     by: String(actor),
     text,
-    facts: { heldId: id, ...body(start, bytes) },
+    facts: {
+      heldId: id,
+      ...(row.reopenedBy !== null && { reopenedBy: row.reopenedBy }),
+      ...body(start, bytes),
+    },
   }
+}
+
+function closedAs({ how, isGivenUp, reopenedBy }: Record<string, unknown>): string {
+  if (how === 'rebuilt') return 'without an effect: it is in the rebuilt tables'
+  if (isGivenUp) return 'without an effect: a declared gap, which campaigns leave as it is'
+  return `without an effect until campaign ${reopenedBy} took it up, approved for that`
 }
 
 /** Read here: headers may hold what the database's own reader of JSON refuses. */

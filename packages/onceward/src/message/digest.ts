@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import { wideDigits } from '../contracts/wide-integer.ts'
+import { type InexactNumbers, whyInexact } from './inexact-numbers.ts'
 
 /**
  * First byte of every digest: how it was computed. Version 1 is SHA-256 over raw body, then listed headers. Version 2 is that of a record without a
@@ -48,8 +49,18 @@ function digestWithHeaders(
  * Digest of the value given as the business content: its JSON with members in order of name. Throws where JSON would leave
  * something out: a Map turns into `{}`, and every Map would be the same content.
  */
-export function businessDigestOf(value: unknown): Buffer {
-  return versioned(hash('sha256', JSON.stringify(value, wholeMembers) ?? 'undefined', 'binary'))
+export function businessDigestOf(value: unknown, inexact: InexactNumbers | null = null): Buffer {
+  const replace = inexact === null ? wholeMembers : exactMembers(inexact)
+  return versioned(hash('sha256', JSON.stringify(value, replace) ?? 'undefined', 'binary'))
+}
+
+/** Rounded, two amounts would be the same content. */
+function exactMembers(inexact: InexactNumbers): typeof wholeMembers {
+  return function refuseInexact(this: unknown, key, value) {
+    const why = whyInexact(value, inexact)
+    if (why !== null) throw new TypeError(`${placeOf(key)}: ${why}`)
+    return wholeMembers.call(this, key, value)
+  }
 }
 
 export function bytesDigest(bytes: Buffer): Buffer {
@@ -85,13 +96,16 @@ function sortedMembers(_key: string, value: unknown): unknown {
 function wholeMembers(this: unknown, key: string, value: unknown): unknown {
   const lost = whatJsonLoses(value) ?? (value === null ? nullFrom((this as never)[key]) : null)
   if (lost === null) return sortedMembers(key, value)
-  const where = key === '' ? 'the value' : `member "${key}"`
-  throw new TypeError(`${where} is ${lost}, which JSON does not carry; give plain data instead`)
+  throw new TypeError(`${placeOf(key)} is ${lost}, which JSON does not carry; give plain data instead`)
 }
+
+const placeOf = (key: string) => (key === '' ? 'the value' : `member "${key}"`)
 
 function whatJsonLoses(value: unknown): string | null {
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+    return `${value}, a whole number of 2^53 or more whose digits a JavaScript number does not keep`
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return null
   const prototype = Object.getPrototypeOf(value)
   if (prototype === null || prototype === Object.prototype) return null

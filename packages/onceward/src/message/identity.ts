@@ -43,7 +43,8 @@ function isPlain(id: string): boolean {
 
 function numberId(value: unknown): string | null {
   if (typeof value === 'bigint') return value.toString()
-  return typeof value === 'number' && Number.isSafeInteger(value) ? value.toString() : null
+  if (typeof value !== 'number') return wideDigits(value)
+  return Number.isSafeInteger(value) ? value.toString() : null
 }
 
 /** What stands where an id belongs, in words. */
@@ -51,7 +52,7 @@ function nameOf(value: unknown): string {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) return String(value)
     if (!Number.isInteger(value)) return `the fraction ${value}`
-    return 'a whole number of 2^53 or more, whose digits JSON does not keep'
+    return 'a whole number of 2^53 or more, whose digits a JavaScript number does not keep; send it as text'
   }
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`

@@ -5,6 +5,7 @@ import type { Delivery } from '../contracts/source.ts'
 import { errorText } from '../errors.ts'
 import { businessDigestOf } from './digest.ts'
 import { idText, positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
+import { inexactOf } from './inexact-numbers.ts'
 import type { Keys } from './read-out.ts'
 import type { Problem, ReadableMessage } from './received.ts'
 
@@ -64,7 +65,11 @@ export function readKeys<M, Tx>(
   }
   if (identities.businessDigest === null) return { businessKey, orderKey, businessDigest: null }
   try {
-    return { businessKey, orderKey, businessDigest: businessDigestOf(identities.businessDigest(message)) }
+    return {
+      businessKey,
+      orderKey,
+      businessDigest: businessDigestOf(identities.businessDigest(message), inexactOf(message)),
+    }
   } catch (error) {
     return { kind: 'business key malformed', text: `businessDigest: ${errorText(error, 300)}` }
   }

@@ -6,6 +6,7 @@ import { errorText } from '../errors.ts'
 import { contentDigest, isTombstone, plainDigest } from './content-digest.ts'
 import { decompress } from './decompress.ts'
 import { readId } from './identity.ts'
+import { carryInexact, InexactNumber } from './inexact-numbers.ts'
 import { overLimit } from './limits.ts'
 import {
   attempt,
@@ -129,31 +130,35 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
     if (over !== null) return withoutMessage('over limit', over)
     if (isTombstone(delivery))
       return tombstones === 'handle' ? read(delivery, digest, null) : withoutMessage('tombstone', unhandled)
+    const withoutSchema = (value: unknown, kind: ProblemKind, text: string): Received<M> => {
+      const id = idOf(value as M, delivery)
+      const known = 'id' in id ? id.id : null
+      return unreadable(delivery, digest ?? digestNow(delivery), known, laneOf(delivery), kind, text)
+    }
     let value: unknown
     try {
       const bytes = decompress(delivery.body, delivery.properties.contentEncoding, limits)
       value = codec.decode(bytes, limits, delivery)
     } catch (error) {
+      if (error instanceof InexactNumber) return withoutSchema(error.exact, 'inexact number', error.message)
       return withoutMessage('undecodable', errorText(error, 500))
-    }
-    const withoutSchema = (kind: ProblemKind, text: string): Received<M> => {
-      const id = idOf(value as M, delivery)
-      const known = 'id' in id ? id.id : null
-      return unreadable(delivery, digest ?? digestNow(delivery), known, laneOf(delivery), kind, text)
     }
     // Before the schema, which may be that of another type or version.
     const stranger = unexpected?.(value as M, delivery) ?? null
-    if (stranger !== null) return withoutSchema(stranger.kind, stranger.text)
+    if (stranger !== null) return withoutSchema(value, stranger.kind, stranger.text)
     if (schema === undefined) return read(delivery, digest, value)
 
-    const invalid = (text: string) => withoutSchema('invalid', text)
-    const conclude = (result: StandardSchemaV1.Result<M>) =>
-      result.issues === undefined ? read(delivery, digest, result.value) : invalid(issuesText(result.issues))
+    const invalid = (text: string) => withoutSchema(value, 'invalid', text)
+    const conclude = (result: StandardSchemaV1.Result<M>) => {
+      if (result.issues !== undefined) return invalid(issuesText(result.issues))
+      carryInexact(value, result.value)
+      return read(delivery, digest, result.value)
+    }
     try {
       const result = schema['~standard'].validate(value)
       if (!(result instanceof Promise)) return conclude(result)
       const read = result.then(conclude).catch(error => invalid(errorText(error, 500)))
-      return patience(delivery, read, reason => withoutSchema('unvalidated', reason))
+      return patience(delivery, read, reason => withoutSchema(value, 'unvalidated', reason))
     } catch (error) {
       return invalid(errorText(error, 500))
     }

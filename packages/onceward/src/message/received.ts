@@ -40,6 +40,8 @@ export interface Problem {
 export type ProblemKind =
   | 'over limit'
   | 'undecodable'
+  /** It has a whole number that the codec would round. */
+  | 'inexact number'
   /** A record without a body, which the contract does not handle. */
   | 'tombstone'
   | 'invalid'

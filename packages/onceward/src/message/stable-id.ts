@@ -6,7 +6,10 @@ import { OncewardError } from '../errors.ts'
  * be the same whenever the same fact causes them.
  */
 export function stableId(...parts: readonly [string | number, ...(string | number)[]]): string {
-  const hole = parts.findIndex(part => typeof part !== 'string' && !Number.isFinite(part))
+  const hole = parts.findIndex(
+    part =>
+      typeof part !== 'string' && !(typeof part === 'number' && Math.abs(part) <= Number.MAX_SAFE_INTEGER),
+  )
   if (hole !== -1 || parts.length === 0) throw shared(Math.max(0, hole))
   const hex = hash('sha256', JSON.stringify(parts))
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16)
@@ -16,6 +19,6 @@ export function stableId(...parts: readonly [string | number, ...(string | numbe
 function shared(place: number): OncewardError {
   return new OncewardError(
     'usage',
-    `stableId needs a text or a number for every part, and part ${place + 1} is none; without it different things would share an id.`,
+    `stableId needs a text or a number below 2^53 for every part, and part ${place + 1} is none; without it different things would share an id.`,
   )
 }

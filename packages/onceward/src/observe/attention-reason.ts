@@ -23,6 +23,7 @@ export interface SetAside {
 const problems: Readonly<Record<Exclude<ProblemKind, 'process died'>, true>> = {
   'over limit': true,
   undecodable: true,
+  'inexact number': true,
   tombstone: true,
   invalid: true,
   unvalidated: true,

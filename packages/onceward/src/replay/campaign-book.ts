@@ -1,17 +1,21 @@
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { BatchBook, DecidedMessage, SuppressedEffect } from '../contracts/store.ts'
 import type { Reach } from '../crash-points.ts'
+import { givenUpCode } from '../engine/outcome.ts'
 import { noteSuppressed } from '../stores/postgres/sql/note-suppressed.ts'
+import type { Campaign } from './campaign.ts'
+import { reopenGivenUp } from './given-up.ts'
 
 /** More are counted, not listed. */
 const findingsMax = 1_000
 
 /**
  * What is no finding: it went as a replay of it may. Where nothing is applied, what would have been is one: it is missing. And so is a
- * fact that was ignored because its key is still to be rebuilt.
+ * fact that was ignored because its key is still to be rebuilt, and what people gave up.
  */
 const usual = new Set(['applied', 'duplicate', 'ignored', 'stale', 'retry'])
 const forensic = new Set(['duplicate', 'retry'])
+const tellingCodes = new Set(['rebuild', givenUpCode])
 
 /** Moves the campaign's place, and says of each message whether it stands in the counts already. */
 export type Move = (
@@ -23,11 +27,13 @@ export type Move = (
 export class CampaignBook implements BatchBook {
   readonly #campaignId: string
   readonly #expected: ReadonlySet<string>
+  readonly #reopens: boolean
   readonly #suppressed: SuppressedEffect[] = []
   #decided: readonly DecidedMessage[] = []
 
-  constructor(campaignId: string, isForensic: boolean) {
-    this.#campaignId = campaignId
+  constructor({ id, selection }: Pick<Campaign, 'id' | 'selection'>, isForensic: boolean) {
+    this.#campaignId = id
+    this.#reopens = selection.includingSkipped === true && !isForensic
     this.#expected = isForensic ? forensic : usual
   }
 
@@ -42,10 +48,11 @@ export class CampaignBook implements BatchBook {
   /** `move` is called late: it is the fence, and what it locks is locked for no longer than the commit. */
   async write(tx: SqlTransaction, move: Move): Promise<void> {
     const findings = this.#decided.filter(
-      ({ decision }) => !this.#expected.has(decision.outcome) || decision.code === 'rebuild',
+      ({ decision }) => !this.#expected.has(decision.outcome) || tellingCodes.has(decision.code),
     )
     if (this.#suppressed.length > 0) await noteSuppressed(tx, this.#campaignId, this.#suppressed)
     if (findings.length > 0) await this.#writeFindings(tx, findings)
+    if (this.#reopens) await reopenGivenUp(tx, this.#campaignId, this.#decided)
     await this.#count(tx, await move(tx, this.#decided))
   }
 
@@ -79,7 +86,8 @@ export class CampaignBook implements BatchBook {
   async #count(tx: SqlTransaction, isCounted: (message: DecidedMessage) => boolean): Promise<void> {
     const counts = new Map<string, number>()
     for (const message of this.#decided) {
-      const { outcome } = message.decision
+      const { outcome: decided, code } = message.decision
+      const outcome = code === givenUpCode ? 'given up' : decided
       if (outcome !== 'retry' && !isCounted(message)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
     }
     if (counts.size === 0) return

@@ -11,24 +11,31 @@ export interface CampaignSessionOptions {
   readonly reconsiders: readonly MarkerStatus[]
   /** What waits at the broker for its next live try is left to it. */
   readonly leavesRetried: boolean
+  /** Among the ignored: only what people gave up and the campaign names. */
+  readonly ignoredByPeopleOnly: boolean
+  /** Absent where the campaign takes up what people gave up. */
+  readonly givenUp: StoreSession<unknown>['givenUp']
   /** Called instead of the store's own fence. */
   readonly advance: (progress: readonly Progress[]) => Promise<void>
 }
 
-type Own<Tx> = Pick<StoreSession<Tx>, 'claim' | 'conclude' | 'positions' | 'advance' | 'book'>
+type Own<Tx> = Pick<StoreSession<Tx>, 'claim' | 'conclude' | 'positions' | 'advance' | 'book' | 'givenUp'>
 
 /** One batch of a campaign: the store's session, but for the position and the book, which are the campaign's. */
 export function campaignSession<Tx>(
   inner: StoreSession<Tx>,
-  { book, consumerId, reconsiders, leavesRetried, advance }: CampaignSessionOptions,
+  options: CampaignSessionOptions,
 ): StoreSession<Tx> {
+  const { book, consumerId, reconsiders, leavesRetried, ignoredByPeopleOnly, givenUp, advance } = options
   const forgotten: Forgotten = new Map()
   const claim: StoreSession<Tx>['claim'] =
     reconsiders.length > 0
-      ? (claims, as) => claimAnew(inner, { consumerId, reconsiders, forgotten }, claims, as)
+      ? (claims, as) =>
+          claimAnew(inner, { consumerId, reconsiders, ignoredByPeopleOnly, forgotten }, claims, as)
       : (claims, as) => inner.claim(claims, as)
   const own: Own<Tx> = {
     book,
+    ...(givenUp && { givenUp }),
     async advance(progress) {
       if (forgotten.size > 0) await assertNoneRebuilt(inner, consumerId, [...forgotten.keys()])
       await advance(progress)
@@ -72,8 +79,11 @@ async function claimAnew<Tx>(
   {
     consumerId,
     reconsiders,
+    ignoredByPeopleOnly,
     forgotten,
-  }: Pick<CampaignSessionOptions, 'consumerId' | 'reconsiders'> & { readonly forgotten: Forgotten },
+  }: Pick<CampaignSessionOptions, 'consumerId' | 'reconsiders' | 'ignoredByPeopleOnly'> & {
+    readonly forgotten: Forgotten
+  },
   ...[claims, as]: Parameters<StoreSession<Tx>['claim']>
 ): Promise<readonly ClaimAnswer[]> {
   const answers = await session.claim(claims, as)
@@ -84,6 +94,8 @@ async function claimAnew<Tx>(
      undone as materialized (
        select i.* from unnest($2::text[]) as asked (id) cross join lateral (
          select message_id, ctid as place from onceward.inbox i where i.consumer_id = $1 and i.message_id = asked.id and i.status = any($3::onceward.marker_status[])
+           and not (i.status = 'ignored' and $4 and not exists (select from onceward.closed_held x where x.consumer_id = $1
+             and x.message_id = i.message_id and onceward.is_given_up(x.how, x.reopened_by) offset 0))
            and not (i.status in ('dead', 'quarantined') and exists (select from onceward.held h where h.consumer_id = $1
              and h.message_id = i.message_id and h.state in ('parked', 'dead', 'quarantined') offset 0))
            and not exists (select from onceward.inbox s where s.consumer_id = (select id from rebuilt)
@@ -92,7 +104,7 @@ async function claimAnew<Tx>(
      delete from onceward.inbox where ctid = any (array(select place from undone))
        and consumer_id + 0 = $1 and message_id || '' = any (array(select message_id from undone))
      returning message_id as id, to_jsonb(inbox)::text as marker`,
-    [consumerId, again.map(({ id }) => id), reconsiders],
+    [consumerId, again.map(({ id }) => id), reconsiders, ignoredByPeopleOnly],
   )
   for (const { id, marker } of rows) forgotten.set(id, marker)
   const anew = await session.claim(again, as)

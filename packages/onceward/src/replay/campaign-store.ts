@@ -6,6 +6,7 @@ import type { Campaign } from './campaign.ts'
 import { CampaignBook } from './campaign-book.ts'
 import { movePlaces } from './campaign-places.ts'
 import { campaignSession, sqlOf } from './campaign-session.ts'
+import { findGivenUp } from './given-up.ts'
 
 export interface CampaignStoreOptions<Tx> {
   readonly store: Store<Tx>
@@ -86,8 +87,19 @@ function reconsidered({
   mode,
   selection,
 }: CampaignStoreOptions<unknown>['campaign']): readonly MarkerStatus[] {
-  const withoutEffect = mode === 'repair' ? (['ignored', 'stale'] as const) : []
+  const named = selection.includingSkipped === true ? (['ignored'] as const) : []
+  const withoutEffect = mode === 'repair' ? (['ignored', 'stale'] as const) : named
   return selection.of === 'archive' ? [...withoutEffect, 'dead', 'quarantined'] : withoutEffect
+}
+
+/** Of each batch: what it decides anew, and what people gave up. */
+function decisions<Tx>(campaign: CampaignStoreOptions<Tx>['campaign'], session: StoreSession<Tx>) {
+  const { id, mode, selection } = campaign
+  return {
+    reconsiders: reconsidered(campaign),
+    ignoredByPeopleOnly: mode !== 'repair',
+    givenUp: selection.includingSkipped === true ? undefined : findGivenUp(session, id),
+  }
 }
 
 function keepAll<Tx, T>(
@@ -96,7 +108,7 @@ function keepAll<Tx, T>(
   work: (session: StoreSession<Tx>) => Promise<T>,
 ): Promise<T> {
   return store.transaction(enrolment, async session => {
-    const book = new CampaignBook(campaign.id, false)
+    const book = new CampaignBook(campaign, false)
     const advance = async (progress: readonly Progress[]) => {
       await around?.after(session)
       const moved = staysInPlace ? progress.map(one => ({ ...one, next: null })) : progress
@@ -109,8 +121,8 @@ function keepAll<Tx, T>(
         book,
         advance,
         consumerId: enrolment.consumerId,
-        reconsiders: reconsidered(campaign),
         leavesRetried,
+        ...decisions(campaign, session),
       }),
     )
   })
@@ -134,17 +146,22 @@ async function leaveNothing<Tx, T>(
   enrolment: Enrolment,
   work: (session: StoreSession<Tx>) => Promise<T>,
 ): Promise<T> {
-  const book = new CampaignBook(campaign.id, true)
+  const book = new CampaignBook(campaign, true)
   let came: readonly Progress[] = []
   const advance = async (progress: readonly Progress[]) => {
     came = progress
   }
   const { consumerId, runId } = enrolment
-  const reconsiders = reconsidered(campaign)
   const undone = await store
     .transaction(enrolment, async session => {
       const result = await work(
-        campaignSession(session, { book, advance, consumerId, reconsiders, leavesRetried: false }),
+        campaignSession(session, {
+          book,
+          advance,
+          consumerId,
+          leavesRetried: false,
+          ...decisions(campaign, session),
+        }),
       )
       throw new Undone(result)
     })

@@ -8,6 +8,7 @@ import { aheadOfLive } from './ahead-of-live.ts'
 import { planArchive } from './archive/plan-archive.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, type Plan, readCampaign, refused } from './campaign.ts'
+import { countGivenUp, type GivenUp } from './given-up.ts'
 import { assertRemembered } from './horizon.ts'
 import { selectParked } from './parked/select-parked.ts'
 import { shadowedTables } from './rebuild/shadowed-tables.ts'
@@ -27,6 +28,7 @@ export interface Preview {
   readonly extent: number
   /** What the live consumer has not finished: the campaign is refused while its external effects would be suppressed there. */
   readonly aheadOfLive: readonly LogRange[]
+  readonly givenUp: GivenUp
   readonly targets: { readonly external: readonly string[]; readonly publish: readonly string[] }
 }
 
@@ -57,6 +59,7 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
     plan,
     extent: extentOf(plan.ranges),
     aheadOfLive: await beforeLive(pool, campaign, plan, options),
+    givenUp: await countGivenUp(pool, campaign),
     targets: { external: Object.keys(effect.external ?? {}), publish: Object.keys(effect.publish ?? {}) },
   }
 }

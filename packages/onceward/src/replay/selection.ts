@@ -15,6 +15,8 @@ export type Selection = (
 ) & {
   /** Only messages with one of these as id, order key, aggregate id or business key. */
   readonly keys?: readonly string[]
+  /** What people skipped or deleted is taken up too. Needs the approval of a second person, whatever the risk. Default: it stays as they decided. */
+  readonly includingSkipped?: boolean
 }
 
 export interface ParkedSelection {
@@ -28,7 +30,11 @@ const keysMax = 10_000
 
 /** Refuses what no database should keep as a selection. */
 export function assertSelection(selection: Selection): void {
-  const { keys } = selection
+  const { keys, includingSkipped } = selection
+  if (includingSkipped !== undefined && typeof includingSkipped !== 'boolean')
+    throw wrong('includingSkipped is true or false')
+  if (includingSkipped === true && selection.of === 'parked')
+    throw wrong('what is parked was not skipped: select the log, a file or an archive')
   if (keys !== undefined && (keys.length === 0 || keys.length > keysMax))
     throw wrong(`give 1 to ${keysMax} keys, or leave them out`)
   if (selection.of === 'log') {

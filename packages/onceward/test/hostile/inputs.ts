@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import type { Codec, ConsumerContract, DeliveryProperties, HandlerContext } from 'onceward'
-import { park } from 'onceward'
+import { jsonRoundedCodec, park } from 'onceward'
 
 export interface Anything {
   readonly id?: unknown
@@ -26,6 +26,7 @@ const rows = (row: number, ...cases: readonly Case[]): HostileInput[] =>
 
 const undecodable = { ends: 'quarantined', code: 'undecodable' } as const
 const overLimit = { ends: 'quarantined', code: 'over_limit' } as const
+const inexact = { ends: 'quarantined', code: 'inexact_number' } as const
 const malformed = { ends: 'quarantined', code: 'id_malformed' } as const
 const missing = { ends: 'quarantined', code: 'id_missing' } as const
 const parked = {
@@ -134,10 +135,27 @@ export const hostileInputs: readonly HostileInput[] = [
     {
       what: 'numbers no double can hold',
       body: '{"id":"a","n":9007199254740993,"big":1e400,"minus":-0,"long":0.1000000000000000055511151231257827}',
+      ...inexact,
+    },
+    {
+      what: 'the same under a codec that rounds',
+      body: '{"id":"a","n":9007199254740993,"big":1e400,"minus":-0,"long":0.1000000000000000055511151231257827}',
+      ends: 'parked',
+      contract: { ...parked.contract, message: { codec: jsonRoundedCodec } },
+    },
+    {
+      what: 'decimals no double can hold, where nothing counts them',
+      body: '{"id":"a","big":1e400,"minus":-0,"long":0.1000000000000000055511151231257827}',
       ...parked,
     },
     { what: 'duplicate keys', body: '{"id":"x","id":"a"}', ...parked },
-    { what: 'an id beyond 2⁵³', body: '{"id":9007199254740993}', ...malformed },
+    { what: 'an id beyond 2⁵³', body: '{"id":9007199254740993}', ...inexact },
+    {
+      what: 'an id beyond 2⁵³ under a codec that rounds',
+      body: '{"id":9007199254740993}',
+      ...malformed,
+      contract: { message: { codec: jsonRoundedCodec } },
+    },
     { what: 'odd spacing and escapes', body: ' {\n"\\u0069d" : "a"\t} ', ...parked },
   ),
   ...rows(

@@ -18,7 +18,14 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
   })
 
   test('is refused where it cannot be read', async t => {
-    for (const start of ['earliest', -1, 1.5, { timestamp: 'yesterday' }]) {
+    for (const start of [
+      'earliest',
+      -1,
+      1.5,
+      { timestamp: 'yesterday' },
+      { timestamp: '05-11-2026' },
+      { timestamp: '2026-11-05T08:00:00' },
+    ]) {
       await assert.rejects(openStream(t, 'any', { start: start as never }), {
         code: 'configuration',
         message: /start that cannot be read/,

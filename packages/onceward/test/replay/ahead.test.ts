@@ -59,7 +59,7 @@ describe('batches of a campaign that end ahead of an earlier one', await skipWit
        values (1, 'p', 1, 1, 'log', '0'), (1, 'q', 1, 1, 'log', '0')`,
     )
     const commit = async (next: { p?: string; q?: string }, ...messages: readonly DecidedMessage[]) => {
-      const book = new CampaignBook('1', false)
+      const book = new CampaignBook({ id: '1', selection: { of: 'log', start: 'first', end: 'next' } }, false)
       book.decided(messages)
       const partitions = [
         ...new Set(messages.map(({ received }) => received.delivery.partition as 'p' | 'q')),
@@ -144,6 +144,7 @@ const record = (at: number): LogRecord => ({
 const at = (place: number, outcome: string, partition = 'p'): DecidedMessage => ({
   received: {
     id: `m${place}`,
+    digest: Buffer.alloc(33),
     delivery: {
       position: `${partition}@${place}`,
       partition,

@@ -5,7 +5,8 @@ import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/han
 import { Verdict } from '../../engine/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { consumerName } from '../declared/consumer-name.ts'
-import { type FieldOf, idField, type Reader, readAll, textOf } from '../declared/fields.ts'
+import { columnReader, type FieldOf, idField, type Reader, readAll, textOf } from '../declared/fields.ts'
+import { fitColumn } from '../declared/fit-column.ts'
 import { checkColumn, checkTable, quoted } from '../declared/names.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { type TableShape, text, verifyTables } from '../declared/tables.ts'
@@ -30,8 +31,7 @@ const ownColumns = ['event_id', 'digest', 'consumer', 'message_id', 'recorded_at
 
 /** An audit trail: one row per event id, written with the marker, never changed. */
 export function audit<M>(declared: AuditDeclaration<M>): DeclaredEffect<M> {
-  let insert: string | null = null
-  const read = entryReader(declared)
+  let ready: { readonly insert: string; readonly read: Reader<M, Entry<M>> } | null = null
   return {
     kind: 'audit',
     problems() {
@@ -53,13 +53,14 @@ export function audit<M>(declared: AuditDeclaration<M>): DeclaredEffect<M> {
       },
     ],
     async verify(query) {
-      insert = insertFor(declared, await verifyAuditTable(declared, query))
+      const shape = await verifyAuditTable(declared, query)
+      ready = { insert: insertFor(declared, shape), read: entryReader(declared, shape) }
     },
     async apply({ batch, tx }: BatchContext<M, SqlTransaction>) {
-      invariant(insert !== null, 'an audit trail is verified before it is written')
+      invariant(ready !== null, 'an audit trail is verified before it is written')
       const verdicts = new Map<BatchItem<M>, Verdict>()
-      const entries = readAll(batch, read, verdicts)
-      if (entries.length > 0) await record(tx, entries, insert, quoted(declared.table), verdicts)
+      const entries = readAll(batch, ready.read, verdicts)
+      if (entries.length > 0) await record(tx, entries, ready.insert, quoted(declared.table), verdicts)
       return verdicts
     },
   }
@@ -102,17 +103,20 @@ async function record<M>(
   }
 }
 
-function entryReader<M>(declared: AuditDeclaration<M>): Reader<M, Entry<M>> {
-  const columns = Object.entries(declared?.columns ?? {})
-  return item => {
-    const values = columns.map(([column, read]) => textOf(read(item.message, item), `columns.${column}`))
-    return {
-      item,
-      eventId: idField(declared.eventId(item.message, item), 'eventId'),
-      values,
-      digest: hash('sha256', JSON.stringify(columns.map(([column], n) => [column, values[n]]))),
-    }
-  }
+/** The digest is of what the message says; the row has it as its columns keep it. */
+function entryReader<M>(declared: AuditDeclaration<M>, shape: TableShape): Reader<M, Entry<M>> {
+  const columns = Object.entries(declared.columns).map(([column, read]) => {
+    const field = `columns.${column}`
+    const said = (item: BatchItem<M>) => textOf(read(item.message, item), field)
+    const kept = columnReader(read, fitColumn(shape.columns.get(column)!.keeps), field)
+    return { column, said, kept }
+  })
+  return item => ({
+    item,
+    eventId: idField(declared.eventId(item.message, item), 'eventId'),
+    values: columns.map(({ kept }) => kept(item) ?? null),
+    digest: hash('sha256', JSON.stringify(columns.map(({ column, said }) => [column, said(item)]))),
+  })
 }
 
 function insertFor<M>({ table, columns }: AuditDeclaration<M>, shape: TableShape): string {

@@ -45,7 +45,7 @@ export function commandFrom<P>(
   if (typeof consumer !== 'string' || consumer === '') throw needs('consumer')
   if (typeof type !== 'string' || type === '') throw needs('type')
   if (parts.length === 0) throw needs('cause')
-  if (!parts.every(isNamed)) throw needs('value for every part of its cause')
+  if (!parts.every(isNamed)) throw needs('value for every part of its cause, numbers below 2^53 or as text')
   return {
     id: uuidOf(JSON.stringify([consumer, type, ...parts.map(String)])),
     type,

@@ -1,5 +1,5 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
-import { type Decimal, decimalOf, negated, sumOf, zero } from './decimal.ts'
+import { type Decimal, decimalOf, negated, sumOf, zero } from '../declared/decimal.ts'
 import type { Statements } from './statements.ts'
 
 /**

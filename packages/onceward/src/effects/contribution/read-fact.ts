@@ -1,9 +1,10 @@
 import type { BatchItem } from '../../contract/handler.ts'
-import { idField, keyField, type Reader, unreadable } from '../declared/fields.ts'
+import { readIsoTime, timeMaxMs, timeMinMs } from '../../iso-time.ts'
+import { type InexactNumbers, inexactOf } from '../../message/inexact-numbers.ts'
+import { fittingField, idField, keyField, type Reader, unreadable } from '../declared/fields.ts'
+import { type Fit, fitColumn } from '../declared/fit-column.ts'
 import type { TableShape } from '../declared/tables.ts'
-import { decimalOf } from './decimal.ts'
 import type { ContributionDeclaration } from './declaration.ts'
-import { scaleOf } from './scale.ts'
 
 /** One message's fact. */
 export interface Fact<M> {
@@ -21,18 +22,21 @@ export interface Fact<M> {
 
 export function factReader<M>(declared: ContributionDeclaration<M>, facts: TableShape): Reader<M, Fact<M>> {
   const { window, at } = declared
+  const fits = (column: string) => fitColumn(facts.columns.get(column)!.keeps)
   const columns = Object.entries(declared.values ?? {}).map(([column, read]) => {
-    const fits = fitting(facts.columns.get(column)!.type)
-    return (item: BatchItem<M>) => fits(read(item.message, item), column)
+    const fit = fits(column)
+    return (item: BatchItem<M>) => amountField(fit, read(item.message, item), column, inexactOf(item.message))
   })
+  const [fitId, fitKey] = [fits('event_id'), fits('key')]
+  const named = (fit: Fit, text: string, field: string) => fittingField(fit, text, field, null) as string
   return item => {
     const { message } = item
     const atMs = at === undefined ? null : timeField(at(message, item))
     const corrects = declared.corrects?.(message, item) ?? null
     return {
       item,
-      eventId: idField(declared.eventId(message, item), 'eventId'),
-      key: keyField(declared.key(message, item), 'key'),
+      eventId: named(fitId, idField(declared.eventId(message, item), 'eventId'), 'eventId'),
+      key: named(fitKey, keyField(declared.key(message, item), 'key'), 'key'),
       windowMs: window === 'none' ? null : windowOf(atMs!, window.sizeMs, window.originMs ?? 0),
       atMs,
       values: columns.map(read => read(item)),
@@ -46,33 +50,27 @@ export function windowOf(atMs: number, sizeMs: number, originMs: number): number
   return Math.floor((atMs - originMs) / sizeMs) * sizeMs + originMs
 }
 
-/** Year 1 to 9999: what both sides can write. */
-const [timeMinMs, timeMaxMs] = [-62_135_596_800_000, 253_402_300_799_999]
-const zoned = /(?:Z|[+-]\d\d:?\d\d)$/i
-
 function timeField(value: unknown): number {
-  const ms = typeof value === 'number' ? value : value instanceof Date ? value.getTime() : timeOfText(value)
-  if (!Number.isInteger(ms) || ms < timeMinMs || ms > timeMaxMs)
-    throw unreadable('at', 'it is no time: give milliseconds, a Date, or ISO text with its time zone')
-  return ms
+  const time = typeof value === 'string' ? readIsoTime(value) : timeOf(value)
+  if (typeof time === 'string')
+    throw unreadable('at', `${time}; give milliseconds, a Date, or ISO 8601 text with its time zone`)
+  return time.ms
 }
 
-function timeOfText(value: unknown): number {
-  return typeof value === 'string' && zoned.test(value) ? Date.parse(value) : Number.NaN
+function timeOf(value: unknown): { readonly ms: number } | string {
+  const ms = value instanceof Date ? value.getTime() : value
+  const isTime = typeof ms === 'number' && Number.isInteger(ms) && ms >= timeMinMs && ms <= timeMaxMs
+  return isTime ? { ms } : 'it is no time'
 }
 
-type Fits = (value: unknown, column: string) => string | number
-
-/** A number its column holds exactly: PostgreSQL would round the rest without a word. */
-function fitting(type: string): Fits {
-  const scaleMax = scaleOf(type)
-  return (value, column) => {
-    if (typeof value === 'number' && Number.isSafeInteger(value)) return value
-    const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
-    const decimal = typeof text === 'string' ? decimalOf(text) : null
-    if (decimal === null) throw unreadable(`values.${column}`, 'it is no plain decimal number')
-    if (decimal.scale > scaleMax)
-      throw unreadable(`values.${column}`, `it has more digits after the point than ${type} keeps`)
-    return text as string
-  }
+/** A number its column holds exactly. A sum has no place for what is missing. */
+function amountField(
+  fit: Fit,
+  value: unknown,
+  column: string,
+  inexact: InexactNumbers | null,
+): string | number {
+  const field = `values.${column}`
+  if (value === undefined || value === null) throw unreadable(field, 'it is missing')
+  return fittingField(fit, value, field, inexact) as string | number
 }

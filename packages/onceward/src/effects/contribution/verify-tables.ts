@@ -1,8 +1,8 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { OncewardError } from '../../errors.ts'
+import { scaleOf } from '../declared/column-type.ts'
 import { type ColumnNeed, type TableShape, text, verifyTables } from '../declared/tables.ts'
 import type { ContributionDeclaration } from './declaration.ts'
-import { scaleOf } from './scale.ts'
 
 const exact: ColumnNeed = {
   type: /^(smallint|integer|bigint|numeric.*)$/,

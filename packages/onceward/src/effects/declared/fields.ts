@@ -1,7 +1,11 @@
 import type { BatchItem } from '../../contract/handler.ts'
+import { wideDigits } from '../../contracts/wide-integer.ts'
 import { isVerdict, Verdict } from '../../engine/verdicts.ts'
 import { errorText } from '../../errors.ts'
+import { exactJson } from '../../exact-json.ts'
 import { readId } from '../../message/identity.ts'
+import { type InexactNumbers, inexactOf, unsafeText } from '../../message/inexact-numbers.ts'
+import { type Fit, Unfit } from './fit-column.ts'
 
 /** One field of an effect, read from a message; `envelope` has its identities and headers. */
 export type FieldOf<M, T> = (message: M, item: Pick<BatchItem<M>, 'envelope' | 'run'>) => T
@@ -40,19 +44,47 @@ export function idField(value: unknown, field: string): string {
 const keyBytesMax = 1_000
 
 /** A key of one of the user's tables: taken as it is, or not at all. What is no name would be one key for many. */
-export function keyField(value: unknown, field: string): string {
+export function keyField(given: unknown, field: string): string {
+  const value = wideDigits(given) ?? given
   if (
     typeof value === 'function' ||
     (value !== null && typeof value === 'object' && !(value instanceof Date))
   )
     throw unreadable(field, 'it is no text and no number')
   if (typeof value === 'number' && !Number.isSafeInteger(value))
-    throw unreadable(field, `${value} is no whole number that JSON carries exactly`)
+    throw unreadable(field, Number.isInteger(value) ? unsafeText(value) : `${value} is no whole number`)
   const text = textOf(value, field)
   if (text === null || text === '') throw unreadable(field, 'it is missing')
   if (text.length * 3 > keyBytesMax && Buffer.byteLength(text) > keyBytesMax)
     throw unreadable(field, `more than ${keyBytesMax} bytes`)
   return text
+}
+
+/** A value as its column keeps it; throws the verdict where PostgreSQL would change it. */
+export function fittingField(
+  fit: Fit,
+  value: unknown,
+  field: string,
+  inexact: InexactNumbers | null,
+): unknown {
+  try {
+    return fit(wideDigits(value) ?? value, inexact)
+  } catch (error) {
+    throw error instanceof Unfit ? unreadable(field, error.message) : error
+  }
+}
+
+/** Reads a column of a message, as text. */
+export function columnReader<M>(
+  read: FieldOf<M, unknown>,
+  fit: Fit,
+  field: string,
+): (item: BatchItem<M>) => string | null | undefined {
+  return item => {
+    const value = read(item.message, item)
+    if (value === undefined) return undefined
+    return textOf(fittingField(fit, value, field, inexactOf(item.message)), field)
+  }
 }
 
 /** A value as PostgreSQL reads it. Text that the database would refuse or silently change is refused here. */
@@ -67,7 +99,7 @@ export function textOf(value: unknown, field: string): string | null {
 function plainText(value: unknown): string {
   if (value instanceof Date) return value.toISOString()
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`
-  if (typeof value === 'object') return JSON.stringify(value)
+  if (typeof value === 'object') return exactJson(value)
   return String(value)
 }
 
@@ -76,5 +108,6 @@ export function versionField(value: unknown, field: string): bigint {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
   if (typeof value === 'string' && /^-?\d{1,18}$/.test(value)) return BigInt(value)
+  if (typeof value === 'number' && Number.isInteger(value)) throw unreadable(field, unsafeText(value))
   throw unreadable(field, value === undefined || value === null ? 'it is missing' : 'it is no whole number')
 }

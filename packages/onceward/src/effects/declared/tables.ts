@@ -1,6 +1,7 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { nearestName } from '../../contract/nearest-name.ts'
 import { OncewardError } from '../../errors.ts'
+import { unfitType } from './column-type.ts'
 
 type Query = SqlTransaction['query']
 
@@ -8,6 +9,8 @@ interface Column {
   readonly type: string
   /** The type without its length or precision: a cast to those would cut or round in silence, where an assignment fails. */
   readonly castTo: string
+  /** The type whose values it keeps: of a domain the one below it. */
+  readonly keeps: string
   readonly notNull: boolean
   /** PostgreSQL fills it in when nobody does. */
   readonly filled: boolean
@@ -72,20 +75,25 @@ export async function verifyTables(
   )
 }
 
+/** Of a column `a` with its type `t`. */
+export const keptType = `case t.typtype when 'd' then format_type(t.typbasetype, t.typtypmod) else format_type(a.atttypid, a.atttypmod) end`
+
 async function readShape(query: Query, table: string): Promise<TableShape> {
   const columns = await query<{
     name: string
     type: string
     cast_to: string
+    keeps: string
     not_null: boolean
     filled: boolean
     generated: boolean
     deterministic: boolean
   }>(
-    `select attname as name, format_type(atttypid, atttypmod) as type, format_type(atttypid, -1) as cast_to, attnotnull as not_null,
+    `select attname as name, format_type(atttypid, atttypmod) as type, format_type(atttypid, -1) as cast_to, ${keptType} as keeps,
+       attnotnull as not_null,
        atthasdef or attidentity <> '' or not attnotnull as filled, attgenerated <> '' or attidentity = 'a' as generated,
        coalesce((select collisdeterministic from pg_collation where oid = attcollation), true) as deterministic
-     from pg_attribute where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
+     from pg_attribute a join pg_type t on t.oid = a.atttypid where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
     [table],
   )
   const keys = await query<{ key: string }>(
@@ -117,6 +125,8 @@ function compare(need: TableNeed, shape: TableShape, wrong: (place: string, text
       wrong(at, `table ${table} has no column ${name}${near === null ? '' : `; did you mean '${near}'?`}`)
     } else if (type !== undefined && !type.test(column.type)) {
       wrong(at, `column ${table}.${name} is ${column.type}, it must be ${typeText ?? type.source}`)
+    } else if (unfitType(column.keeps) !== null) {
+      wrong(at, `column ${table}.${name} ${unfitType(column.keeps)}`)
     } else if (column.generated) {
       wrong(at, `column ${table}.${name} is generated and cannot be written`)
     } else if (notNull && !column.notNull) {

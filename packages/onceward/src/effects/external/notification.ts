@@ -18,7 +18,10 @@ export function notification({ notificationId, recipient, templateVersion }: Not
   readonly key: string
 } {
   for (const [field, value] of Object.entries({ notificationId, recipient, templateVersion }))
-    if (!isNamed(value)) throw new TypeError(`notification: ${field} is missing; nothing was recorded`)
+    if (!isNamed(value))
+      throw new TypeError(
+        `notification: ${field} is missing, or a number of 2^53 or more, which is given as text; nothing was recorded`,
+      )
   const identity = JSON.stringify([notificationId, recipient, templateVersion].map(String))
   return { key: `notification-${createHash('sha256').update(identity).digest('hex')}` }
 }

@@ -1,10 +1,11 @@
+import { exactJson } from '../../exact-json.ts'
 import type { Column } from './describe-table.ts'
 
 /** The values of one column for a whole batch, as a parameter for `unnest`. */
 export function columnArray({ sent }: Column, values: readonly unknown[]): unknown {
   switch (sent) {
     case 'as json':
-      return values.map(value => (value == null ? null : JSON.stringify(value)))
+      return values.map(value => (value == null ? null : exactJson(value)))
     case 'as array literal':
       return values.map(value => (Array.isArray(value) ? arrayLiteral(value) : value))
     case 'as is':

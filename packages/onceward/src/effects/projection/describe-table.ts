@@ -1,6 +1,9 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { nearestName } from '../../contract/nearest-name.ts'
 import { OncewardError } from '../../errors.ts'
+import { unfitType } from '../declared/column-type.ts'
+import { type Fit, fitColumn } from '../declared/fit-column.ts'
+import { keptType } from '../declared/tables.ts'
 import type { ProjectionOptions } from './declaration.ts'
 
 /** The declared columns with the types the catalogue gives them; names are quoted. */
@@ -19,11 +22,14 @@ export interface Column {
   /** Without length or precision: a cast to varchar(3) would cut silently, storing into it does not. */
   readonly type: string
   readonly sent: 'as is' | 'as json' | 'as array literal'
+  /** A value as the column keeps it; throws `Unfit` where PostgreSQL would change it. */
+  readonly fit: Fit
 }
 
 interface CatalogueRow {
   readonly name: string
   readonly type: string
+  readonly keeps: string
   readonly category: string
   readonly required: boolean
   readonly notNull: boolean
@@ -36,7 +42,7 @@ const findTable = `
   where c.oid = pg_catalog.to_regclass($1)`
 
 const findColumns = `
-  select a.attname as name, pg_catalog.format_type(a.atttypid, null) as type, t.typcategory::text as category,
+  select a.attname as name, pg_catalog.format_type(a.atttypid, null) as type, ${keptType} as keeps, t.typcategory::text as category,
     a.attnotnull and not a.atthasdef and a.attidentity = '' as required,
     a.attnotnull as "notNull",
     a.attgenerated <> '' or a.attidentity = 'a' as generated,
@@ -96,7 +102,9 @@ export async function describeTable<M>(
       `version.${versionName}`,
       `column ${versionName} is ${version.type}; a version needs bigint, integer or smallint`,
     )
-  const values = Object.keys(options.columns ?? {}).map(of => described(of, column(`columns.${of}`, of)))
+  const values = Object.keys(options.columns ?? {}).map(of =>
+    valueColumn(of, column(`columns.${of}`, of), wrong),
+  )
   if (options.delete !== undefined)
     needsType(options.delete.column, 'delete.column', 'boolean', column, wrong)
   if (options.delete?.when === 'tombstone')
@@ -153,7 +161,7 @@ function causeColumn(
   wrong: Wrong,
 ): Column {
   needsType(of, 'cause', type, column, wrong)
-  return { name: quoted(of), plainName: of, type, sent: 'as is' }
+  return { name: quoted(of), plainName: of, type, sent: 'as is', fit: fitColumn(type) }
 }
 
 type Wrong = (field: string, text: string) => void
@@ -169,6 +177,12 @@ function keyColumn(of: string, row: CatalogueRow | null, wrong: Wrong): Column {
       `key.${of}`,
       `column ${of} has a nondeterministic collation, where different texts may be one key; use another`,
     )
+  return described(of, row)
+}
+
+function valueColumn(of: string, row: CatalogueRow | null, wrong: Wrong): Column {
+  const unfit = row === null ? null : unfitType(row.keeps)
+  if (unfit !== null) wrong(`columns.${of}`, `column ${of} ${unfit}`)
   return described(of, row)
 }
 
@@ -191,6 +205,7 @@ function described(of: string, row: CatalogueRow | null): Column {
     plainName: of,
     type,
     sent: json ? 'as json' : row?.category === 'A' ? 'as array literal' : 'as is',
+    fit: fitColumn(row?.keeps ?? type),
   }
 }
 

@@ -1,7 +1,10 @@
 import type { BatchItem } from '../../contract/handler.ts'
+import { wideDigits } from '../../contracts/wide-integer.ts'
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
 import { anyText, errorText } from '../../errors.ts'
 import { businessDigestOf } from '../../message/digest.ts'
+import { type InexactNumbers, inexactOf, unsafeText, whyInexact } from '../../message/inexact-numbers.ts'
+import { Unfit } from '../declared/fit-column.ts'
 import type { ProjectionOptions } from './declaration.ts'
 import type { Column, Table } from './describe-table.ts'
 import { deletionOf, isTombstone, readerOf } from './read-field.ts'
@@ -36,8 +39,6 @@ export interface FactReader<M> {
   readAnswer(message: M, key: KeyFacts<M>): Fact<M>
 }
 
-const bigintMax = 2n ** 63n - 1n
-
 export function createFactReader<M>(options: ProjectionOptions<M>, table: Table): FactReader<M> {
   const keyReaders = Object.values(options.key).map(readerOf)
   const readVersion = readerOf(Object.values(options.version)[0]!)
@@ -46,13 +47,13 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
   const deletesBy = deletionOf(options.delete)
 
   const readFact = (item: BatchItem<M> | null, message: M): Fact<M> => {
-    const version = versionOf(readVersion(message, item))
+    const version = versionOf(table.version, readVersion(message, item))
     const deletes = deletesBy(message, item)
     const bodyless = deletes && isTombstone(item)
-    const declared = valueReaders.map((read, index) =>
-      bodyless ? null : storable(table.values[index]!, read(message, item)),
-    )
-    const values = options.cause ? [...declared, item?.envelope.id ?? null, item?.run ?? null] : declared
+    const declared = valueReaders.map(read => (bodyless ? null : read(message, item)))
+    const inexact = inexactOf(message)
+    const kept = declared.map((value, index) => storable(table.values[index]!, value, inexact))
+    const values = options.cause ? [...kept, item?.envelope.id ?? null, item?.run ?? null] : kept
     const corrected = bodyless ? null : corrects?.(message)
     return {
       item,
@@ -61,7 +62,7 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
       values,
       deletes,
       corrects: corrected == null ? null : anyText(corrected).slice(0, 100),
-      digest: table.digest === null ? null : businessDigestOf([deletes, ...declared]),
+      digest: table.digest === null ? null : businessDigestOf([deletes, ...declared], inexact),
     }
   }
   const readKey = (message: M, item: BatchItem<M> | null) =>
@@ -109,23 +110,54 @@ function unreadable(error: unknown): AnyVerdict {
  * A batch is sent as one array for each column: a list among its values would be read as values of the keys beside it. Text that PostgreSQL
  * refuses would cost its neighbours, and broken Unicode arrive as other text.
  */
-function storable(column: Column, value: unknown): unknown {
+function storable(column: Column, value: unknown, inexact: InexactNumbers | null): unknown {
   const { name, sent } = column
-  if (sent === 'as json') return value
+  const malformed = (why: string) => new Malformed('column_unreadable', `column ${name}: ${why}`)
+  if (sent === 'as json') {
+    const why = inexact === null ? null : inexactWithin(value, inexact)
+    if (why !== null) throw malformed(why)
+    return value
+  }
+  if (Array.isArray(value) && sent === 'as is') throw malformed('a list where one value is kept')
+  assertStorable(value, malformed)
+  return fitted(column, value, inexact, malformed)
+}
+
+function assertStorable(value: unknown, malformed: (why: string) => Malformed): void {
   if (typeof value === 'string' && (!value.isWellFormed() || value.includes('\0')))
-    throw new Malformed('column_unreadable', `column ${name}: is no well-formed text`)
-  if (!Array.isArray(value)) return value
-  if (sent === 'as is')
-    throw new Malformed('column_unreadable', `column ${name}: a list where one value is kept`)
-  for (const element of value) storable(column, element)
-  return value
+    throw malformed('is no well-formed text')
+  if (Array.isArray(value)) for (const element of value) assertStorable(element, malformed)
+}
+
+function fitted(
+  { fit }: Column,
+  value: unknown,
+  inexact: InexactNumbers | null,
+  malformed: (why: string) => Malformed,
+): unknown {
+  try {
+    return fit(wideDigits(value) ?? value, inexact)
+  } catch (error) {
+    throw error instanceof Unfit ? malformed(error.message) : error
+  }
+}
+
+function inexactWithin(value: unknown, inexact: InexactNumbers): string | null {
+  if (value === null || typeof value !== 'object') return whyInexact(value, inexact)
+  for (const inner of Object.values(value)) {
+    const why = inexactWithin(inner, inexact)
+    if (why !== null) return why
+  }
+  return null
 }
 
 /** The parts of a key as PostgreSQL would spell them, so that one row never has two names here. */
-function keyPart({ name, type }: Column, value: unknown): string {
+function keyPart(column: Column, given: unknown): string {
+  const { name, type } = column
   const malformed = (what: string) => new Malformed('key_malformed', `key column ${name}: ${what}`)
+  const value = wideDigits(given) ?? given
   if (typeof value === 'number' && !Number.isSafeInteger(value))
-    throw malformed(`${value} is no whole number that JSON carries exactly`)
+    throw malformed(Number.isInteger(value) ? unsafeText(value) : `${value} is no whole number`)
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
   if (typeof text !== 'string' || text === '') throw malformed('the message carries no value for it')
   if (type === 'uuid') {
@@ -135,25 +167,28 @@ function keyPart({ name, type }: Column, value: unknown): string {
   if (type === 'text' || type === 'character varying') {
     if ((text.length > 250 && Buffer.byteLength(text) > 1_000) || text.includes('\0') || !text.isWellFormed())
       throw malformed('is longer than 1,000 bytes or no well-formed text')
-    return text
+    return fitted(column, text, null, malformed) as string
   }
   if (!/^-?(0|[1-9]\d{0,18})$/.test(text) || text === '-0') throw malformed('is no whole number')
-  return text
+  return fitted(column, text, null, malformed) as string
 }
 
-function versionOf(value: unknown): bigint {
-  if (typeof value === 'number' && Number.isSafeInteger(value)) return bounded(BigInt(value))
-  if (typeof value === 'string' && /^\d{1,19}$/.test(value)) return bounded(BigInt(value))
-  if (typeof value === 'bigint') return bounded(value)
-  throw new Malformed(
-    'version_malformed',
-    `the version is ${anyText(value).slice(0, 50)}, expected a whole number`,
-  )
-}
-
-function bounded(version: bigint): bigint {
-  if (version <= bigintMax && version >= 0n) return version
-  throw new Malformed('version_malformed', `the version ${version} is beyond what a bigint column holds`)
+function versionOf(column: Column, given: unknown): bigint {
+  const value = wideDigits(given) ?? given
+  const malformed = (what: string) =>
+    new Malformed('version_malformed', `the version is ${anyText(value).slice(0, 50)}: ${what}`)
+  const isWhole =
+    typeof value === 'bigint' ||
+    (typeof value === 'number' && Number.isSafeInteger(value)) ||
+    (typeof value === 'string' && /^\d{1,19}$/.test(value))
+  if (!isWhole)
+    throw malformed(
+      typeof value === 'number' && Number.isInteger(value) ? unsafeText(value) : 'expected a whole number',
+    )
+  const version = BigInt(value)
+  if (version < 0n) throw malformed('versions are not negative')
+  fitted(column, version, null, malformed)
+  return version
 }
 
 /** One name for one key, whatever its parts contain. */

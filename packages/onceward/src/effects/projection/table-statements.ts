@@ -113,7 +113,7 @@ const notDeleted = ({ deleted }: Table) => (deleted === null ? '' : `and not coa
 /** Everything but the key, in the order of the parameters. */
 export function writtenColumns({ version, values, deleted, digest }: Table): readonly Column[] {
   const own = (name: string | null, type: string): Column[] =>
-    name === null ? [] : [{ name, plainName: name, type, sent: 'as is' }]
+    name === null ? [] : [{ name, plainName: name, type, sent: 'as is', fit: value => value }]
   return [version, ...values, ...own(deleted, 'boolean'), ...own(digest, 'bytea')]
 }
 

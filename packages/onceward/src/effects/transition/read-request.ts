@@ -1,5 +1,16 @@
 import type { BatchItem } from '../../contract/handler.ts'
-import { idField, keyField, type Reader, textOf, unreadable, versionField } from '../declared/fields.ts'
+import {
+  columnReader,
+  fittingField,
+  idField,
+  keyField,
+  type Reader,
+  textOf,
+  unreadable,
+  versionField,
+} from '../declared/fields.ts'
+import { type Fit, fitColumn } from '../declared/fit-column.ts'
+import type { TableShape } from '../declared/tables.ts'
 import type { Asked } from './classify.ts'
 import type { TransitionDeclaration } from './declaration.ts'
 import type { Move, Moves } from './state-machine.ts'
@@ -19,8 +30,14 @@ export interface Request<M> extends Asked {
 export function requestReader<M>(
   declared: TransitionDeclaration<M>,
   machine: Moves | null,
+  shape: TableShape,
 ): Reader<M, Request<M>> {
-  const columns = Object.entries(declared.set ?? {})
+  const fits = (column: string) => fitColumn(shape.columns.get(column)!.keeps)
+  const columns = Object.entries(declared.set ?? {}).map(([column, read]) =>
+    columnReader(read, fits(column), `set.${column}`),
+  )
+  const fitKey = fits(declared.aggregate.key)
+  const fitVersion = declared.aggregate.version === undefined ? null : fits(declared.aggregate.version)
   return item => {
     const { message } = item
     const from = declared.from?.(message, item)
@@ -33,18 +50,26 @@ export function requestReader<M>(
     return {
       item,
       transitionId: idField(declared.transitionId(message, item), 'transitionId'),
-      key: keyField(declared.aggregateId(message, item), 'aggregateId'),
+      key: fittingField(
+        fitKey,
+        keyField(declared.aggregateId(message, item), 'aggregateId'),
+        'aggregateId',
+        null,
+      ) as string,
       moves: movesAsked(machine, event, from, to),
       name: event ?? `'${from}' to '${to}'`,
-      version: declared.version ? versionField(declared.version(message, item), 'version') : null,
+      version: declared.version ? fittingVersion(declared.version(message, item), fitVersion) : null,
       actor: textOf(declared.actor(message, item), 'actor'),
       reason: textOf(declared.reason(message, item), 'reason'),
-      set: columns.map(([column, read]) => {
-        const value = read(message, item)
-        return value === undefined ? undefined : textOf(value, `set.${column}`)
-      }),
+      set: columns.map(read => read(item)),
     }
   }
+}
+
+function fittingVersion(value: unknown, fit: Fit | null): bigint {
+  const version = versionField(value, 'version')
+  if (fit !== null) fittingField(fit, version, 'version', null)
+  return version
 }
 
 /** The declared moves that agree with all the message says. */

@@ -3,12 +3,13 @@ import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/han
 import type { Verdict } from '../../engine/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { readAll } from '../declared/fields.ts'
+import type { TableShape } from '../declared/tables.ts'
 import { applyTransitions } from './apply-transitions.ts'
 import type { TransitionDeclaration } from './declaration.ts'
 import { drawMachine } from './draw-machine.ts'
 import { requestReader } from './read-request.ts'
 import { movesOf } from './state-machine.ts'
-import { type Statements, statementsFor } from './statements.ts'
+import { statementsFor } from './statements.ts'
 import { transitionProblems } from './transition-problems.ts'
 import { verifyTransitionTables } from './verify-tables.ts'
 
@@ -18,7 +19,6 @@ import { verifyTransitionTables } from './verify-tables.ts'
  */
 export function transition<M>(given: TransitionDeclaration<M>): DeclaredEffect<M> {
   const declared = withCause(given)
-  let sql: Statements | null = null
   let prepared: ReturnType<typeof prepare<M>> | null = null
   const { machine } = declared ?? {}
   return {
@@ -30,14 +30,14 @@ export function transition<M>(given: TransitionDeclaration<M>): DeclaredEffect<M
     },
     traces: () => tracesOf(declared),
     async verify(query) {
-      sql = statementsFor(declared, await verifyTransitionTables(declared, query))
+      prepared = prepare(declared, await verifyTransitionTables(declared, query))
     },
     async apply({ batch, tx }: BatchContext<M, SqlTransaction>) {
-      invariant(sql !== null, 'a transition is verified before it is applied')
-      prepared ??= prepare(declared)
+      invariant(prepared !== null, 'a transition is verified before it is applied')
+      const { sql, moves, read } = prepared
       const verdicts = new Map<BatchItem<M>, Verdict>()
-      const requests = readAll(batch, prepared.read, verdicts)
-      if (requests.length > 0) await applyTransitions(tx, requests, declared, prepared.moves, sql, verdicts)
+      const requests = readAll(batch, read, verdicts)
+      if (requests.length > 0) await applyTransitions(tx, requests, declared, moves, sql, verdicts)
       return verdicts
     },
     ...(machine && { mermaid: () => drawMachine(machine) }),
@@ -72,7 +72,7 @@ function tracesOf<M>({ aggregate, facts, cause }: TransitionDeclaration<M>): rea
   ]
 }
 
-function prepare<M>(declared: TransitionDeclaration<M>) {
+function prepare<M>(declared: TransitionDeclaration<M>, shape: TableShape) {
   const moves = declared.machine === undefined ? null : movesOf(declared.machine)
-  return { moves, read: requestReader(declared, moves) }
+  return { sql: statementsFor(declared, shape), moves, read: requestReader(declared, moves, shape) }
 }

@@ -68,7 +68,7 @@ export async function createParkedProcess(
 interface ParkedStoreOptions {
   readonly store: Store<SqlTransaction>
   readonly pool: SqlPool
-  readonly campaign: Pick<Campaign, 'id'>
+  readonly campaign: Pick<Campaign, 'id' | 'selection'>
   readonly epoch: number
   readonly throttle: Throttle | null
   readonly reach: RunCampaignOptions['world']['reach']
@@ -92,7 +92,7 @@ function parkedStore(options: ParkedStoreOptions): Store<SqlTransaction> {
     },
     transaction: (enrolment, run) =>
       store.transaction(enrolment, async inner => {
-        const book = new CampaignBook(campaign.id, false)
+        const book = new CampaignBook(campaign, false)
         const giveBack = (claims: Parameters<typeof work.giveBack>[0]) =>
           void work.giveBack(claims).catch(() => {})
         const batch = new ParkedSession(inner, {

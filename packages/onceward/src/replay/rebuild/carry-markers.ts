@@ -50,13 +50,15 @@ export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise
 /** A transaction id as the server counts it, without its wrap-around; of rows written since the swap, which is recent. */
 const whole = `((pg_current_xact_id()::text::bigint - ((pg_current_xact_id()::text::bigint - xmin::text::bigint) & 4294967295))::text::xid8)`
 
-/** Markers of what was committed since the swap, in whatever order transactions began. */
+/** Markers of what was committed since the swap, in whatever order transactions began. What people gave up since stays given up. */
 export async function forgetSince(client: SqlClient, { id }: Campaign): Promise<number> {
   // By time as well: an old row's id, cut to its lower half, may look like a recent one.
   const since = `at > (select swapped_at - interval '1 day' from onceward.campaign where id = $1)
     and not pg_visible_in_snapshot(${whole}, (select swap_snapshot from onceward.campaign where id = $1))`
   const { rowCount } = await client.query(
-    `delete from onceward.inbox where consumer_id = ${live} and ${since} and status in ('applied', 'ignored', 'stale', 'duplicate')`,
+    `delete from onceward.inbox where consumer_id = ${live} and ${since} and status in ('applied', 'ignored', 'stale', 'duplicate')
+       and not (status = 'ignored' and exists (select from onceward.closed_held x where x.consumer_id = inbox.consumer_id
+         and x.message_id = inbox.message_id and onceward.is_given_up(x.how, x.reopened_by) offset 0))`,
     [id],
   )
   await client.query(

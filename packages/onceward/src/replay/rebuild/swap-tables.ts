@@ -1,6 +1,7 @@
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
 import { asksOutside } from '../ahead-of-live.ts'
 import { type Campaign, readCampaign, refused } from '../campaign.ts'
+import { assertNoneGivenUp } from '../given-up.ts'
 import type { RunCampaignOptions } from '../run-campaign.ts'
 import { carryMarkers, forgetSince, missingFromShadow } from './carry-markers.ts'
 import {
@@ -67,6 +68,8 @@ export async function swapTables(
     if (positions !== null) await assertFinishedByLive(client, campaign, positions, acceptUnknown)
     const messages = await carryMarkers(client, campaign)
     const closed = await closeRebuilt(client, campaign)
+    // Behind it: whoever gave one of those rows up has committed, or finds it gone.
+    await assertNoneGivenUp(client, campaign)
     await exchangeTables(client, tables!, shadowSchema(id), oldSchema(id))
     await client.query(
       `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp(), compared = $2 where id = $1`,

@@ -1,5 +1,6 @@
 import type { DeliveryProperties } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
+import { exactJson } from '../../exact-json.ts'
 import { toStoredJson } from '../../stored-json.ts'
 
 export interface PostgresMessage {
@@ -53,7 +54,7 @@ export async function publish(
 function bytesOf(body: PostgresMessage['body']): Buffer {
   if (Buffer.isBuffer(body)) return body
   if (body instanceof Uint8Array) return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  return Buffer.from(typeof body === 'string' ? body : exactJson(body))
 }
 
 function jsonText(value: object | null | undefined): string {

@@ -1,5 +1,6 @@
 import { assertKnownOptions } from '../../contracts/known-options.ts'
 import { OncewardError } from '../../errors.ts'
+import { readIsoTime } from '../../iso-time.ts'
 import type { BrokerTls } from '../../tls/broker-tls.ts'
 
 /** A RabbitMQ stream, or a super stream, as a contract names it: plain data, made by `stream(...)`. */
@@ -72,5 +73,7 @@ function isStart(start: unknown): boolean {
 }
 
 export function startTimeMs({ timestamp }: { readonly timestamp: string | number }): number {
-  return typeof timestamp === 'number' ? timestamp : Date.parse(timestamp)
+  if (typeof timestamp === 'number') return timestamp
+  const time = readIsoTime(timestamp)
+  return typeof time === 'string' ? Number.NaN : time.ms
 }

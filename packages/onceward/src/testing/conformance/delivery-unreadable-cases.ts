@@ -56,6 +56,16 @@ const unreadable: readonly Unreadable[] = [
     row: { id: null, state: 'quarantined', code: 'id_malformed' },
   },
   {
+    what: 'a whole number that JavaScript would round',
+    body: bytes('{"id": "a", "note": {"account": 9007199254740993}}'),
+    row: { id: 'a', state: 'quarantined', code: 'inexact_number' },
+  },
+  {
+    what: 'an id that JavaScript would round',
+    body: bytes('{"id": 9007199254740993}'),
+    row: { id: '9007199254740993', state: 'quarantined', code: 'inexact_number' },
+  },
+  {
     what: 'a message the schema refuses',
     body: bytes({ id: 'a' }),
     row: { id: 'a', state: 'dead', code: 'invalid' },

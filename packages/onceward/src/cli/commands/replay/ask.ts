@@ -35,6 +35,7 @@ export function createCommand(): Command {
     .option('--key <key...>', 'repair, parked: only messages of these keys')
     .option('--cause <fingerprint>', 'parked: only what failed like this; see "onceward parked groups"')
     .option('--rebuild-keys', 'repair: the keys a projection has left for a rebuild')
+    .option('--including-skipped', 'take up what people skipped or deleted; needs approval whatever the risk')
     .option('--rate <count>', 'messages a second at most')
     .option('--request-effects', 'backfill, repair: let external effects and messages happen; needs approval')
     .option('--dry-run', 'say what would be created')

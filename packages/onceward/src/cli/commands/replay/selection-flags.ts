@@ -1,5 +1,6 @@
 import type { HeldState } from '../../../contracts/store.ts'
 import { OncewardError } from '../../../errors.ts'
+import { readIsoTime } from '../../../iso-time.ts'
 import type { Selection } from '../../../replay/selection.ts'
 
 export interface SelectionFlags {
@@ -10,11 +11,16 @@ export interface SelectionFlags {
   held?: string
   key?: string[]
   cause?: string
+  includingSkipped?: boolean
 }
 
 /** What the flags of `replay create` select. */
-export function selectionOf({ from, to, file, archive, held, key, cause }: SelectionFlags): Selection {
-  const keys = key === undefined ? {} : { keys: key }
+export function selectionOf(flags: SelectionFlags): Selection {
+  const { from, to, file, archive, held, key, cause, includingSkipped } = flags
+  const keys = {
+    ...(key !== undefined && { keys: key }),
+    ...(includingSkipped && { includingSkipped }),
+  }
   const others = [file, archive, held].filter(one => one !== undefined)
   if (from === 'parked') {
     if (others.length > 0 || to !== 'now') throw wrong('--from parked selects by --cause and --key alone')
@@ -38,13 +44,8 @@ function edge(text: string, flag: string): Edge {
   if (text === 'first') return 'first'
   if (text === 'now') return 'next'
   if (text.includes('=')) return { offsets: Object.fromEntries(text.split(',').map(one => place(one, flag))) }
-  const timestampMs = Date.parse(text)
-  if (
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) &&
-    /(Z|[+-]\d\d:?\d\d)$/.test(text) &&
-    Number.isFinite(timestampMs)
-  )
-    return { timestampMs }
+  const time = readIsoTime(text)
+  if (typeof time !== 'string') return { timestampMs: time.ms }
   throw wrong(
     `${flag} is first, now, parked (--from), an ISO time with its zone (2026-11-15T08:00:00Z), or partition=offset,…`,
   )

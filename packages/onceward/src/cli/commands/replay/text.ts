@@ -66,7 +66,7 @@ export function campaignText(
   return parts.join('\n\n')
 }
 
-export function previewText({ campaign, plan, extent, targets, aheadOfLive }: Preview): string {
+export function previewText({ campaign, plan, extent, targets, aheadOfLive, givenUp }: Preview): string {
   const effects =
     campaign.effects === 'suppressed'
       ? 'External effects and messages are suppressed and recorded as would-have.'
@@ -77,7 +77,19 @@ export function previewText({ campaign, plan, extent, targets, aheadOfLive }: Pr
   const ahead = aheadOfLive.length === 0 ? '' : `WARNING: ${aheadText(aheadOfLive)}\n`
   const oldest =
     plan.oldestMs === null ? 'of unknown age' : `from ${new Date(plan.oldestMs).toISOString()} on`
-  return `${rangesTable(plan.ranges)}\n${archiveText(plan)}\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${ahead}${next}`
+  return `${rangesTable(plan.ranges)}\n${archiveText(plan)}\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${givenUpText(givenUp, campaign)}${ahead}${next}`
+}
+
+function givenUpText({ messages, included }: Preview['givenUp'], { consumer }: Campaign): string {
+  if (messages === 0) return ''
+  const [subject, were, they, stay] =
+    messages === 1
+      ? ['1 message', 'was', 'it', 'stays skipped']
+      : [`${messages} messages`, 'were', 'they', 'stay skipped']
+  const see = `see "onceward parked gaps --consumer ${consumer}"`
+  return included
+    ? `WARNING: ${subject} of ${consumer} ${were} skipped or deleted by people; where the selection covers ${messages === 1 ? 'it' : 'them'}, ${they} WILL be applied (${see}).\n`
+    : `${subject} of ${consumer} ${were} skipped or deleted by people; ${they} ${stay} (${see}).\n`
 }
 
 /** What lies in an archive and is not read is said, however little it is. */

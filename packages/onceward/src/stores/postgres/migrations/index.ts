@@ -28,6 +28,7 @@ import { reasons } from './0023-reasons.ts'
 import { searchPaths } from './0024-search-paths.ts'
 import { keyWaits } from './0025-key-waits.ts'
 import { clusters } from './0030-clusters.ts'
+import { givenUp } from './0028-given-up.ts'
 
 export interface Migration {
   readonly version: number
@@ -75,4 +76,5 @@ export const migrations: readonly Migration[] = [
   { version: 24, name: 'search paths', sql: searchPaths, compatibleFrom: 3 },
   { version: 25, name: 'key waits', sql: keyWaits, compatibleFrom: 25 },
   { version: 30, name: 'clusters', sql: clusters, compatibleFrom: 23 },
+  { version: 28, name: 'given up', sql: givenUp, compatibleFrom: 23 },
 ]

@@ -1,0 +1,53 @@
+import { type InexactNumbers, whyInexact } from '../../message/inexact-numbers.ts'
+import { columnType } from './column-type.ts'
+import { type Fit, fitNumber, Unfit } from './fit-number.ts'
+import { fitTime } from './fit-time.ts'
+
+export { type Fit, Unfit } from './fit-number.ts'
+
+/**
+ * How values go into a column of this type, as `format_type` writes it, domains resolved. PostgreSQL rounds numbers and times, cuts spaces and reads `now`
+ * without a word: what it would change is refused here, with the reason. Null stays null; types that are not listed take what PostgreSQL takes.
+ */
+export function fitColumn(formatted: string): Fit {
+  const { name, isArray, sizes } = columnType(formatted)
+  const fit =
+    fitNumber(formatted.replace('[]', '')) ?? fitTime(name, sizes) ?? fitText(name, sizes) ?? exactly
+  const orNull: Fit = (value, inexact) => (value == null ? value : fit(value, inexact))
+  return isArray ? fitElements(orNull) : orNull
+}
+
+function fitElements(fit: Fit): Fit {
+  const elements: Fit = (value, inexact) =>
+    Array.isArray(value) ? value.map(one => elements(one, inexact)) : fit(value, inexact)
+  // Anything but a list is a text that PostgreSQL takes apart, or refuses.
+  return (value, inexact) => (Array.isArray(value) ? elements(value, inexact) : exactly(value, inexact))
+}
+
+/** PostgreSQL keeps 63 bytes of a name. */
+const nameBytesMax = 63
+
+function fitText(name: string, [length]: readonly number[]): Fit | null {
+  if (name === 'name')
+    return sized(text => Buffer.byteLength(text) <= nameBytesMax, `it has more than ${nameBytesMax} bytes`)
+  if ((name !== 'character varying' && name !== 'character') || length === undefined) return null
+  return sized(
+    text => text.length <= length || [...text].length <= length,
+    `it has more characters than ${name}(${length}) keeps`,
+  )
+}
+
+function sized(fits: (text: string) => boolean, why: string): Fit {
+  return (value, inexact) => {
+    const checked = exactly(value, inexact)
+    if (!fits(String(checked))) throw new Unfit(why)
+    return checked
+  }
+}
+
+/** A number that was rounded is another one, in a text too. */
+function exactly(value: unknown, inexact: InexactNumbers | null): unknown {
+  const why = whyInexact(value, inexact)
+  if (why !== null) throw new Unfit(why)
+  return value
+}
