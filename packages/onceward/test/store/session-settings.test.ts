@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { SqlTransaction } from 'onceward'
 import { createPool, createPostgresStore } from 'onceward/postgres'
-import { factsOf } from '../../src/testing/conformance/store-bench.ts'
+import { claimOf, factsOf } from '../../src/testing/conformance/store-bench.ts'
 import { userPool } from '../adapters/libraries.ts'
 import { oddSettings } from '../services/odd-settings.ts'
 import { createDatabase, makeOdd, skipWithout } from '../services/services.ts'
@@ -42,7 +42,7 @@ describe('what is ours does not depend on the settings of a session', available,
     for (const store of [createPostgresStore({ pool }), createPostgresStore({ pool: theirs as never })]) {
       const enrolment = await store.enroll(factsOf('settings'))
       const seen = await store.transaction(enrolment, async session => {
-        await session.claim([])
+        await session.claim([claimOf('a')])
         const loan = session.lend()
         const found = await settingsOf(loan.tx)
         loan.revoke()
