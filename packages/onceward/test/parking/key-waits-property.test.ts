@@ -23,9 +23,11 @@ type Step =
   | { readonly do: 'replay' | 'restart' | 'wait' }
   | { readonly do: 'replay one' | 'release one' | 'skip one'; readonly at: number }
 
-const tries = fc.array(fc.constantFrom<Try>('fail', 'fail', 'park', 'ignore', 'reject', 'apply', 'apply'), {
-  maxLength: 3,
-})
+/** Often a message holds its key for a while and then ends without an effect: that is when those that wait for it must go on. */
+const tries = fc.oneof(
+  fc.constantFrom<readonly Try[]>(['park', 'ignore'], ['fail', 'reject'], ['park', 'reject'], []),
+  fc.array(fc.constantFrom<Try>('fail', 'park', 'ignore', 'reject', 'apply'), { maxLength: 3 }),
+)
 const plan: fc.Arbitrary<Plan> = fc.record({
   key: fc.constantFrom('k1', 'k2', 'k3'),
   part: fc.constantFrom('cap-1', 'cap-2'),
@@ -94,7 +96,7 @@ class Schedule {
   }
 
   async play(steps: readonly Step[]): Promise<void> {
-    await this.#publish([{ key: 'k1', part: 'cap-1', version: 1, tries: ['park'] }])
+    await this.#publish([{ key: 'k1', part: 'cap-1', version: 1, tries: ['park', 'ignore'] }])
     this.#running = await this.#scene.start(this.#name, this.#changes)
     for (const one of steps) await this.#take(one)
     await until(

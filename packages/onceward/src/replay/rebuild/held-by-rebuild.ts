@@ -65,7 +65,7 @@ export async function closeRebuilt(client: SqlClient, { id }: Campaign): Promise
   return rows.length
 }
 
-/** Called when the markers of the swap are forgotten: what it closed is held again, as it was, and keeps its turn. */
+/** Called when the markers of the swap are forgotten: what it closed is held again, as it was, keeps its turn, and has its business key back. */
 const reopen = `
   with back as (
     delete from onceward.closed_held x where x.consumer_id = ${live} and x.how = '${how}' and x.reason = $2 returning x.*),
@@ -80,7 +80,7 @@ const reopen = `
     insert into onceward.business_key (consumer_id, key, message_id, digest)
     select consumer_id, business_key, message_id, key_digest from held
     where business_key is not null and message_id is not null and not keyless and state in ${unfinished}
-    order by business_key on conflict do nothing)
+    order by business_key on conflict (consumer_id, key) do update set message_id = excluded.message_id, digest = excluded.digest)
   insert into onceward.blocked_key (consumer_id, key)
   select distinct consumer_id, order_key from held where state in ('parked', 'quarantined') and order_key is not null
   on conflict (consumer_id, key) do update set state = 'parked'`
