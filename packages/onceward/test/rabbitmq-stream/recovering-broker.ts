@@ -14,8 +14,6 @@ export interface RecoveringBroker {
    * that it has nothing behind that chunk either.
    */
   recover(committed: number, answers: number, options?: { readonly shorter?: boolean }): void
-  /** From now on it says that the stream begins here. */
-  drop(before: number): void
   recovered(): void
   /** Damages the next chunks on their way. */
   damage(chunks: number): void
@@ -26,7 +24,6 @@ const statsAnswer = command.streamStats | 0x8000
 export async function startRecoveringBroker(t: TestContext, url: string): Promise<RecoveringBroker> {
   const upstream = new URL(url)
   let state: { readonly committed: number; readonly shorter: boolean; left: number } | null = null
-  let firstChunk: number | null = null
   let falseAnswers = 0
   let damages = 0
   const sockets = new Set<Socket>()
@@ -36,7 +33,6 @@ export async function startRecoveringBroker(t: TestContext, url: string): Promis
       damages--
       return damaged(frame)
     }
-    if (key === statsAnswer && firstChunk !== null) return withStatistic(frame, 'first_chunk_id', firstChunk)
     if (state === null) return frame
     if (key === command.deliver) return null
     if (key !== statsAnswer) return frame
@@ -84,9 +80,6 @@ export async function startRecoveringBroker(t: TestContext, url: string): Promis
     },
     recover: (committed, answers, { shorter = false } = {}) => {
       state = { committed, shorter, left: answers }
-    },
-    drop: before => {
-      firstChunk = before
     },
     recovered: () => {
       state = null
