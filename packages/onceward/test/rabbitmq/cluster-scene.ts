@@ -8,8 +8,8 @@ export const deadlineMs = 120_000
 const attemptMs = 10_000
 
 /** As an address lists them. */
-export function hostsOf(nodes: readonly ClusterNode[], of: 'url' | 'streamUrl' = 'url'): string {
-  return nodes.map(node => new URL(node[of]).host).join(',')
+export function hostsOf(nodes: readonly ClusterNode[]): string {
+  return nodes.map(node => new URL(node.url).host).join(',')
 }
 
 type Channel = Awaited<ReturnType<Awaited<ReturnType<typeof connect>>['createConfirmChannel']>>
