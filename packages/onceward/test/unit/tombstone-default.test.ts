@@ -20,6 +20,7 @@ test('records without a body are handled where the type of the messages has null
   const given = [
     [undefined, 'quarantine'],
     [object, 'quarantine'],
+    [z.unknown(), 'quarantine'],
     [object.nullable(), 'handle'],
     [{ schema: object.nullable() }, 'handle'],
     [{ schema: object.nullable(), tombstones: 'quarantine' }, 'quarantine'],
