@@ -24,11 +24,11 @@ import { said } from './0014-said.ts'
 import { withdrawnLosses } from './0014-withdrawn-losses.ts'
 import { haltedRuns } from './0015-halted-runs.ts'
 import { suspectGroups } from './0016-suspect-groups.ts'
-import { reasons } from './0023-reasons.ts'
-import { searchPaths } from './0024-search-paths.ts'
-import { keyWaits } from './0025-key-waits.ts'
-import { clusters } from './0030-clusters.ts'
-import { givenUp } from './0028-given-up.ts'
+import { reasons } from './0017-reasons.ts'
+import { keyWaits } from './0018-key-waits.ts'
+import { givenUp } from './0019-given-up.ts'
+import { clusters } from './0020-clusters.ts'
+import { searchPaths } from './0021-search-paths.ts'
 
 export interface Migration {
   readonly version: number
@@ -72,9 +72,10 @@ export const migrations: readonly Migration[] = [
   },
   { version: 15, name: 'halted runs', sql: haltedRuns, compatibleFrom: 3 },
   { version: 16, name: 'suspect groups', sql: suspectGroups, compatibleFrom: 3 },
-  { version: 23, name: 'reasons', sql: reasons, compatibleFrom: 23 },
-  { version: 24, name: 'search paths', sql: searchPaths, compatibleFrom: 3 },
-  { version: 25, name: 'key waits', sql: keyWaits, compatibleFrom: 25 },
-  { version: 30, name: 'clusters', sql: clusters, compatibleFrom: 23 },
-  { version: 28, name: 'given up', sql: givenUp, compatibleFrom: 23 },
+  { version: 17, name: 'reasons', sql: reasons, compatibleFrom: 17 },
+  { version: 18, name: 'key waits', sql: keyWaits, compatibleFrom: 18 },
+  { version: 19, name: 'given up', sql: givenUp, compatibleFrom: 18 },
+  { version: 20, name: 'clusters', sql: clusters, compatibleFrom: 18 },
+  // Last, because a function that is made anew loses its settings.
+  { version: 21, name: 'search paths', sql: searchPaths, compatibleFrom: 18 },
 ]
