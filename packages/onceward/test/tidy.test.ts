@@ -136,6 +136,7 @@ describe('import boundaries', () => {
       'contract-page/',
       'init/',
       'contract/duration.ts',
+      'iso-time.ts',
       'demo/',
       'errors.ts',
       'surroundings.ts',

@@ -122,6 +122,7 @@ const rows: readonly Row[] = [
       outcome: as,
       status,
       code: 'behind_business_key',
+      delayMs: as === 'parked' ? 0 : 5,
     }),
   ),
 
