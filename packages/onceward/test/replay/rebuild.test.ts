@@ -66,6 +66,34 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows(sums), [{ rows: 64, times: 124 }])
   })
 
+  test('is rolled back together with the markers that the swap carried, whoever committed beside it', async t => {
+    const scene = await Scene.open(t)
+    await scene.write(...facts(10))
+    // Nothing is asked outside, so the rebuild may be ahead of live.
+    const consumer = scene.contract({
+      effect: {},
+      async handle({ message, tx, mode }) {
+        await tx.query('insert into effect (id, mode) values ($1, $2)', [message.id, mode])
+      },
+    })
+    const replay = await scene.replay(consumer)
+    const id = await scene.planned(replay, { mode: 'rebuild' })
+    await replay.run(id)
+    await verifyCampaign(scene.pool, id)
+    const others = new AbortController()
+    const committing = (async () => {
+      while (!others.signal.aborted) await scene.pool.query('select pg_current_xact_id()')
+    })()
+    const accept = { effect: 'live has read nothing yet' }
+    const swap = await replay.swap(id, { accept }).finally(() => others.abort())
+    await committing
+    assert.equal(swap.messages, 10)
+    const back = await replay.rollBack(id)
+    assert.equal(back.messages, 10)
+    await scene.live(consumer)
+    assert.deepEqual(await scene.rows(sums), [{ rows: 10, times: 10 }])
+  })
+
   test('can be rolled back as long as it is not finished: markers do not move into days until then', async t => {
     const { scene, consumer, replay, id } = await rebuilt(t)
     const daily = {

@@ -21,11 +21,24 @@ export async function missingFromShadow(client: SqlClient, { id }: Campaign): Pr
 }
 
 /**
+ * A snapshot leaves the transaction that takes it out of the list of those in progress. The lock on the tables has given us an id, and others
+ * have ended since, so to a rollback our own rows would look older than the swap.
+ */
+const snapshotWithoutUs = `
+  select case when pg_current_xact_id() >= pg_snapshot_xmax(taken) then taken else format('%s:%s:%s',
+      least(pg_snapshot_xmin(taken)::text::bigint, pg_current_xact_id()::text::bigint), pg_snapshot_xmax(taken),
+      (select string_agg(x::text, ',' order by x::text::bigint) from
+        (select pg_snapshot_xip(taken) as x union select pg_current_xact_id()) as open))::pg_snapshot end
+  from (select pg_current_snapshot() as taken) as now`
+
+/**
  * What the rebuilt tables have and the live consumer had not come to: it gets their markers, and skips them when it comes. A live batch that
  * is about to apply one of them waits for our lock as we wait for its marker; the server ends one of the two, and it runs again.
  */
 export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise<number> {
-  await client.query('update onceward.campaign set swap_snapshot = pg_current_snapshot() where id = $1', [id])
+  await client.query(`update onceward.campaign set swap_snapshot = (${snapshotWithoutUs}) where id = $1`, [
+    id,
+  ])
   const { rowCount } = await client.query(
     `insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
      select ${live}, s.run_id, s.status, s.message_id, s.digest, s.position from onceward.inbox s
