@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -225,7 +225,8 @@ class Scene {
   /** Over the log, or over a file where the source keeps no history. */
   async campaign(mode: CampaignMode, past: readonly Fact[]): Promise<void> {
     const { source } = this.#combination
-    const path = join(tmpdir(), `onceward-${process.pid}-${this.#name}.jsonl`)
+    const folder = await mkdtemp(join(tmpdir(), 'onceward-matrix-'))
+    const path = join(folder, 'past.jsonl')
     await writeFile(path, linesOf(past))
     const keepsHistory = source === 'kafka' || source === 'rabbitmq-stream' || source === 'file'
     const replay = await openReplay(this.#consumer as Consumer<Fact, SqlTransaction>, {
@@ -252,6 +253,7 @@ class Scene {
       await replay.swap(id)
     } finally {
       await replay.close()
+      await rm(folder, { recursive: true })
     }
   }
 
