@@ -280,7 +280,7 @@ async function readGuards(client: SqlClient, version: number) {
   const { rows: readings } = await client.query(
     `select consumer_name as name, kind, place, reader, ${host} as "virtualHost" from onceward.reading`,
   )
-  const { rows: brokers } = await client.query(version < 30 ? readBrokers : readAnnounced)
+  const { rows: brokers } = await client.query(version < 20 ? readBrokers : readAnnounced)
   const { rows: may } = await client.query(
     `select has_function_privilege('onceward.server_check()', 'execute') as may`,
   )
