@@ -57,7 +57,7 @@ function isOwn(received: ReadableMessage, { byId }: Seen): boolean {
   return byId === received.id && received.delivery.held?.keyless === true && !isIdentifiedNow(received)
 }
 
-/** Null for what holds its business key, or has none. Which key it is of bytes that cannot be read, whoever reads them will know. */
+/** Null for what holds its business key, or has none. Of unreadable bytes the worker that decodes them determines the key. */
 export function keylessOf<M>(received: Received<M>, { keyed }: Pick<Claims<M>, 'keyed'>): Keyless | null {
   if (!received.readable) return { digest: null }
   if (received.businessKey === null || keyed.has(received)) return null

@@ -16,14 +16,14 @@ type Asked = Pick<Campaign, 'consumer' | 'liveGeneration' | 'mode' | 'selection'
 export async function aheadOfLive(
   client: SqlClient,
   campaign: Asked,
-  consumer: Pick<Consumer, 'effect' | 'replay'>,
+  consumer: Pick<Consumer, 'effect' | 'replay' | 'dedup' | 'settle'>,
   ranges: readonly LogRange[],
   reader: RangeReader | null,
 ): Promise<readonly LogRange[]> {
   const { selection, mode } = campaign
   if (selection.of !== 'log' || !needsMemory(mode) || !suppressesEffects(campaign, consumer)) return []
   if (!asksOutside(consumer)) return []
-  const live = await livePositions(client, campaign, ranges, reader)
+  const live = await livePositions(client, campaign, consumer, ranges, reader)
   const ahead = ranges.flatMap(range => {
     const done = live.get(range.partition) ?? range.from
     const from = BigInt(done) > BigInt(range.from) ? done : range.from

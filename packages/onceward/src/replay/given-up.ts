@@ -1,6 +1,7 @@
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { DecidedMessage, StoreSession } from '../contracts/store.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
+import { isoTime } from '../stores/postgres/sql/iso-time.ts'
 import { type Campaign, refused } from './campaign.ts'
 import { sqlOf } from './campaign-session.ts'
 
@@ -16,7 +17,7 @@ const stands = 'onceward.is_given_up(x.how, x.reopened_by)'
  */
 const find = `
   with mine as materialized (select ${consumers} as ids)
-  select asked.n::integer - 1 as n, x.how, x.actor, x.at, x.reason
+  select asked.n::integer - 1 as n, x.how, x.actor, ${isoTime('x.at')} as at, x.reason
   from unnest($2::text[], $3::bytea[]) with ordinality as asked (id, digest, n)
   cross join lateral (
     select * from onceward.closed_held x where x.consumer_id = any ((select ids from mine)::integer[]) and x.message_id = asked.id and ${stands}
@@ -36,13 +37,13 @@ export function findGivenUp<Tx>(
       n: number
       how: string
       actor: string
-      at: Date
+      at: string
       reason: string
     }>(find, [campaignId, messages.map(({ id }) => id), messages.map(({ digest }) => digest)])
     return new Map(
       rows.map(({ n, how, actor, at, reason }) => [
         n,
-        `${how} by ${actor} on ${at.toISOString()}: ${reason}`.slice(0, 500),
+        `${how} by ${actor} on ${at}: ${reason}`.slice(0, 500),
       ]),
     )
   }

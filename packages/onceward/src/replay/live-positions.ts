@@ -1,4 +1,6 @@
+import type { Consumer } from '../contract/define-consumer.ts'
 import type { Position } from '../contracts/source.ts'
+import { progressOf } from '../engine/checkpoints.ts'
 import type { LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
 import type { Campaign } from './campaign.ts'
@@ -8,11 +10,13 @@ export type LivePositions = ReadonlyMap<string, string>
 
 /**
  * How far the live consumer is done with the partitions of these ranges. Where the broker keeps its position the store learns it only now and then,
- * so the later of the two counts. A position in another incarnation of the log says nothing.
+ * so the later of the two counts. Where the store keeps it the broker's is only a hint, ahead of what live will read after a restore. A position
+ * in another incarnation of the log says nothing.
  */
 export async function livePositions(
   client: SqlClient,
   { consumer, liveGeneration }: Pick<Campaign, 'consumer' | 'liveGeneration'>,
+  contract: Pick<Consumer, 'dedup' | 'settle'>,
   ranges: readonly LogRange[],
   reader: Pick<RangeReader, 'told'> | null,
 ): Promise<LivePositions> {
@@ -23,7 +27,9 @@ export async function livePositions(
   )
   // A broker that does not say, or not to this user, leaves what the store knows: less, and never too much.
   const partitions = ranges.map(({ partition }) => partition)
-  const told = await Promise.resolve(reader?.told?.(partitions)).catch(() => undefined)
+  const keeper = progressOf(contract)
+  const asked = keeper === 'broker' || keeper === 'first' ? reader : null
+  const told = await Promise.resolve(asked?.told?.(partitions)).catch(() => undefined)
   const stored = new Map(rows.map(row => [row.partition as string, row as Position]))
   const furthest = new Map<string, string>()
   for (const { partition, incarnation } of ranges) {

@@ -114,6 +114,39 @@ describe('the live position on Kafka', await skipWithout('postgres', 'kafka'), (
     await live.drain()
   })
 
+  test("is the store's where the store keeps it, whatever the group was told", async t => {
+    const scene = await Scene.open(t)
+    const kafka = await openKafka(t)
+    const name = await kafka.createTopic()
+    await kafka.produce(
+      name,
+      facts(20).map(fact => ({ value: JSON.stringify(fact), partition: 0 })),
+    )
+    const consumer = scene.contract({
+      source: topic(name, { start: 'earliest' }),
+      settle: { when: 'with effect' },
+    })
+    const options = { databaseUrl: scene.url, kafkaBootstrap: (await kafkaBootstrap())! }
+    const live = await runConsumer(consumer, { ...options, parts: ['consumer'] })
+    await until('all are applied', async () => (await scene.applied('live')).length === 20)
+    const group = `${consumer.name}.${consumer.generation}`
+    await until('the group was told', async () => (await kafka.committed(group, name)).get(0) === 20)
+    await live.drain()
+    // As a restored backup has it.
+    await scene.pool.query(`update onceward.checkpoint set next = '5'`)
+    const replay = await scene.replay(consumer, { kafkaBootstrap: options.kafkaBootstrap })
+    const { id } = await replay.create({
+      mode: 'replay',
+      selection: { of: 'log', start: 'first', end: 'next' },
+      reason: 'a test',
+    })
+    const { aheadOfLive } = await replay.preview(id)
+    assert.deepEqual(
+      aheadOfLive.map(({ from, to }) => [from, to]),
+      [['5', '20']],
+    )
+  })
+
   test('passes what waits for its next try in a retry topic: a campaign leaves that to live', async t => {
     const scene = await Scene.open(t)
     const kafka = await openKafka(t)

@@ -71,6 +71,7 @@ const files = [
   'parking/operate.test.ts',
   'parking/audit.test.ts',
   'replay/parked.test.ts',
+  'replay/given-up.test.ts',
   'evidence/explain.test.ts',
 ]
 

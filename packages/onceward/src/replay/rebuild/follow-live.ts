@@ -44,7 +44,7 @@ export async function followLive(id: string, options: RunCampaignOptions): Promi
   async function lookAhead() {
     const found = await reader.survey(edgesOf(selection))
     const ranges = behind(found, rangesOf(campaign))
-    return { ranges, positions: await livePositions(pool, campaign, found, reader) }
+    return { ranges, positions: await livePositions(pool, campaign, consumer, found, reader) }
   }
 }
 

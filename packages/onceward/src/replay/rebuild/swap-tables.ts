@@ -11,7 +11,7 @@ import {
   lookAtTables,
   type TableComparison,
 } from './compare-tables.ts'
-import { assertExchangeable, exchangeTables } from './exchange-tables.ts'
+import { assertExchangeable, exchangeTables, pairsOf } from './exchange-tables.ts'
 import { followLive } from './follow-live.ts'
 import { closeRebuilt, reopenRebuilt } from './held-by-rebuild.ts'
 import { oldSchema, shadowSchema } from './rebuild-store.ts'
@@ -136,11 +136,8 @@ async function lockedTransaction<T>(
     await client.query(
       `begin; set local lock_timeout = '10s'; set local idle_in_transaction_session_timeout = '60s'`,
     )
-    const { rows } = await client.query(
-      `select string_agg(format('%I.%I', split_part(t, '.', 1), split_part(t, '.', 2)), ', ' order by t) as list from unnest($1::text[]) as t`,
-      [tables],
-    )
-    await client.query(`lock table ${rows[0].list} in access exclusive mode`)
+    const names = (await pairsOf(client, [...tables].sort(), '')).map(({ live }) => live)
+    await client.query(`lock table ${names.join(', ')} in access exclusive mode`)
     const result = await work(client)
     await client.query('commit')
     failed = false

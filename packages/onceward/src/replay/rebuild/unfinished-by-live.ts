@@ -88,11 +88,11 @@ export async function awaitFinishedByLive(
 
 export async function positionsOf(
   campaign: Campaign,
-  { pool, openReader }: RunCampaignOptions,
+  { pool, consumer, openReader }: RunCampaignOptions,
 ): Promise<LivePositions> {
   if (campaign.selection.of !== 'log') return new Map()
   const reader = await openReader(campaign.selection)
-  return livePositions(pool, campaign, rangesOf(campaign), reader).finally(() => reader.close())
+  return livePositions(pool, campaign, consumer, rangesOf(campaign), reader).finally(() => reader.close())
 }
 
 function refuseUnfinished({ unread, pending, forPeople, unknown }: Unfinished, acceptUnknown: boolean): void {

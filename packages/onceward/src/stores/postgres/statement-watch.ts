@@ -12,7 +12,7 @@ const transactionControl = new RegExp(
 const savepointControl = new RegExp(String.raw`${lead}(?:savepoint|release|rollback)\b`, 'i')
 const severalCommands = /cannot insert multiple commands/
 
-/** How long a late statement waits for its refusal: a handler that goes on in a loop would else never let the process do anything else. */
+/** How long a late statement waits for its refusal: a handler that goes on in a loop would otherwise starve the event loop. */
 const lateRefusalMs = 10
 
 /**
