@@ -35,6 +35,8 @@ describe('work handed to the worker of the same process', await skipWithout('pos
       },
     }
     const running = await scene.start('handed', changes)
+    // A contract asks its schema about tombstones when it is defined.
+    reads = 0
     await scene.publish('handed', { id: 'a' })
     await until('it is done', async () => (await scene.done('handed')).length === 1)
     await running.drain()

@@ -45,6 +45,7 @@ const looks = [
   'fold_parked_counts',
   'human_of',
   'is_console',
+  'is_given_up',
   'is_grave',
   'is_person',
   'loss_digest',
