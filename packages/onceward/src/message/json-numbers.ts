@@ -6,7 +6,7 @@ const before = new Set([0x20, 0x09, 0x0a, 0x0d, 0x3a, 0x2c, 0x5b])
 
 /**
  * Whether a JSON text may hold a number whose digits a double does not keep. A run of sixteen digits covers a place that sixteen divides, so only
- * those are looked at: 0.12 us for 330 bytes, of which decoding takes 2.4. A regular expression took 0.6 to 1.1, and parsing with a reviver 28.
+ * those are looked at: 0.12 us for 330 bytes, of which decoding takes 2.4. Parsing every body with a reviver took eight times as long as without.
  */
 export function mayLoseDigits(bytes: Buffer): boolean {
   for (let at = digitsMin - 1; at < bytes.length; at += digitsMin) {
