@@ -31,6 +31,8 @@ const notWrittenByProcesses: Record<string, string> = {
   reading: 'written by note_reading and the acts on names',
   marker_days: 'the owner moves markers into days',
   late_marker: 'written by a trigger',
+  cluster_name: 'written by note_cluster',
+  cluster_mark: 'written by note_cluster',
 }
 
 const looks = [
@@ -45,6 +47,7 @@ const looks = [
   'fold_parked_counts',
   'human_of',
   'is_console',
+  'is_given_up',
   'is_grave',
   'is_person',
   'loss_digest',
