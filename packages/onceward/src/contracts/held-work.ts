@@ -1,5 +1,5 @@
 import type { HeldFacts } from './source.ts'
-import type { Enrolment, Keyless, SuppressedEffect } from './store.ts'
+import type { Enrolment, HeldKey, SuppressedEffect } from './store.ts'
 
 /** How the instance of a worker's run ends: by this it is told from the run of a reader. */
 export const workerSuffix = ' worker'
@@ -92,12 +92,10 @@ export interface WorkHolder {
   readonly ordered: boolean
 }
 
-export interface KeptMessage {
+export interface KeptMessage extends HeldKey {
   readonly id: string
   readonly digest: Buffer
   readonly orderKey: string | null
-  readonly businessKey: string | null
-  readonly keyless: Keyless | null
   readonly origin: string
   readonly position: string | null
   readonly brokerKey: string | null

@@ -390,16 +390,19 @@ export interface Conclusion {
   readonly held: HeldRecord | null
 }
 
-/** Of held work that does not hold its business key: whoever takes it up asks for the key first. */
-export interface Keyless {
-  /** The business digest, for when its turn comes; null where none is declared or read. */
-  readonly digest: Buffer | null
+/** The part of held work that tells about its business key. */
+export interface HeldKey {
+  readonly businessKey: string | null
+  /** Written with the key whenever the key comes to this message; null where none is declared or read. */
+  readonly businessDigest: Buffer | null
+  /** It does not hold its key: whoever takes it up asks for the key first. */
+  readonly keyless: boolean
 }
 
 export const heldStates = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
 export type HeldState = (typeof heldStates)[number]
 
-export interface HeldRecord {
+export interface HeldRecord extends HeldKey {
   readonly state: HeldState
   /**
    * The row it had until now: its place in the order of its key. And the claim that ends with this, whose epoch it keeps, so that no later
@@ -425,8 +428,6 @@ export interface HeldRecord {
   readonly position: string | null
   readonly brokerKey: string | null
   readonly deliveryCount: number
-  readonly businessKey: string | null
-  readonly keyless: Keyless | null
   readonly correlationId: string | null
   readonly messageType: string | null
   readonly schemaVersion: string | null

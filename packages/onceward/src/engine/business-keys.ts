@@ -1,4 +1,4 @@
-import type { BusinessAnswer, Keyless, MarkerStatus, StoreSession } from '../contracts/store.ts'
+import type { BusinessAnswer, HeldKey, MarkerStatus, StoreSession } from '../contracts/store.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import type { Claims } from './claim-batch.ts'
 import { isIdentifiedNow } from './identify-work.ts'
@@ -57,11 +57,11 @@ function isOwn(received: ReadableMessage, { byId }: Seen): boolean {
   return byId === received.id && received.delivery.held?.keyless === true && !isIdentifiedNow(received)
 }
 
-/** Null for what holds its business key, or has none. Of unreadable bytes the worker that decodes them determines the key. */
-export function keylessOf<M>(received: Received<M>, { keyed }: Pick<Claims<M>, 'keyed'>): Keyless | null {
-  if (!received.readable) return { digest: null }
-  if (received.businessKey === null || keyed.has(received)) return null
-  return { digest: received.businessDigest }
+/** Of unreadable bytes the worker that decodes them determines the key. */
+export function heldKeyOf<M>(received: Received<M>, { keyed }: Pick<Claims<M>, 'keyed'>): HeldKey {
+  if (!received.readable) return { businessKey: null, businessDigest: null, keyless: true }
+  const { businessKey, businessDigest } = received
+  return { businessKey, businessDigest, keyless: businessKey !== null && !keyed.has(received) }
 }
 
 /** There is nothing to be waited for or tried. */

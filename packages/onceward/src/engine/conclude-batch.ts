@@ -10,7 +10,7 @@ import type {
 import { storableText } from '../message/identity.ts'
 import type { Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
-import { behindHolder, holderOf, keylessOf } from './business-keys.ts'
+import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
 import type { Claims } from './claim-batch.ts'
 import {
   appliedDecision,
@@ -249,6 +249,7 @@ function heldRecord<M, Tx>(
   if (status === null || !isHeldState(status)) return null
   const { delivery } = received
   const envelope = received.readable ? received.envelope : null
+  const heldKey = heldKeyOf(received, claims)
   return {
     state: status,
     was: delivery.held ?? null,
@@ -268,8 +269,8 @@ function heldRecord<M, Tx>(
     position: delivery.position,
     brokerKey: storableText(delivery.key, 1_000),
     deliveryCount: delivery.deliveryCount,
-    businessKey: envelope?.businessKey ?? null,
-    keyless: isSetAside(status) && received.readable ? null : keylessOf(received, claims),
+    ...heldKey,
+    keyless: heldKey.keyless && !(isSetAside(status) && received.readable),
     correlationId: envelope?.correlationId ?? storableText(delivery.properties.correlationId),
     messageType: envelope?.type ?? storableText(delivery.properties.type),
     schemaVersion: envelope?.schemaVersion ?? null,

@@ -4,7 +4,7 @@ import { OncewardError } from '../errors.ts'
 import { storableText } from '../message/identity.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
-import { holderOf, isSettled, keylessOf } from './business-keys.ts'
+import { heldKeyOf, holderOf, isSettled } from './business-keys.ts'
 import { type Claims, unreadableFact } from './claim-batch.ts'
 import { identifyWork } from './identify-work.ts'
 import { type Decision, type Fact, stopsLane } from './outcome.ts'
@@ -42,19 +42,18 @@ export async function storeKept<M, Tx>(
   return decided.map(one => {
     const index = indexOf.get(one)
     const claim = index === undefined ? null : leases[index]
-    return claim ? { ...one, claim, keyless: messages[index!]!.keyless !== null } : one
+    return claim ? { ...one, claim, keyless: messages[index!]!.keyless } : one
   })
 }
 
 /** Nothing that a worker reads from the bytes again is written beside them. */
 function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMessage {
-  const { id, delivery, digest, orderKey, businessKey } = received
+  const { id, delivery, digest, orderKey } = received
   return {
     id,
     digest,
     orderKey,
-    businessKey,
-    keyless: keylessOf(received, claims),
+    ...heldKeyOf(received, claims),
     origin: delivery.origin,
     position: delivery.position,
     brokerKey: storableText(delivery.key, 1_000),

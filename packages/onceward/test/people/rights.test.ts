@@ -31,6 +31,8 @@ const notWrittenByProcesses: Record<string, string> = {
   reading: 'written by note_reading and the acts on names',
   marker_days: 'the owner moves markers into days',
   late_marker: 'written by a trigger',
+  cluster_name: 'written by note_cluster',
+  cluster_mark: 'written by note_cluster',
 }
 
 const looks = [

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { copyFile } from 'node:fs/promises'
 import { describe, type TestContext, test } from 'node:test'
 import { type Consumer, defineConsumer, park, projection, type SqlTransaction } from 'onceward'
 import { selectionOf } from '../../src/cli/commands/replay/selection-flags.ts'
@@ -277,6 +278,38 @@ describe('what people gave up', await skipWithout('postgres'), () => {
       await replay.swap(rebuild, {})
       assert.deepEqual(await booked(scene), withFraud)
     })
+
+  test('other content that was given up under the same id stays given up when the message is taken up', async t => {
+    const { scene, people } = await openWithPeople(t)
+    const forged = { id: 'a2', key: 'a', note: 'forged' }
+    await scene.write(...history)
+    const taken = `${scene.path}.taken`
+    await copyFile(scene.path, taken)
+    await scene.write(forged)
+    const usual = scene.contract().handle!
+    await scene.live(
+      scene.contract({
+        handle: context => (context.message.id === 'a2' ? park('looks like fraud') : usual(context)),
+      }),
+    )
+    const { rows, digest } = await previewParked(scene.pool, { consumer: 'facts', countMax: 10 })
+    assert.equal(rows.length, 2)
+    await skipParked(scene.pool, { consumer: 'facts', ids: rows.map(row => row.id), digest, because })
+    const replay = await scene.replay(scene.contract())
+    const selection = { of: 'file', path: taken, keys: ['a'], includingSkipped: true } as const
+    const id = await scene.planned(replay, { mode: 'repair', selection })
+    const bob = await people.login(['onceward_approver'], { person: true })
+    const { campaign } = await replay.preview(id)
+    await approveCampaign(bob.pool, id, { because: 'no fraud', planDigest: campaign.planDigest! })
+    await replay.run(id)
+    assert.deepEqual(await booked(scene), withFraud)
+    const reopened = `select convert_from(body, 'utf8') like '%forged%' as forged, reopened_by::text as by
+      from onceward.closed_held order by 1`
+    assert.deepEqual(await scene.rows(reopened), [
+      { forged: false, by: id },
+      { forged: true, by: null },
+    ])
+  })
 
   test('is in tables that a rebuild was approved to make with it, until they are rolled back', async t => {
     const { scene, people } = await openWithPeople(t)

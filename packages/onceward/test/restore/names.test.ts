@@ -105,6 +105,7 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
     const meetBroker = meeting({ pool: scene.pool })
     const [ours, theirs] = [exchanges(), exchanges()]
     await meetBroker(rabbit('rabbit@a', ours))
+    assert.equal(ours.names.size, 1, 'one exchange marks it')
     for (const node of ['rabbit@b', 'rabbit@c', 'rabbit@a']) await meetBroker(rabbit(node, ours))
     assert.deepEqual(
       (await listBrokers(scene.pool)).map(({ cluster }) => cluster),

@@ -77,7 +77,8 @@ describe('a transaction', await skipWithout('postgres'), () => {
       digest,
       orderKey: null,
       businessKey: null,
-      keyless: null,
+      businessDigest: null,
+      keyless: false,
       origin: 'here',
       position: null,
     }

@@ -42,6 +42,13 @@ const closeByKey = `
   select id, consumer_id, message_id, digest, '${how}', $2, record, body from gone
   returning record ->> 'order_key' as key`
 
+/** It held the key, which the swap gave to the other: it asks for it from now on. A worker that is at it meets its lost claim. */
+const loseKeys = `
+  update onceward.held h set keyless = true, epoch = h.epoch + 1, lease_until = null
+  from onceward.business_key k
+  where h.consumer_id = ${live} and h.state in ${unfinished} and not h.keyless and k.consumer_id = h.consumer_id and k.key = h.business_key
+    and k.message_id <> h.message_id and ${markerIs(live, 'k.message_id', `('applied')`)}`
+
 /** What is left waits for keys that are used up: it goes on. */
 const goOn = `
   select onceward.end_key_waits(${live}, array_agg(k.key), array_agg(k.message_id)) from (
@@ -61,6 +68,7 @@ export async function closeRebuilt(client: SqlClient, { id }: Campaign): Promise
   const rows = [...(await client.query(close, values)).rows, ...(await client.query(closeByKey, values)).rows]
   const keys = new Set(rows.flatMap(({ key }) => (key as string | null) ?? []))
   if (keys.size > 0) await client.query(freeKeys, [id, [...keys]])
+  await client.query(loseKeys, [id])
   await client.query(goOn, [id])
   return rows.length
 }
@@ -77,10 +85,11 @@ const reopen = `
     select consumer_id, run_id, state::text::onceward.marker_status, message_id, digest, position from held
     on conflict (consumer_id, message_id) do update set status = excluded.status),
   keyed as (
-    insert into onceward.business_key (consumer_id, key, message_id, digest)
+    insert into onceward.business_key as k (consumer_id, key, message_id, digest)
     select consumer_id, business_key, message_id, key_digest from held
     where business_key is not null and message_id is not null and not keyless and state in ${unfinished}
-    order by business_key on conflict (consumer_id, key) do update set message_id = excluded.message_id, digest = excluded.digest)
+    order by business_key on conflict (consumer_id, key) do update set message_id = excluded.message_id,
+      digest = case when k.message_id = excluded.message_id then coalesce(excluded.digest, k.digest) else excluded.digest end)
   insert into onceward.blocked_key (consumer_id, key)
   select distinct consumer_id, order_key from held where state in ('parked', 'quarantined') and order_key is not null
   on conflict (consumer_id, key) do update set state = 'parked'`

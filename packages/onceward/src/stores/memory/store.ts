@@ -362,7 +362,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
 
   #waiting(businessKey: string): number {
     const mine = [...this.#state.held].filter(([place]) => place.startsWith(`${this.#scope}\0`))
-    return mine.filter(([, held]) => held.businessKey === businessKey && held.keyless !== null).length
+    return mine.filter(([, held]) => held.businessKey === businessKey && held.keyless).length
   }
 
   #checkpoint({ partition }: Progress) {

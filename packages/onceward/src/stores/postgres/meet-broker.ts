@@ -9,8 +9,9 @@ export async function meetBroker(client: SqlClient, broker: BrokerIdentity, log:
   for (let refused = false; ; ) {
     const { cluster, proof, keep } = await recogniseCluster(client, broker)
     if (proof === 'none') return warnUnproven(broker, cluster, log)
-    // The first of its kind is marked before it is accepted: who comes by another node meanwhile then finds the mark.
-    if (proof === 'new' && (await isFirst(client, broker)) && !(await keep())) continue
+    // The first of its kind is marked before it is accepted, others afterwards: who comes by another node meanwhile then finds the mark.
+    const early = proof === 'new' && (await isFirst(client, broker))
+    if (early && !(await keep())) continue
     try {
       await assertFeeds(client, broker, cluster, log)
     } catch (error) {
@@ -18,7 +19,7 @@ export async function meetBroker(client: SqlClient, broker: BrokerIdentity, log:
       refused = true
       continue
     }
-    if (await keep()) return
+    if (early || (await keep())) return
   }
 }
 

@@ -94,7 +94,7 @@ async function hasMark(
   if (sameName || known.marks.size === 0) return null
   for (const [host, one] of known.marks)
     if (one !== null && (await marks.hasIn?.(host, one)) === true) return true
-  // In a virtual host that is new, a node's name that is new proves nothing.
+  // In a virtual host that is new, a node's name that is new counts as another cluster.
   return false
 }
 

@@ -195,8 +195,7 @@ export const storeClaimCases: Cases = [
           await session.claim([claimOf(id)])
           const answers = await session.claimBusinessKeys([{ key: 'k', digest: null, id }])
           const { held, ...waits } = conclusionOf(id, 'parked')
-          const keyless = { digest: null }
-          await session.conclude([{ ...waits, held: { ...held!, businessKey: 'k', keyless } }])
+          await session.conclude([{ ...waits, held: { ...held!, businessKey: 'k', keyless: true } }])
           return answers
         })
       const byA = { kind: 'seen', byId: 'a', status: 'parked', sameDigest: true }

@@ -4,7 +4,7 @@
  */
 export const keyWaits = `
 -- keyless: its business key, if it has one, is not its own. A worker asks for the key before it applies the message. key_digest is the business
--- digest of a row that waits: it goes into business_key with the turn.
+-- digest, of rows that hold their key too: whoever writes the key for the row writes the digest with it.
 alter table onceward.held add column keyless boolean not null default false, add column key_digest bytea;
 create index held_keyless on onceward.held (consumer_id, business_key, id) where keyless and business_key is not null;
 
@@ -118,6 +118,39 @@ begin
       where k.consumer_id = of and k.key = h.business_key and k.message_id = h.message_id)
     where h.id = any (gone);
   return query select * from unnest(ruled_ids, ruled_keys, ruled_whys);
+end $$;
+
+-- As before (migration 13); the keys are taken with their digests, and of several rows with one key by the first.
+create or replace function onceward.take_up_parked(campaign bigint, of integer, ids bigint[], epochs integer[])
+returns bigint[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare keys text[]; lost bigint[];
+begin
+  perform current_setting('onceward.run');
+  keys := array(select distinct h.order_key from onceward.held h where h.id = any (ids) and h.order_key is not null order by 1);
+  perform from onceward.blocked_key b where b.consumer_id = of and b.key = any (keys) order by b.key for update;
+  perform from onceward.held h where h.id = any (ids) order by h.id for update;
+  lost := array(
+    select m.id from unnest(ids, epochs) as m (id, epoch)
+    left join onceward.held h on h.id = m.id and h.epoch = m.epoch
+    left join onceward.campaign_row r on r.campaign_id = campaign and r.held_id = m.id and r.state = 'open'
+    where h.id is null or r.seen is distinct from onceward.seen_of(h)
+      or exists (select from onceward.held e where e.consumer_id = of and e.order_key = h.order_key and e.order_key is not null
+        and e.state in ('stored', 'parked') and e.state = 'stored' and e.id < h.id));
+  if cardinality(lost) > 0 then return lost; end if;
+  insert into onceward.business_key (consumer_id, key, message_id, digest)
+    select of, h.business_key, h.message_id, h.key_digest from onceward.held h
+    where h.id = any (ids) and h.business_key is not null and h.message_id is not null order by h.business_key, h.id on conflict do nothing;
+  insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
+    select of, h.run_id, h.state::text::onceward.marker_status, h.message_id, h.digest, h.position
+    from onceward.held h join onceward.consumer c on c.id = of and c.dedup = 'marker'
+    where h.id = any (ids) and h.message_id is not null and h.code <> 'conflict' order by h.message_id on conflict do nothing;
+  lost := array(select j.id from onceward.judge_parked(ids, campaign) j where j.why is not null);
+  if cardinality(lost) > 0 then return lost; end if;
+  update onceward.blocked_key b set waiting = greatest(0, b.waiting - n.count)
+  from (select h.order_key, count(*)::integer from onceward.held h
+    where h.id = any (ids) and h.code = 'behind_parked' and h.order_key is not null group by h.order_key) n
+  where b.consumer_id = of and b.key = n.order_key;
+  return '{}';
 end $$;
 
 -- Called by the transaction in which holders of these keys end, after what it does to the keys. A key that was given back goes to the first

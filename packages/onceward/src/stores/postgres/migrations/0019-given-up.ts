@@ -19,6 +19,7 @@ create trigger campaign_reopens before insert on onceward.campaign for each row
   when (new.selection -> 'includingSkipped' = 'true') execute function onceward.campaign_reopens();
 
 -- Called in the transaction of the effects, with the messages that a campaign decided. Only one that was approved to take them up can do so.
+-- Other content that was given up under the same id stays given up. The row says that it was other content: the marker that said so is replaced.
 create function onceward.reopen_given_up(campaign bigint, ids text[], digests bytea[]) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare c onceward.campaign; taken text[]; because text;
@@ -30,7 +31,8 @@ begin
   reopened as (
     update onceward.closed_held x set reopened_by = c.id from asked
     where x.consumer_id in (select o.id from onceward.consumer o where o.name = c.consumer_name and o.generation in (c.generation, c.live_generation))
-      and (x.message_id = asked.id or x.message_id is null and x.digest = asked.digest)
+      and (x.digest = asked.digest and (x.message_id = asked.id or x.message_id is null)
+        or x.message_id = asked.id and x.record ->> 'code' is distinct from 'conflict')
       and x.reopened_by is distinct from c.id and onceward.is_given_up(x.how, x.reopened_by)
     returning asked.id)
   select array_agg(distinct r.id order by r.id) into taken from reopened r;

@@ -83,17 +83,20 @@ begin
   order by r.last_at desc limit 1;
 end $$;
 
--- Roles that exist already keep what they had.
-do $$ begin
-  if exists (select from pg_roles where rolname = 'onceward_run')
-    and has_schema_privilege('onceward_run', 'onceward', 'usage') then
-    grant select, insert, update, delete on onceward.cluster_name, onceward.cluster_mark to onceward_run;
-    revoke execute on function onceward.note_cluster, onceward.check_reading from public;
-    grant execute on function onceward.note_cluster, onceward.check_reading to onceward_run;
+-- Processes write both tables by note_cluster alone.
+do $do$
+declare before constant text := $$onceward.late_marker from onceward_run;$$;
+  body text := pg_catalog.pg_get_functiondef('onceward.create_roles()'::regprocedure);
+begin
+  if position(before in body) = 0 then raise exception 'create_roles is not as it was'; end if;
+  execute replace(body, before, before || $$
+  revoke insert, update, delete on onceward.cluster_name, onceward.cluster_mark from onceward_run;$$);
+end $do$;
+do $do$ begin
+  if exists (select from pg_catalog.pg_namespace n, aclexplode(n.nspacl) a join pg_catalog.pg_roles r on r.oid = a.grantee
+    where n.nspname = 'onceward' and r.rolname = 'onceward_operator') then
+    perform onceward.create_roles();
   end if;
-  if exists (select from pg_roles where rolname = 'onceward_operator')
-    and has_schema_privilege('onceward_operator', 'onceward', 'usage') then
-    grant select on onceward.cluster_name, onceward.cluster_mark to onceward_operator, onceward_approver, onceward_console;
-  end if;
-end $$;
+end $do$;
+revoke execute on function onceward.note_cluster, onceward.check_reading from public;
 `

@@ -91,7 +91,7 @@ export async function holdMessages(
   if (blocked.size > 0)
     await client.query(block, [enrolment.consumerId, [...blocked.keys()], [...blocked.values()]])
   const turns = holdings.flatMap(({ held }) =>
-    held.state === 'stored' && held.keyless !== null ? (held.orderKey ?? []) : [],
+    held.state === 'stored' && held.keyless ? (held.orderKey ?? []) : [],
   )
   if (turns.length > 0) await client.query(queueBehind, [enrolment.consumerId, [...new Set(turns)]])
   if (copies.length > 0) await writeOutbox(client, copies, enrolment.facts.destinations)
@@ -171,8 +171,8 @@ function columns(enrolment: Enrolment, holdings: readonly Holding[], placed: boo
     Buffer.concat(of(held => held.body)),
     of(held => held.was?.cameFrom?.mode ?? facts.mode),
     of(held => (held.was?.cameFrom ? held.was.cameFrom.campaignId : (campaignId ?? null))),
-    of(held => held.keyless !== null),
-    of(held => held.keyless?.digest ?? null),
+    of(held => held.keyless),
+    of(held => held.businessDigest),
     ...(placed
       ? [of(held => held.was!.row), of(held => held.was!.epoch), of(held => held.was!.firstAt ?? null)]
       : []),

@@ -70,8 +70,8 @@ export async function keepMessages(
     holder?.runId ?? null,
     holder?.leaseMs ?? null,
     facts.mode,
-    orNone(messages.map(({ keyless }) => (keyless === null ? null : true))),
-    orNone(messages.map(({ keyless }) => keyless?.digest ?? null)),
+    orNone(messages.map(({ keyless }) => keyless || null)),
+    orNone(messages.map(message => message.businessDigest)),
   ])
   if (holder === null) return []
   const epochs = (rows[0].epochs as string).split(',')
