@@ -105,4 +105,21 @@ describe('the Kafka driver', () => {
     await until('they are read again', () => seen.added.length === 4)
     assert.deepEqual(epochs(), ['t/0 2', 't/1 2'])
   })
+
+  test('is not stalled while it takes a partition over, and says so when that takes too long', async t => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    let nowMs = 0
+    t.mock.method(performance, 'now', () => nowMs)
+    const { driver, group, checkpoints } = rig(t)
+    t.mock.method(checkpoints, 'take', () => new Promise(() => {}))
+    group.onAssigned([0], aMember())
+    const stalledAt = (ms: number) => {
+      t.mock.timers.tick(2_000)
+      nowMs = ms
+      group.onConnected()
+      return driver.stalled()
+    }
+    assert.equal(stalledAt(10_000), null)
+    assert.deepEqual(stalledAt(16_000), { forMs: 16_000, reason: 't/0 is assigned and not read yet' })
+  })
 })

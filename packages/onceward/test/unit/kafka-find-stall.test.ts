@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findStall } from '../../src/sources/kafka/find-stall.ts'
 
-const fine = { groupMs: 900, heartbeatMs: 1_000, owed: [{ name: 't/0', forMs: 500 }], standing: [] }
+const fine = {
+  groupMs: 900,
+  heartbeatMs: 1_000,
+  owed: [{ name: 't/0', forMs: 500 }],
+  standing: [],
+  unread: [],
+}
 
 test('a reader is stalled when an answer is owed, the group is silent, or a partition stands, and says the longest', () => {
   assert.equal(findStall(fine), null)
@@ -15,4 +21,13 @@ test('a reader is stalled when an answer is owed, the group is silent, or a part
   assert.deepEqual(both, { forMs: 9_000, reason: 't/1 has something to read and does not move' })
   const many = Array.from({ length: 5 }, (_, index) => ({ name: `t/${index}`, forMs: 3_000 }))
   assert.match(findStall({ ...fine, owed: many })!.reason, /t\/0, t\/1, t\/2 and 2 more$/)
+})
+
+test('a partition that is taken over is no stall before its time is over, and one that nobody takes is one at once', () => {
+  const unread = (forMs: number, isTaking: boolean) =>
+    findStall({ ...fine, unread: [{ name: 't/2', forMs, isTaking }] })
+  assert.equal(unread(14_000, true), null)
+  const reason = 't/2 is assigned and not read yet'
+  assert.deepEqual(unread(16_000, true), { forMs: 16_000, reason })
+  assert.deepEqual(unread(3_000, false), { forMs: 3_000, reason })
 })

@@ -7,17 +7,30 @@ export interface Silences {
   readonly heartbeatMs: number
   /** By partition: for how long its leader has owed an answer. */
   readonly owed: readonly { readonly name: string; readonly forMs: number }[]
-  /** By partition: for how long it has records, or is ours, and does not move. */
+  /** By partition: for how long it has records and does not move. */
   readonly standing: readonly { readonly name: string; readonly forMs: number }[]
+  /** By partition: for how long it is ours and not read. */
+  readonly unread: readonly Unread[]
+}
+
+interface Unread {
+  readonly name: string
+  readonly forMs: number
+  /** Its position is being found out. */
+  readonly isTaking: boolean
 }
 
 /** A fetch waits half a second for news. */
 const answerMs = 2_000
 
+/** To take a partition over: a log that seems cut is looked at for ten seconds, and a database may be slow. */
+const takeMs = 15_000
+
 /** The longest silence that should not be; null while there is none. */
-export function findStall({ groupMs, heartbeatMs, owed, standing }: Silences): Stall | null {
+export function findStall({ groupMs, heartbeatMs, owed, standing, unread }: Silences): Stall | null {
   const found: Stall[] = []
   const late = owed.filter(({ forMs }) => forMs > answerMs)
+  const left = unread.filter(({ forMs, isTaking }) => forMs > (isTaking ? takeMs : answerMs))
   if (groupMs > 2 * heartbeatMs + answerMs)
     found.push({ forMs: groupMs, reason: 'the group does not confirm this process as its member' })
   if (late.length > 0)
@@ -27,6 +40,8 @@ export function findStall({ groupMs, heartbeatMs, owed, standing }: Silences): S
       forMs: longest(standing),
       reason: `${namesOf(standing)} has something to read and does not move`,
     })
+  if (left.length > 0)
+    found.push({ forMs: longest(left), reason: `${namesOf(left)} is assigned and not read yet` })
   return found.length === 0 ? null : found.reduce((a, b) => (b.forMs > a.forMs ? b : a))
 }
 

@@ -18,7 +18,7 @@ import type {
   UnreadableAt,
 } from './client/kafka-client.ts'
 import { Committer, type Lease } from './committer.ts'
-import { findStall } from './find-stall.ts'
+import { findStall, type Silences } from './find-stall.ts'
 import { lossError, madeAgain, outOfRange, unreadable } from './loss.ts'
 import {
   beginPartition,
@@ -145,6 +145,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
         name: partitionName(this.#settings, partition),
         forMs,
       })),
+      unread: this.#unread().map(partition => this.#describeUnread(partition)),
     })
   }
 
@@ -164,7 +165,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   // ── what the group says ──
 
   onAssigned(partitions: readonly number[], member: Member): void {
-    const claim = { member, isTaking: true }
+    const claim = { member, takingSinceMs: performance.now() }
     for (const partition of partitions) this.#claims.set(partition, claim)
     void this.#own(partitions, claim)
   }
@@ -309,9 +310,9 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   async #own(partitions: readonly number[], claim: Claim): Promise<void> {
-    claim.isTaking = true
+    claim.takingSinceMs = performance.now()
     await this.#takeAndPlace(partitions, claim)
-    claim.isTaking = false
+    claim.takingSinceMs = null
   }
 
   async #takeAndPlace(partitions: readonly number[], claim: Claim): Promise<void> {
@@ -374,9 +375,11 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     if (found.kind === 'gone') return
     this.#drained.add(partition)
     if (found.kind === 'late') {
-      const behind = found.behind.map(other => partitionName(this.#settings, other)).join(', ')
+      const names = found.behind.map(other => partitionName(this.#settings, other)).join(', ')
+      const behind =
+        names === '' ? 'it is not known whether the others are drained' : `${names} is not drained`
       this.onWarning(
-        `${name} was added and is read after ${addedPartitionsWaitMs} ms although ${behind} is not drained: records of a key that moved may be applied before its earlier ones`,
+        `${name} was added and is read after ${addedPartitionsWaitMs} ms although ${behind}: records of a key that moved may be applied before its earlier ones`,
       )
     }
     await this.#own([partition], claim)
@@ -433,6 +436,15 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     return [...this.#claims.keys()].filter(partition => this.#isUnread(partition) && !isWaiting(partition))
   }
 
+  #describeUnread(partition: number): Silences['unread'][number] {
+    const sinceMs = this.#claims.get(partition)?.takingSinceMs ?? null
+    return {
+      name: partitionName(this.#settings, partition),
+      isTaking: sinceMs !== null,
+      forMs: sinceMs === null ? this.#watchdog.unreadMs(partition) : performance.now() - sinceMs,
+    }
+  }
+
   #isUnread(partition: number): boolean {
     return this.#leases.get(partition)?.progress.live !== true
   }
@@ -441,7 +453,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.#warned.delete(reason)
     this.onWarning(reason)
     for (const [claim, partitions] of Map.groupBy(this.#unread(), one => this.#claims.get(one)!)) {
-      if (claim.isTaking) continue
+      if (claim.takingSinceMs !== null) continue
       for (const partition of partitions) {
         this.#fetcher.remove(partition)
         this.#leases.delete(partition)
@@ -473,8 +485,8 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
 /** A partition the group gave us. */
 interface Claim {
   readonly member: Member
-  /** Its position is being found out. */
-  isTaking: boolean
+  /** When finding out its position began; null while nobody does. */
+  takingSinceMs: number | null
 }
 
 function standing({ incarnation, position }: PartitionProgress): Position {

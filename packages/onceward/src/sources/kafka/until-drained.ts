@@ -10,10 +10,14 @@ export interface DrainOptions {
   readonly limitMs: number
   /** False once it is not ours to wait for any more. */
   readonly waits: () => boolean
+  /** Called once for each reason. */
   readonly onTrouble: (reason: string) => void
 }
 
-/** `drained`: everything that stood before it is done. `late`: the time is over. `gone`: it is not ours any more. */
+/**
+ * `drained`: everything that stood before it is done. `late`: the time is over; `behind` is what the last look that succeeded found, empty where
+ * none did. `gone`: it is not ours any more.
+ */
 export type Drained =
   | { readonly kind: 'drained' | 'gone' }
   | { readonly kind: 'late'; readonly behind: readonly number[] }
@@ -28,17 +32,21 @@ const lookMs = 300
 export async function untilDrained(options: DrainOptions): Promise<Drained> {
   const { member, limitMs, waits, onTrouble } = options
   const endMs = performance.now() + limitMs
+  const told = new Set<string>()
   let targets: ReadonlyMap<number, number> | null = null
+  let behind: readonly number[] = []
   for (;;) {
     if (!waits() || !member.live) return { kind: 'gone' }
     try {
       targets ??= await findTargets(options)
-      const behind = await findBehind(options, targets)
+      behind = await findBehind(options, targets)
       if (behind.length === 0) return { kind: 'drained' }
-      if (performance.now() >= endMs) return { kind: 'late', behind }
     } catch (error) {
-      onTrouble(errorText(error, 300))
+      const reason = errorText(error, 300)
+      if (!told.has(reason)) onTrouble(reason)
+      told.add(reason)
     }
+    if (performance.now() >= endMs) return { kind: 'late', behind }
     await sleep(lookMs)
   }
 }

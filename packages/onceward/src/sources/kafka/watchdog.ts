@@ -47,12 +47,18 @@ export class Watchdog {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** Partitions that have stood still since the last look, and for how long. */
+  /** Partitions that have something to read and have stood still since the last look, and for how long. */
   standing(): { readonly partition: number; readonly forMs: number }[] {
     const nowMs = performance.now()
     return [...this.#stood]
-      .map(([key, { sinceMs }]) => ({ partition: key < 0 ? -1 - key : key, forMs: nowMs - sinceMs }))
-      .filter(({ forMs }) => forMs > 1.5 * this.#lookMs)
+      .map(([partition, { sinceMs }]) => ({ partition, forMs: nowMs - sinceMs }))
+      .filter(({ partition, forMs }) => partition >= 0 && forMs > 1.5 * this.#lookMs)
+  }
+
+  /** For how long nobody has read this one, as far as was looked. */
+  unreadMs(partition: number): number {
+    const known = this.#stood.get(-1 - partition)
+    return known === undefined ? 0 : performance.now() - known.sinceMs
   }
 
   #look(): void {

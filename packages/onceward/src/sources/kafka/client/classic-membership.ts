@@ -3,7 +3,7 @@ import { OncewardError } from '../../../errors.ts'
 import type { TopicSettings } from '../topic.ts'
 import { ClassicRequests, type Joined } from './classic-requests.ts'
 import type { KafkaConnections } from './connections.ts'
-import { GroupMember, now } from './group-member.ts'
+import { GroupMember, type Moment, now } from './group-member.ts'
 import type { Membership, MembershipEvents } from './kafka-client.ts'
 import { type KafkaTrouble, toOncewardError, troubleOf } from './kafka-error.ts'
 
@@ -91,7 +91,7 @@ export class ClassicMembership implements Membership {
     this.#admit(joined)
     const sent = now()
     const assigned = await this.#requests.sync(joined)
-    this.#member?.good(sent)
+    if (this.#member !== null) this.#heard(this.#member, sent)
     return assigned
   }
 
@@ -135,19 +135,25 @@ export class ClassicMembership implements Membership {
     const phase = this.#phase
     try {
       await this.#requests.heartbeat(member)
-      member.good(sent)
-      if (member.live) this.#events.onConnected()
+      this.#heard(member, sent)
     } catch (error) {
       if (this.#member !== member || this.#closed.signal.aborted) return
       const trouble = troubleOf(error)
       const moved = member.epoch !== epoch || this.#phase !== phase
       if (trouble.name === 'REBALANCE_IN_PROGRESS') {
-        member.good(sent)
+        this.#heard(member, sent)
         if (phase === 'steady' && !moved) this.#interrupt.resolve()
         // The generation ends at the broker before we hear of it: whoever is told so is still a member.
-      } else if (trouble.name === 'ILLEGAL_GENERATION' && (moved || phase === 'joining')) member.good(sent)
+      } else if (trouble.name === 'ILLEGAL_GENERATION' && (moved || phase === 'joining'))
+        this.#heard(member, sent)
       else this.#recover(trouble, error)
     }
+  }
+
+  /** The coordinator answered, as one that knows this member. */
+  #heard(member: GroupMember, sent: Moment): void {
+    member.good(sent)
+    if (member.live) this.#events.onConnected()
   }
 
   /** False when there is nothing more to try. */
