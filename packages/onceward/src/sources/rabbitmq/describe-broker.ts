@@ -1,7 +1,7 @@
 import { errorText, OncewardError } from '../../errors.ts'
 import { assertUrl } from './address.ts'
 import { type Connection, openConnection, refusal } from './connection.ts'
-import { askManagement } from './management.ts'
+import { type AnswerShape, askManagement, isRecord } from './management.ts'
 import { exists } from './topology.ts'
 
 /** What a check needs to know of a virtual host. */
@@ -110,8 +110,9 @@ async function askByAmqp(url: string, queues: readonly string[], managed: Return
 }
 
 async function askForAll(managementUrl: string | undefined, url: string) {
-  const ask = (path: (vhost: string) => string) => askManagement(managementUrl, url, path, listTimeoutMs)
-  const overview = await ask(() => 'overview')
+  const ask = (path: (vhost: string) => string, shape: AnswerShape = 'list of objects') =>
+    askManagement(managementUrl, url, path, shape, listTimeoutMs)
+  const overview = await ask(() => 'overview', 'object')
   if ('unknown' in overview) return overview
   const [queues, exchanges, bindings, policies, operator, nodes] = await Promise.all([
     ask(vhost => `queues/${vhost}?disable_stats=true`),
@@ -134,8 +135,8 @@ async function askForAll(managementUrl: string | undefined, url: string) {
   }
   const states = listOf(queues, 'queues').map(reply => toQueue(reply, definitions))
   const known: BrokerState = {
-    version: String((overview.known as Reply).rabbitmq_version ?? ''),
-    cluster: (overview.known as Reply).cluster_name ?? null,
+    version: textOf((overview.known as Reply).rabbitmq_version),
+    cluster: textOf((overview.known as Reply).cluster_name) || null,
     alarms: listOf(nodes, 'alarms').flatMap(alarmsOf),
     queues: new Map(states.map(state => [state.name, state])),
     topology: {
@@ -154,7 +155,12 @@ type Reply = any
 type Definitions = ReadonlyMap<string, Readonly<Record<string, unknown>>>
 
 const definitionsOf = (policies: readonly Reply[]): Definitions =>
-  new Map(policies.map(policy => [String(policy.name), policy.definition ?? {}]))
+  new Map(policies.map(policy => [textOf(policy.name), recordOf(policy.definition)]))
+
+const recordOf = (value: unknown) => (isRecord(value) ? value : {})
+/** A table among the names would be an error of the conversion, not of the check. */
+const textOf = (value: unknown) =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 
 function toQueue(
   reply: Reply,
@@ -163,12 +169,12 @@ function toQueue(
   const stated = reply.effective_policy_definition
   const named = merged(policies.get(reply.policy) ?? {}, operator.get(reply.operator_policy) ?? {})
   return {
-    name: String(reply.name),
-    type: String(reply.type ?? 'classic'),
+    name: textOf(reply.name),
+    type: textOf(reply.type) || 'classic',
     durable: reply.durable === true,
     transient: reply.exclusive === true || reply.auto_delete === true,
-    arguments: reply.arguments ?? {},
-    policy: stated !== undefined && !Array.isArray(stated) ? { ...named, ...stated } : named,
+    arguments: recordOf(reply.arguments),
+    policy: { ...named, ...recordOf(stated) },
   }
 }
 
@@ -184,26 +190,26 @@ function merged(own: Readonly<Record<string, unknown>>, operator: Readonly<Recor
 
 function toExchange(reply: Reply, policies: Definitions): [string, ExchangeState] {
   const name = 'alternate-exchange'
-  const alternate = reply.arguments?.[name] ?? policies.get(reply.policy)?.[name]
+  const alternate = recordOf(reply.arguments)[name] ?? policies.get(reply.policy)?.[name]
   return [
-    String(reply.name),
-    { type: String(reply.type), alternate: alternate === undefined ? null : String(alternate) },
+    textOf(reply.name),
+    { type: textOf(reply.type), alternate: alternate === undefined ? null : textOf(alternate) },
   ]
 }
 
 function toBinding(reply: Reply): BindingState {
   return {
-    source: String(reply.source),
-    destination: String(reply.destination),
+    source: textOf(reply.source),
+    destination: textOf(reply.destination),
     toExchange: reply.destination_type === 'exchange',
-    routingKey: String(reply.routing_key ?? ''),
+    routingKey: textOf(reply.routing_key),
   }
 }
 
 function alarmsOf(node: Reply): string[] {
   const alarms: string[] = []
-  if (node.mem_alarm === true) alarms.push(`memory alarm on ${node.name}`)
-  if (node.disk_free_alarm === true) alarms.push(`disk alarm on ${node.name}`)
+  if (node.mem_alarm === true) alarms.push(`memory alarm on ${textOf(node.name)}`)
+  if (node.disk_free_alarm === true) alarms.push(`disk alarm on ${textOf(node.name)}`)
   return alarms
 }
 

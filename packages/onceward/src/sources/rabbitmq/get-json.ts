@@ -8,6 +8,9 @@ export interface JsonAnswer {
   readonly body: unknown
 }
 
+/** Some hundred thousand queues. Whatever is larger is not read to its end. */
+const bytesMax = 128 * 1024 * 1024
+
 /** One GET. Not by `fetch`, which cannot be given an authority to trust, and which would follow a redirect with the login. */
 export function getJson(
   address: URL,
@@ -23,8 +26,13 @@ export function getJson(
   asked.on('error', reject)
   asked.on('response', response => {
     const chunks: Buffer[] = []
+    let bytes = 0
     response.on('error', reject)
-    response.on('data', chunk => void chunks.push(chunk))
+    response.on('data', chunk => {
+      bytes += chunk.length
+      if (bytes > bytesMax) asked.destroy(new Error(`the answer is larger than ${bytesMax} bytes`))
+      else chunks.push(chunk)
+    })
     response.on('end', () => {
       const status = response.statusCode ?? 0
       try {

@@ -30,22 +30,33 @@ export async function askQueue(
     managementUrl,
     amqpUrl,
     vhost => `queues/${vhost}/${encodeURIComponent(queue)}`,
+    'object',
   )
   return 'known' in asked ? { known: toFacts(asked.known as QueueReply) } : asked
 }
+
+/** What an address answers with. Something else comes from a proxy, another program or another version, and is not known. */
+export type AnswerShape = 'object' | 'list of objects'
+
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const hasShape = (body: unknown, shape: AnswerShape) =>
+  shape === 'object' ? isRecord(body) : Array.isArray(body) && body.every(isRecord)
 
 /** Asks for anything of the virtual host, whose name is given encoded. Only ever reads. Says why where it cannot tell; never rejects. */
 export async function askManagement(
   managementUrl: string | undefined,
   amqpUrl: string,
   path: (vhost: string) => string,
+  shape: AnswerShape,
   timeoutMs = 10_000,
 ): Promise<Asked<unknown>> {
   const base = managementUrl ?? process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL
   if (base === undefined) return { unknown: 'no management URL is set (ONCEWARD_RABBITMQ_MANAGEMENT_URL)' }
   let unknown: Asked<unknown> = { unknown: 'the management URL cannot be read' }
   for (const one of everyUrl(base)) {
-    const asked = await askOne(one, amqpUrl, path, timeoutMs)
+    const asked = await askOne(one, amqpUrl, path, shape, timeoutMs)
     if ('known' in asked) return asked
     unknown = asked
   }
@@ -56,6 +67,7 @@ async function askOne(
   base: string,
   amqpUrl: string,
   path: (vhost: string) => string,
+  shape: AnswerShape,
   timeoutMs: number,
 ): Promise<Asked<unknown>> {
   try {
@@ -65,6 +77,8 @@ async function askOne(
     const tls = readTls(tlsOf(amqpUrl), `The management plugin at ${address.host}`)
     const { status, body } = await getJson(address, { authorization }, tls, timeoutMs)
     if (status !== 200) return { unknown: `the management plugin answered ${status}` }
+    if (!hasShape(body, shape))
+      return { unknown: `the management plugin's answer is not the ${shape} that was expected` }
     return { known: body }
   } catch (error) {
     const why = tlsRefusal(error) ?? errorText(error, 200)
@@ -102,18 +116,19 @@ function request(
 }
 
 interface QueueReply {
-  readonly arguments?: Record<string, unknown>
-  readonly type?: string
+  readonly arguments?: unknown
+  readonly type?: unknown
   readonly delivery_limit?: unknown
-  readonly effective_policy_definition?: Record<string, unknown> | readonly never[]
+  /** Erlang's empty list where no policy applies. */
+  readonly effective_policy_definition?: unknown
 }
 
 function toFacts(reply: QueueReply): QueueFacts {
-  const queueArguments = reply.arguments ?? {}
-  const policy = (reply.effective_policy_definition ?? {}) as Record<string, unknown>
+  const queueArguments = isRecord(reply.arguments) ? reply.arguments : {}
+  const policy = isRecord(reply.effective_policy_definition) ? reply.effective_policy_definition : {}
   return {
     arguments: queueArguments,
-    type: reply.type ?? 'classic',
+    type: typeof reply.type === 'string' ? reply.type : 'classic',
     deliveryLimit: toLimit(
       reply.delivery_limit ?? limitInForce(queueArguments['x-delivery-limit'], policy['delivery-limit']),
     ),
@@ -124,11 +139,12 @@ function toFacts(reply: QueueReply): QueueFacts {
 }
 
 function knownDeadLetterExchange(
-  queueArguments: Record<string, unknown>,
-  policy: QueueReply['effective_policy_definition'],
+  queueArguments: Readonly<Record<string, unknown>>,
+  policy: unknown,
 ): boolean | undefined {
   if (queueArguments['x-dead-letter-exchange'] !== undefined) return true
-  return policy && 'dead-letter-exchange' in policy
+  if (Array.isArray(policy)) return false
+  return isRecord(policy) ? 'dead-letter-exchange' in policy : undefined
 }
 
 function smallest(one: unknown, other: unknown): unknown {
