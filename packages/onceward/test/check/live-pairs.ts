@@ -299,6 +299,7 @@ function database(changes: Partial<DatabaseSubject>): DatabaseSubject {
     brokers: [{ kind: 'kafka', cluster: 'east' }],
     lifeAccepted: true,
     oldestTransactionSeconds: 2,
+    seesTransactions: true,
     ...changes,
   }
 }

@@ -215,6 +215,13 @@ describe('check --live on PostgreSQL', () => {
     await idle.query('begin; select txid_current()')
     const { oldestTransactionSeconds } = await readDatabase(pool)
     assert.ok(oldestTransactionSeconds > 0)
+    const url = new URL(server.url)
+    url.searchParams.set('options', '-c role=onlooker')
+    const asOnlooker = async () => textOf(await look({}, { databaseUrl: url.href }), 'OW902')
+    await pool.query('create role onlooker')
+    assert.match(await asOnlooker(), /onlooker may not see how long transactions of other logins are open/)
+    await pool.query('grant pg_read_all_stats to onlooker')
+    assert.equal(await asOnlooker(), '')
   })
 
   test('names, generations, environments and memory', async () => {

@@ -4,7 +4,8 @@ import pg from 'pg'
 import { defaultLimits, overLimit } from '../../src/message/limits.ts'
 import { HintListener } from '../../src/sources/postgres/hint-listener.ts'
 import { hint, publish, queueDepth } from '../../src/sources/postgres/index.ts'
-import { skipWithout } from '../services/services.ts'
+import { createPool } from '../../src/stores/postgres/pool.ts'
+import { ensurePgbouncer, skipWithout } from '../services/services.ts'
 import {
   type Opened,
   poolWith,
@@ -219,7 +220,38 @@ describe('the hint listener', guard, () => {
     await sender.end()
   })
 
-  it('says once that it is deaf, as behind PgBouncer in transaction mode', async () => {
+  it('does not listen behind PgBouncer, where other clients would get the hints, and says so once', async t => {
+    const bouncer = await ensurePgbouncer(queues.url)
+    if ('unavailable' in bouncer) return t.skip(bouncer.unavailable)
+    const pool = createPool(bouncer.url)
+    const reasons: string[] = []
+    const listener = new HintListener(
+      pool,
+      'q',
+      () => {},
+      reason => reasons.push(reason),
+    )
+    listener.start()
+    await until(() => reasons.length > 0)
+    listener.close()
+    // At least one client for each server connection: between them they have every one.
+    const { rows } = await queues.pool.query(
+      'select count(*)::int as n from pg_stat_activity where datname = current_database()',
+    )
+    const clients = await Promise.all(Array.from({ length: Math.min(10, rows[0].n) }, () => pool.connect()))
+    await Promise.all(clients.map(client => client.query('begin')))
+    const heard = await Promise.all(clients.map(client => client.query('select pg_listening_channels()')))
+    await Promise.all(clients.map(client => client.query('rollback')))
+    for (const client of clients) client.release()
+    await pool.end()
+    assert.deepEqual(
+      heard.flatMap(({ rows }) => rows),
+      [],
+    )
+    assert.deepEqual(reasons, ['a pooler such as PgBouncer is in between: polling only'])
+  })
+
+  it('says once that notifications do not arrive', async () => {
     const silent = Object.assign(
       poolWith(queues.pool, 'pg_notify', () => Promise.resolve({ rows: [], rowCount: 0, command: 'SELECT' })),
       { options: (queues.pool as unknown as { options: object }).options },

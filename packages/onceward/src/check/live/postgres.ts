@@ -28,8 +28,10 @@ export interface DatabaseFacts {
   readonly brokers: readonly BrokerIdentity[]
   /** Whether a person has accepted the life this server is in; null where the schema does not know. */
   readonly lifeAccepted: boolean | null
-  /** The oldest transaction of this database. */
+  /** The oldest transaction of this database that the login may see. */
   readonly oldestTransactionSeconds: number
+  /** Whether it may see those of every login. */
+  readonly seesTransactions: boolean
 }
 
 /** `none`: nobody is between. `statement` cannot keep a transaction together. */
@@ -202,9 +204,10 @@ async function readFacts(client: SqlClient, pooling: Pooling): Promise<DatabaseF
       (extract(epoch from clock_timestamp()) * 1000)::float8 as clock,
       exists (select from pg_tables where schemaname = 'onceward' and tablename = 'migration') as migrated,
       coalesce((select max(extract(epoch from clock_timestamp() - xact_start)) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()), 0)::float8 as oldest`)
+        where datname = current_database() and pid <> pg_backend_pid()), 0)::float8 as oldest,
+      pg_has_role('pg_read_all_stats', 'usage') as sees`)
   const { rows: settings } = await client.query(
-    'select name, current_setting(name) as value from pg_settings where name = any($1::text[])',
+    'select name, reset_val as value from pg_settings where name = any($1::text[])',
     [settingNames],
   )
   const about = server[0]
@@ -220,6 +223,7 @@ async function readFacts(client: SqlClient, pooling: Pooling): Promise<DatabaseF
     pooling,
     schemaWanted: migrations.at(-1)!.version,
     oldestTransactionSeconds: about.oldest,
+    seesTransactions: about.sees,
     ...(own ?? { ...unknown, tables: [], missingRights: [] }),
   }
 }

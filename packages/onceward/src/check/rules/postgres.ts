@@ -89,7 +89,7 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     severity: 'note',
     title: 'It is known that a pooler is in between',
     reason:
-      'In transaction mode everything works, but nobody hears hints: queues on PostgreSQL and workers look for news at their pace.',
+      'In transaction mode everything works, but hints do not arrive: queues on PostgreSQL are polled. Settings that other clients SET stay on the connections.',
     fix: 'Nothing, or a direct address where latency matters.',
     judge: ({ pooling }) => (pooling === 'transaction' ? 'a pooler in transaction mode is in between' : null),
   },

@@ -1,5 +1,6 @@
 import type { PooledClient, SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
 import { sendTogether } from '../../stores/postgres/pool.ts'
+import { setRoleSettings } from '../../stores/postgres/role-settings.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
 /** As `onceward.outbox_bucket_of` has it. */
@@ -41,6 +42,8 @@ const giveBack = `
 
 const readMine =
   'select bucket from onceward.outbox_bucket where destination = $1 and relay_id = $2 order by bucket'
+
+const begin = `begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000; ${setRoleSettings}`
 
 export interface LeaseOptions {
   readonly pool: SqlPool
@@ -91,7 +94,7 @@ export class BucketLeases {
     let usable = false
     try {
       const [, , extended, , , , owned] = await together(client, [
-        ['begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000'],
+        [begin],
         [takeTurn, [destination]],
         [extend, [relayId, leaseMs]],
         [bury, [destination]],

@@ -1,4 +1,5 @@
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
+import { setRoleSettings } from '../../stores/postgres/role-settings.ts'
 import { asksOutside } from '../ahead-of-live.ts'
 import { type Campaign, readCampaign, refused } from '../campaign.ts'
 import { assertNoneGivenUp } from '../given-up.ts'
@@ -134,7 +135,7 @@ async function lockedTransaction<T>(
   client.on('error', heard)
   try {
     await client.query(
-      `begin; set local lock_timeout = '10s'; set local idle_in_transaction_session_timeout = '60s'`,
+      `begin; set local lock_timeout = '10s'; set local idle_in_transaction_session_timeout = '60s'; ${setRoleSettings}`,
     )
     const names = (await pairsOf(client, [...tables].sort(), '')).map(({ live }) => live)
     await client.query(`lock table ${names.join(', ')} in access exclusive mode`)

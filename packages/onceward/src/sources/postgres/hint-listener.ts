@@ -11,7 +11,8 @@ const reconnectDelayMaxMs = 30_000
  * Hears hints on a connection of its own. Only ever a hint: polling goes on beside it.
  *
  *   connecting ──LISTEN, own probe heard──▶ listening ──connection lost──▶ connecting (after a growing delay)
- *        └── probe not heard: behind PgBouncer in transaction mode ──▶ given up, said once
+ *        ├── behind a pooler: no LISTEN, which would stay on a server connection of others ──▶ given up, said once
+ *        └── probe not heard ──▶ given up, said once
  */
 export class HintListener {
   readonly #pool: SqlPool
@@ -54,6 +55,8 @@ export class HintListener {
     })
     try {
       await client.connect()
+      if (await isPooled(client))
+        return this.#giveUp(client, 'a pooler such as PgBouncer is in between: polling only')
       await client.query(`listen ${hintChannel}`)
       this.#probing = true
       this.#timer = setTimeout(() => void this.#doubt(client), probeTimeoutMs)
@@ -74,9 +77,13 @@ export class HintListener {
   /** A process that stood still may have it in the socket: whatever was sent before an answer is heard before it. */
   async #doubt(client: pg.Client): Promise<void> {
     await client.query('select 1').catch(() => {})
-    if (this.#client !== client || !this.#probing) return
+    if (this.#probing) this.#giveUp(client, 'notifications do not arrive here: polling only')
+  }
+
+  #giveUp(client: pg.Client, reason: string): void {
+    if (this.#client !== client) return
     this.#drop()
-    this.#onDeaf('notifications do not arrive here, as behind PgBouncer in transaction mode: polling only')
+    this.#onDeaf(reason)
   }
 
   #retry(config: pg.ClientConfig, client: pg.Client): void {
@@ -92,4 +99,10 @@ export class HintListener {
     this.#client = null
     client?.end().catch(() => {})
   }
+}
+
+/** A pooler invents the process number that it sends at connecting. */
+async function isPooled(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query('select pg_backend_pid() as pid')
+  return (client as { processID?: number | null }).processID !== rows[0].pid
 }

@@ -1,7 +1,8 @@
 import { pipelines, type SqlClient, type SqlPool, type SqlResult } from './pool.ts'
+import { setRoleSettings } from './role-settings.ts'
 
 /** A table locked by somebody's migration is waited for briefly, then tried again. */
-export const begin = `begin; set local lock_timeout = '5s'`
+export const begin = `begin; set local lock_timeout = '5s'; ${setRoleSettings}`
 
 /** The same with settings of its own. */
 export function opening(settings: Readonly<Record<string, string>>): string {

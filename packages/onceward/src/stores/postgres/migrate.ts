@@ -3,6 +3,7 @@ import { OncewardError } from '../../errors.ts'
 import { assertUtf8 } from './encoding.ts'
 import { type Migration, migrations } from './migrations/index.ts'
 import type { SqlClient, SqlPool } from './pool.ts'
+import { setRoleSettings } from './role-settings.ts'
 
 const serverVersionMin = 150_000
 const newest = migrations.at(-1)!
@@ -42,7 +43,7 @@ async function step(
 ): Promise<{ from: number; done: string | null }> {
   const client = await pool.connect()
   try {
-    await client.query(`begin; set local lock_timeout = '60s'`)
+    await client.query(`begin; set local lock_timeout = '60s'; ${setRoleSettings}`)
     await client.query(`select pg_advisory_xact_lock(hashtext('onceward.migrate'))`)
     await prepare(client, environment)
     const { rows } = await client.query('select coalesce(max(version), 0) as version from onceward.migration')

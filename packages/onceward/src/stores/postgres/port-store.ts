@@ -7,6 +7,7 @@ import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
 import { PortLoan } from './port-loan.ts'
 import { waitsForStandby } from './replication.ts'
+import { roleSettings } from './role-settings.ts'
 import { ServerLife } from './server-life.ts'
 import { SqlSession } from './session.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
@@ -16,7 +17,7 @@ import { workQueue } from './work-queue.ts'
 const settle = `
   select set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
     set_config('idle_in_transaction_session_timeout', $2, true), set_config('onceward.run', $3, true),
-    ${transactionName}`
+    ${roleSettings}, ${transactionName}`
 
 /** A store that works in the transactions of another library: markers and the handler's writes commit or vanish together. */
 export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptions = {}): Store<Tx> {

@@ -1,5 +1,6 @@
 import { OncewardError } from '../../errors.ts'
 import type { SqlClient, SqlPool } from './pool.ts'
+import { roleSettings } from './role-settings.ts'
 
 interface Notice {
   readonly message?: string | undefined
@@ -91,7 +92,7 @@ function notReplicated(words: string): OncewardError {
  * there is no synchronous standby this is a small write and nothing else. A port rejects by itself when the server warned.
  */
 export async function proveReplicated(from: SqlClient | SqlPool): Promise<void> {
-  const text = `select pg_logical_emit_message(true, 'onceward', 'replicated')`
+  const text = `select ${roleSettings}, pg_logical_emit_message(true, 'onceward', 'replicated')`
   if (!('connect' in from)) return void (await from.query(text))
   const client = await from.connect()
   let failed = true
@@ -114,9 +115,11 @@ function heardFromTheStatement(): void {}
 export const waitsForStandby = `(current_setting('synchronous_standby_names') <> ''
   and current_setting('synchronous_commit') not in ('off', 'local'))`
 
-/** The server sends the warning only to those who want warnings. */
+/** The server sends the warning only to those who want warnings. What another client of a pooler has SET does not count: see `roleSettings`. */
 export async function assertWarningsArrive(client: SqlClient): Promise<void> {
-  const { rows } = await client.query(`select current_setting('client_min_messages') as level`)
+  const { rows } = await client.query(
+    `select reset_val as level from pg_settings where name = 'client_min_messages'`,
+  )
   const level = rows[0].level as string
   if (!['error', 'fatal', 'panic'].includes(level)) return
   throw new OncewardError(

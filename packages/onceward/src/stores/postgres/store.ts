@@ -9,6 +9,7 @@ import { SqlLoan } from './loan.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
 import { watchReplication } from './replication.ts'
+import { setRoleSettings } from './role-settings.ts'
 import { ServerLife } from './server-life.ts'
 import { SqlSession } from './session.ts'
 import type { LateFence } from './sql/advance-partitions.ts'
@@ -72,6 +73,7 @@ export function createPooledStore<Tx>(
   const begin = ({ facts, runId }: Enrolment) => {
     const limitMs = serverLimitMs(facts)
     return `begin isolation level ${isolation};
+      ${setRoleSettings};
       set local lock_timeout = ${lockTimeoutMs};
       set local statement_timeout = ${limitMs};
       set local idle_in_transaction_session_timeout = ${limitMs};

@@ -1,5 +1,6 @@
 import type { SqlPool } from '../../../stores/postgres/pool.ts'
 import { watchReplication } from '../../../stores/postgres/replication.ts'
+import { setRoleSettings } from '../../../stores/postgres/role-settings.ts'
 import type { Outbound, Target } from '../targets/target.ts'
 
 /** A ledger row this dispatcher holds under a lease; `epoch` fences whoever held it before. */
@@ -56,7 +57,7 @@ const claim = `
     pg_current_xact_id()::xid::text as claimed_by`
 
 /** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
-const begin = 'begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000'
+const begin = `begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000; ${setRoleSettings}`
 
 /** The rows may or may not be claimed: the answer to COMMIT was lost, or the standby may not have it. No call was made for them. */
 export class ClaimUnconfirmed extends Error {

@@ -1,4 +1,5 @@
 import type { SqlPool } from '../../../stores/postgres/pool.ts'
+import { roleSettings } from '../../../stores/postgres/role-settings.ts'
 import type { DecidedState } from '../decide-result.ts'
 
 export interface EffectResult {
@@ -34,7 +35,7 @@ const record = `
     as result (id, epoch, state, delay_ms, status, digest, note, attempts, excerpt, transaction)
   where ledger.id = any($1::bigint[]) and ledger.id = result.id and ledger.epoch = result.epoch
     and (result.transaction is null or ledger.xmin = result.transaction)
-  returning ledger.id, ledger.epoch`
+  returning ledger.id, ledger.epoch, ${roleSettings}`
 
 /** Answers for each whether the row was still ours. */
 export async function recordResults(

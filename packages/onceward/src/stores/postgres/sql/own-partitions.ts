@@ -2,6 +2,7 @@ import type { Loss, OpenLoss, Ownership, Position } from '../../../contracts/sou
 import type { Enrolment } from '../../../contracts/store.ts'
 import { OncewardError } from '../../../errors.ts'
 import type { SqlClient } from '../pool.ts'
+import { roleSettings } from '../role-settings.ts'
 
 /** One statement, one transaction: it waits for rows an earlier owner's commit holds, and from then on that owner's epoch is stale. */
 export async function takePartitions(
@@ -20,7 +21,7 @@ export async function takePartitions(
        returning partition, epoch, incarnation, next
      )
      select t.*, b.run_id as last_run, g.to_incarnation, g.to_next, o.from_incarnation, o.from_next, o.open_incarnation,
-       o.open_next, o.accepted, o.declared_ms
+       o.open_next, o.accepted, o.declared_ms, ${roleSettings}
      from taken t left join before b using (partition)
      left join lateral (
        select to_incarnation, to_next from onceward.gap
