@@ -1,5 +1,6 @@
 import type { PooledClient, SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
 import { sendTogether } from '../../stores/postgres/pool.ts'
+import { leaseEnded } from '../../stores/postgres/sql/clock-ahead.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
 /** As `onceward.outbox_bucket_of` has it. */
@@ -19,7 +20,7 @@ const takeTurn = 'select from onceward.outbox_bucket where destination = $1 and 
 const extend = `
   update onceward.relay set until = clock_timestamp() + $2::double precision * interval '1 millisecond' where id = $1`
 
-const bury = 'delete from onceward.relay where destination = $1 and until <= clock_timestamp()'
+const bury = `delete from onceward.relay where destination = $1 and ${leaseEnded('until', 'clock_timestamp()', '$2')}`
 
 const share = `(select ceil(${bucketsMax}.0 / greatest(1, count(*)))::int from onceward.relay where destination = $1)`
 const mine = '(select count(*)::int from onceward.outbox_bucket where destination = $1 and relay_id = $2)'
@@ -94,7 +95,7 @@ export class BucketLeases {
         ['begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000'],
         [takeTurn, [destination]],
         [extend, [relayId, leaseMs]],
-        [bury, [destination]],
+        [bury, [destination, leaseMs]],
         [giveBack, [destination, relayId, busy]],
         [takeFree, [destination, relayId]],
         [readMine, [destination, relayId]],

@@ -1,5 +1,6 @@
 import { inTransaction } from '../../stores/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
+import { leaseEnded } from '../../stores/postgres/sql/clock-ahead.ts'
 
 /**
  * A lease is one row; messages carry its id. Its life, told by the database's clock alone:
@@ -71,13 +72,14 @@ export async function disownLostClaim(
 }
 
 /** Frees the messages of leases that expired. Answers how many leases that were; a rival's work is left to the rival. */
-export async function freeExpired(pool: SqlPool, queueId: number): Promise<number> {
-  const expired = `from onceward.queue_lease where queue_id = $1 and until < clock_timestamp()`
-  const { rows: found } = await pool.query(`select 1 ${expired} limit 1`, [queueId])
+export async function freeExpired(pool: SqlPool, queueId: number, leaseMs: number): Promise<number> {
+  const expired = `from onceward.queue_lease where queue_id = $1 and ${leaseEnded('until', 'clock_timestamp()', '$2')}`
+  const { rows: found } = await pool.query(`select 1 ${expired} limit 1`, [queueId, leaseMs])
   if (found.length === 0) return 0
   return inTransaction(pool, async client => {
     const { rows } = await client.query(`select id, queue_id, high_id ${expired} for update skip locked`, [
       queueId,
+      leaseMs,
     ])
     await freeMessages(client, rows)
     return rows.length
