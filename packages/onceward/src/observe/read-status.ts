@@ -2,6 +2,7 @@ import { silentAfterMs } from '../contracts/suspects.ts'
 import { type RetentionStatus, readRetention } from '../retention/read-retention.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
+import { isHeard } from '../stores/postgres/sql/clock-ahead.ts'
 import { type UnservedWork, unservedWork } from './unserved-work.ts'
 
 export interface Status {
@@ -67,7 +68,7 @@ export interface PartitionStatus {
 
 /** Runs without an end, and whether they give signs of life; those of a campaign are heard by its lease. */
 const heardRuns = `
-  select r.*, case when r.campaign_id is null then r.heard_at > clock_timestamp() - interval '${silentAfterMs} milliseconds'
+  select r.*, case when r.campaign_id is null then ${isHeard('r.heard_at', `${silentAfterMs} milliseconds`)}
     else exists (select from onceward.campaign c where c.id = r.campaign_id and c.lease_until > clock_timestamp()
       and c.holder = r.instance) end as heard
   from onceward.run r where r.consumer_id = consumer.id and r.ended_at is null`

@@ -1,5 +1,6 @@
 import { errorText, OncewardError } from '../errors.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
+import { leaseEnded } from '../stores/postgres/sql/clock-ahead.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { type Campaign, refused } from './campaign.ts'
 
@@ -44,7 +45,7 @@ export class CampaignLease {
         `update onceward.campaign set state = 'running', holder = $2, lease_until = clock_timestamp() + $3 * interval '1 second',
            epoch = epoch + 1, started_at = coalesce(started_at, clock_timestamp()), ended_at = null, wanted = null, failure = null
          where id = $1 and (state in ('previewed', 'paused', 'failed')
-           or (state = 'running' and lease_until <= clock_timestamp())
+           or (state = 'running' and ${leaseEnded('lease_until', 'clock_timestamp()', String(1_000 * leaseS))})
            or (mode = 'rebuild' and state in ('ran', 'verified'))) returning epoch`,
         [id, instance, leaseS],
       )

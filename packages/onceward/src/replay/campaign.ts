@@ -78,7 +78,7 @@ const columns = `c.id::text, c.consumer_name as consumer, c.generation, c.live_g
   c.state, c.selection, c.plan, encode(c.plan_digest, 'hex') as "planDigest", c.needs_approval as "needsApproval",
   a.approved_by as "approvedBy", a.expires_at as "approvalExpiresAt", c.rate_max as "rateMax", c.reason,
   c.requested_by as "requestedBy", c.requested_at as "requestedAt", c.holder,
-  coalesce(c.state = 'running' and c.lease_until > clock_timestamp(), false) as held,
+  coalesce(c.state = 'running' and c.lease_until between clock_timestamp() and clock_timestamp() + interval '150 seconds', false) as held,
   c.started_at as "startedAt", c.ended_at as "endedAt", c.failure`
 
 const tables = `onceward.campaign c left join lateral (

@@ -1,4 +1,5 @@
 import type { SqlClient } from '../stores/postgres/pool.ts'
+import { isHeard } from '../stores/postgres/sql/clock-ahead.ts'
 import type { Campaign } from './campaign.ts'
 import type { RunCampaignOptions } from './run-campaign.ts'
 
@@ -8,7 +9,7 @@ const sayEveryMs = 5_000
 /** Whether a process of the live consumer gives signs of life. */
 const heard = `
   select exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-    and r.heard_at > clock_timestamp() - interval '30 seconds') as live
+    and ${isHeard('r.heard_at', '30 seconds')}) as live
   from onceward.consumer c where c.name = $1 and c.generation = $2`
 
 interface Awaited<T> {

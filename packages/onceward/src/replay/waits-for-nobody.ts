@@ -1,6 +1,7 @@
 import type { TallySnapshot } from '../engine/tally.ts'
 import { OncewardError } from '../errors.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
+import { isHeard } from '../stores/postgres/sql/clock-ahead.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { Campaign } from './campaign.ts'
 
@@ -10,7 +11,7 @@ const lookEveryMs = 1_000
 const look = `
   select exists (select from onceward.held h where h.consumer_id = c.id and h.order_key is not null and h.state = 'stored') as work,
     exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-      and r.heard_at > clock_timestamp() - interval '30 seconds') as live
+      and ${isHeard('r.heard_at', '30 seconds')}) as live
   from onceward.consumer c where c.name = $1 and c.generation = $2`
 
 export interface NobodyOptions {

@@ -4,6 +4,7 @@ import { inert, type Reach } from '../crash-points.ts'
 import { OncewardError } from '../errors.ts'
 import { inTransaction, setLocal } from '../stores/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
+import { isHeard } from '../stores/postgres/sql/clock-ahead.ts'
 import { consumerIdOf } from './plan-purge.ts'
 
 export interface PartitionOptions {
@@ -149,7 +150,7 @@ async function assertNotRebuilt(client: SqlClient, name: string, consumerId: num
 
 async function assertStopped(client: SqlClient, name: string, consumerId: number): Promise<void> {
   const { rows } = await client.query(
-    `select instance from onceward.run where consumer_id = $1 and ended_at is null and heard_at > clock_timestamp() - interval '1 minute'`,
+    `select instance from onceward.run where consumer_id = $1 and ended_at is null and ${isHeard('heard_at', '1 minute')}`,
     [consumerId],
   )
   if (rows.length === 0) return

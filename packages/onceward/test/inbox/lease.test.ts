@@ -9,7 +9,7 @@ import { type HeldRow, type Job, type JobContext, Scene, write } from './scene.t
 const workOnly = { parts: ['worker'] as const }
 
 /** As a rival does whose claim came after the lease had run out. */
-const takeOver = `update onceward.held set epoch = epoch + 1, lease_until = clock_timestamp() + interval '1 hour'
+const takeOver = `update onceward.held set epoch = epoch + 1, lease_until = clock_timestamp() + interval '45 seconds'
   where consumer_id = (select id from onceward.consumer where name = $1)`
 const leaseEnd = `select lease_until::text as until from onceward.held
   where consumer_id = (select id from onceward.consumer where name = $1)`
@@ -98,7 +98,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     const worker = await scene.start('fenced', changes, workOnly)
     const stolen = await begun.promise
     await scene.pool.query(
-      `update onceward.held set epoch = epoch + 1, lease_until = 'infinity' where message_id = $1`,
+      `update onceward.held set epoch = epoch + 1, lease_until = clock_timestamp() + interval '45 seconds' where message_id = $1`,
       [stolen],
     )
     go.resolve()
@@ -118,7 +118,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
       handle: async (context: JobContext) => {
         await beat.query('begin')
         await beat.query(
-          `update onceward.held set lease_until = clock_timestamp() + interval '1 hour' where message_id = 'beaten'`,
+          `update onceward.held set lease_until = clock_timestamp() + interval '45 seconds' where message_id = 'beaten'`,
         )
         await write(context, 'beaten')
       },

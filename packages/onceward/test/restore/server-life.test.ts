@@ -20,7 +20,8 @@ const healthy = {
 class Scripted implements SqlClient {
   readonly answers: ((found: Record<string, unknown>) => void)[] = []
   query(text: string) {
-    if (!text.includes('server_check()')) return Promise.resolve({ rows: [{ id: '1' }], rowCount: 1 })
+    if (!text.includes('server_check()') || text.includes('notice_server'))
+      return Promise.resolve({ rows: [{ id: '1' }], rowCount: 1 })
     return new Promise<SqlResult>(resolve => {
       this.answers.push(found => resolve({ rows: [{ ...healthy, ...found }], rowCount: 1 }))
     })
@@ -87,5 +88,72 @@ describe('a life that is met for the first time', withPostgres, () => {
         return true
       },
     )
+  })
+  it('is not written down on a healthy server that the pooler led the notice to', async () => {
+    const other = await createDatabase()
+    const healthyPool = createPool(other.url, { max: 1 })
+    try {
+      await migrate(healthyPool)
+      let asked = 0
+      const pooler: SqlClient = {
+        query: (text, values) => (asked++ === 0 ? pool : healthyPool).query(text, values),
+      }
+      await assert.rejects(new ServerLife().check(pooler), { code: 'wrong_server' })
+      const { rows } = await healthyPool.query('select from onceward.server_life where accepted_at is null')
+      assert.equal(rows.length, 0)
+    } finally {
+      await healthyPool.end()
+      await other.drop()
+    }
+  })
+})
+
+describe('lives of servers whose clocks differ', withPostgres, () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>
+  let pool: SqlPool
+  before(async () => {
+    database = await createDatabase()
+    pool = createPool(database.url, { max: 1 })
+    await migrate(pool)
+  })
+  after(async () => {
+    await pool.end()
+    await database.drop()
+  })
+  const noticed = async () => {
+    const { rows } = await pool.query(`select onceward.notice_server('a test says so') as id`)
+    const { rows: lives } = await pool.query('select * from onceward.server_life where id = $1', [rows[0].id])
+    return lives[0]
+  }
+  const accept = (id: string) => pool.query(`select onceward.accept_server($1, 'looked at')`, [id])
+
+  it('the one accepted last counts, also when the one before was accepted by a clock that was ahead', async () => {
+    const ahead = await noticed()
+    await accept(ahead.id)
+    await pool.query(
+      `update onceward.server_life set timeline = timeline + 1, accepted_at = clock_timestamp() + interval '5 minutes' where id = $1`,
+      [ahead.id],
+    )
+    await assert.rejects(new ServerLife().check(pool), { code: 'server_changed' })
+    const { rows } = await pool.query('select id from onceward.server_life where accepted_at is null')
+    await accept(rows[0].id)
+    await new ServerLife().check(pool)
+  })
+
+  it('a sign of life from ahead does not tell people too late a time', async () => {
+    await pool.query(`
+      insert into onceward.consumer (name, generation, owner, risk, dedup) values ('facts', 1, 'tests', 'money', 'marker');
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+        select id, 'sound', '1', 'live', 1, '2026-01-01 00:00Z', '2026-01-01 01:00Z' from onceward.consumer;
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+        select id, 'ahead', '1', 'live', 1, '2026-01-01 00:00Z', clock_timestamp() + interval '1 year' from onceward.consumer`)
+    const life = await noticed()
+    assert.equal(life.survived_to.toISOString(), '2026-01-01T01:00:00.000Z')
+    await accept(life.id)
+    await pool.query(
+      `update onceward.run set heard_at = clock_timestamp() + interval '30 seconds' where instance = 'ahead'`,
+    )
+    const capped = await noticed()
+    assert.ok(capped.survived_to <= capped.noticed_at, 'a server a little behind counts it as of now')
   })
 })

@@ -14,6 +14,10 @@ export interface Decision {
 /** A target may ask for more than our longest delay, not for ever. */
 const retryAfterMaxMs = 15 * 60_000
 
+/** Pure. The longest that a row of this target is put off. */
+export const longestDelayMs = ({ delayMaxMs, queryDelayMs }: Pick<Target, 'delayMaxMs' | 'queryDelayMs'>) =>
+  Math.max(delayMaxMs, queryDelayMs, retryAfterMaxMs)
+
 /**
  * Pure. Doubt sticks: once an attempt may have taken effect, only a completed one, a query, or the target's stored refusal ends the doubt.
  * So `failed` always means that it did not happen, and every row that might have is `unknown` or `reconciling`.

@@ -14,9 +14,11 @@ export function reasonToStop(
   if (policy === 'at most once')
     return notSent('it may have happened, and is declared at most once: not sent again', 'unknown')
   if (policy === 'manual') return notSent('it may have happened: a person must find out', 'unknown')
-  if (doubtMs <= doubtMaxMs) return null
+  if (doubtMs >= 0 && doubtMs <= doubtMaxMs) return null
   const note =
-    'it may have happened, and the target may soon have forgotten the key: reconcile before sending it again'
+    doubtMs <= doubtMaxMs
+      ? 'it may have happened, and the clock of the database was set back since: nobody knows whether the target still remembers the key. Reconcile before sending it again'
+      : 'it may have happened, and the target may soon have forgotten the key: reconcile before sending it again'
   return { ...notSent(note, 'unknown'), idle: true }
 }
 

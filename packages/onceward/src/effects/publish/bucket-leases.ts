@@ -1,6 +1,7 @@
 import type { PooledClient, SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
 import { sendTogether } from '../../stores/postgres/pool.ts'
 import { setRoleSettings } from '../../stores/postgres/role-settings.ts'
+import { leaseEnded } from '../../stores/postgres/sql/clock-ahead.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
 /** As `onceward.outbox_bucket_of` has it. */
@@ -20,7 +21,7 @@ const takeTurn = 'select from onceward.outbox_bucket where destination = $1 and 
 const extend = `
   update onceward.relay set until = clock_timestamp() + $2::double precision * interval '1 millisecond' where id = $1`
 
-const bury = 'delete from onceward.relay where destination = $1 and until <= clock_timestamp()'
+const bury = `delete from onceward.relay where destination = $1 and ${leaseEnded('until', 'clock_timestamp()', '$2')}`
 
 const share = `(select ceil(${bucketsMax}.0 / greatest(1, count(*)))::int from onceward.relay where destination = $1)`
 const mine = '(select count(*)::int from onceward.outbox_bucket where destination = $1 and relay_id = $2)'
@@ -97,7 +98,7 @@ export class BucketLeases {
         [begin],
         [takeTurn, [destination]],
         [extend, [relayId, leaseMs]],
-        [bury, [destination]],
+        [bury, [destination, leaseMs]],
         [giveBack, [destination, relayId, busy]],
         [takeFree, [destination, relayId]],
         [readMine, [destination, relayId]],

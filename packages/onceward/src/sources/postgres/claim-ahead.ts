@@ -7,6 +7,7 @@ import { disownLostClaim, freeExpired } from './lease.ts'
 export interface ClaimAheadOptions {
   readonly pool: SqlPool
   readonly keyOrder: boolean
+  readonly leaseMs: number
   readonly reach: Reach
 }
 
@@ -55,7 +56,7 @@ export class ClaimAhead {
     if (performance.now() - this.#lookedAroundMs < lookAroundMs) return
     this.#lookedAroundMs = performance.now()
     this.#cursor = '0'
-    await freeExpired(this.#options.pool, queueId)
+    await freeExpired(this.#options.pool, queueId, this.#options.leaseMs)
   }
 
   /** Resolves with the lease's new messages in the holdings if `isCurrent` still; says whether to claim again at once. */

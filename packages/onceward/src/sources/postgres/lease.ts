@@ -70,14 +70,20 @@ export async function disownLostClaim(
   })
 }
 
-/** Frees the messages of leases that expired. Answers how many leases that were; a rival's work is left to the rival. */
-export async function freeExpired(pool: SqlPool, queueId: number): Promise<number> {
-  const expired = `from onceward.queue_lease where queue_id = $1 and until < clock_timestamp()`
-  const { rows: found } = await pool.query(`select 1 ${expired} limit 1`, [queueId])
+/**
+ * Frees the messages of leases that expired. Answers how many leases that were; a rival's work is left to the rival. A lease that ends more than ten
+ * times ours (`leaseMs`) ahead was written by a clock that was ahead, and is over too: otherwise a dead holder's would last as long as the jump.
+ * A holder that lives loses no more by it than by any expired lease: its row is gone, and what it settles is not its own.
+ */
+export async function freeExpired(pool: SqlPool, queueId: number, leaseMs: number): Promise<number> {
+  const expired = `from onceward.queue_lease where queue_id = $1 and (until <= clock_timestamp()
+    or until > clock_timestamp() + 10 * $2::float8 * interval '1 millisecond')`
+  const { rows: found } = await pool.query(`select 1 ${expired} limit 1`, [queueId, leaseMs])
   if (found.length === 0) return 0
   return inTransaction(pool, async client => {
     const { rows } = await client.query(`select id, queue_id, high_id ${expired} for update skip locked`, [
       queueId,
+      leaseMs,
     ])
     await freeMessages(client, rows)
     return rows.length

@@ -167,12 +167,12 @@ class RabbitSubscription implements Subscription {
 
   async #keepOpen(): Promise<void> {
     for (let failures = 0; !this.#closed.signal.aborted; ) {
-      const began = Date.now()
+      const began = performance.now()
       const end = await this.#oneSession()
       if (this.#closed.signal.aborted) break
       if (end.kind === 'refused') return this.#refuse(end.error)
       this.#options.onEvent(end)
-      failures = Date.now() - began >= steadyMs ? 0 : failures + 1
+      failures = performance.now() - began >= steadyMs ? 0 : failures + 1
       await this.#delay(reconnectDelayMs(failures))
     }
     const unreached = `${this.#declaration.queue}: closed before RabbitMQ could be reached. Nothing was consumed.`

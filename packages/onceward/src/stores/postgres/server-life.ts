@@ -36,7 +36,8 @@ export class ServerLife {
     if (found === null) return
     this.#assertUsable(found)
     const why = this.#change(found, flushedBefore)
-    if (why !== null) throw serverChanged(await notice(client, why), why)
+    if (why !== null)
+      throw serverChanged(await notice(client, why, saidBySelf(found) ? null : flushedBefore), why)
     if (this.#seen !== null && !this.#isSeen(found)) throw acceptedMeanwhile()
     this.#seen = {
       system_identifier: found.system_identifier ?? this.#seen?.system_identifier ?? null,
@@ -79,6 +80,9 @@ export class ServerLife {
   }
 }
 
+/** It needs no comparison with what this process has seen. */
+const saidBySelf = ({ open, known }: Found) => open !== null || known === false
+
 /** Null where the schema is missing or older: that is somebody else's to say. */
 async function ask(client: SqlClient): Promise<Found | null> {
   try {
@@ -92,9 +96,18 @@ async function ask(client: SqlClient): Promise<Found | null> {
   }
 }
 
-/** Two statements: the one that writes the row down does not see it. */
-async function notice(client: SqlClient, why: string) {
-  const noticed = await client.query('select onceward.notice_server($1)::text as id', [why])
+/**
+ * Looks again in the statement that writes it down: behind a pooler with several hosts it may reach another server than the look before, and a
+ * healthy one would halt every consumer. Two statements: the one that writes the row down does not see it.
+ */
+async function notice(client: SqlClient, why: string, flushedBefore: bigint | null) {
+  const noticed = await client.query(
+    `select onceward.notice_server($1)::text as id from onceward.server_check() c
+     where c.open is not null or c.known is false or c.flushed + ${flushedMargin} < $2::numeric`,
+    [why, flushedBefore === null ? null : String(flushedBefore)],
+  )
+  if (noticed.rows.length === 0)
+    throw wrongServer('is another than the one asked just before', 'that one is not the copy last accepted')
   const { rows } = await client.query(
     `select l.id::text, ${isoTime('l.survived_to')} as "survivedTo", ${isoTime('l.noticed_at')} as "noticedAt"
      from onceward.server_life l where l.id = $1`,

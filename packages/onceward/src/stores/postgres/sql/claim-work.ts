@@ -1,6 +1,7 @@
 import type { ClaimedWork, WorkRequest, WorkRow } from '../../../contracts/held-work.ts'
 import type { Enrolment } from '../../../contracts/store.ts'
 import type { ShortTransaction } from '../work-queue.ts'
+import { leaseEnded } from './clock-ahead.ts'
 import { isoTime } from './iso-time.ts'
 
 /**
@@ -16,7 +17,7 @@ export const settings = {
 
 /** The database's clock, once: a function that may change from row to row cannot bound a walk along an index. */
 const clock = 'clock as materialized (select clock_timestamp() as now)'
-const isFree = '(lease_until is null or lease_until <= (select now from clock))'
+const isFree = `(lease_until is null or ${leaseEnded('lease_until', '(select now from clock)', '$3')})`
 
 /**
  * What held work of a campaign may ask for now. A campaign that was given up asks for nothing more; one whose approval has expired asks for nothing

@@ -2,11 +2,13 @@ import { processDied, type SuspectLedger } from '../../../contracts/suspects.ts'
 import type { SqlClient } from '../pool.ts'
 import type { ServerLife } from '../server-life.ts'
 
+/** A time from ahead of the clock was written when the clock was wrong: such a sign of life is none, and such a start compares with nothing. */
 const beat = `
   with me as (update onceward.run set heard_at = clock_timestamp() where id = $2 returning started_at)
   select r.id, r.deliveries_max from onceward.run r, me
   where r.consumer_id = $1 and r.id <> $2 and r.cleared_at is null and r.campaign_id is null
-    and (r.ended_at is null or r.halted_because is not null) and r.heard_at <= greatest(me.started_at, clock_timestamp() - $3::float8 * interval '1 millisecond')
+    and (r.ended_at is null or r.halted_because is not null) and (r.heard_at <= greatest(case when me.started_at <= clock_timestamp() then me.started_at end, clock_timestamp() - $3::float8 * interval '1 millisecond')
+      or r.heard_at > clock_timestamp() + $3::float8 * interval '1 millisecond')
   order by r.id`
 
 /**
