@@ -29,6 +29,7 @@ import { keyWaits } from './0018-key-waits.ts'
 import { givenUp } from './0019-given-up.ts'
 import { clusters } from './0020-clusters.ts'
 import { searchPaths } from './0021-search-paths.ts'
+import { clockSteps } from './0023-clock-steps.ts'
 
 export interface Migration {
   readonly version: number
@@ -78,4 +79,5 @@ export const migrations: readonly Migration[] = [
   { version: 20, name: 'clusters', sql: clusters, compatibleFrom: 18 },
   // Last, because a function that is made anew loses its settings.
   { version: 21, name: 'search paths', sql: searchPaths, compatibleFrom: 18 },
+  { version: 23, name: 'clock steps', sql: clockSteps, compatibleFrom: 18 },
 ]
