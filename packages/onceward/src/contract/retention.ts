@@ -20,6 +20,9 @@ export interface Retention {
   readonly partitions: 'daily' | null
 }
 
+/** How far the database's date may be from ours, or from where it should be, before nothing is removed. */
+export const clockToleranceMs = 3_600_000
+
 /** Money is audited for years, a projection can be rebuilt, telemetry matters as long as its windows may still change. */
 const markersByRisk: Record<Risk, string> = {
   money: '7y',

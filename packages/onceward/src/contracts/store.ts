@@ -160,8 +160,15 @@ export interface StoreSession<Tx> {
    */
   advance(progress: readonly Progress[]): Promise<void>
 
-  /** SQL stores: markers of messages made before this are gone; null when none are. With the database's time, both since 1970. */
-  horizon?(): Promise<{ readonly purgedBeforeMs: number | null; readonly nowMs: number }>
+  /**
+   * SQL stores: markers of messages made before `purgedBeforeMs` are gone; null when none are. `keepMs`: the term of markers that a process declared
+   * last; null when none did. With the database's time; times since 1970.
+   */
+  horizon?(): Promise<{
+    readonly purgedBeforeMs: number | null
+    readonly keepMs: number | null
+    readonly nowMs: number
+  }>
 
   /** Stores with a work queue: what a batch does to held work. */
   readonly held?: HeldSession

@@ -1,3 +1,4 @@
+import type { Clock } from '../surroundings.ts'
 import type { Enrolment } from './store.ts'
 
 /**
@@ -8,8 +9,9 @@ export interface SuspectLedger {
   /**
    * Called at start and then every few seconds: this run lives. Answers with the other runs of the consumer that are open and were not heard of
    * since this one began, or for `silentMs`; and with those that halted. A neighbour that lives is on the list until its next beat at most.
+   * `clock` runs evenly: a store with a clock of its own records when that one is set forward.
    */
-  beat(enrolment: Enrolment, silentMs: number): Promise<readonly SilentRun[]>
+  beat(enrolment: Enrolment, silentMs: number, clock?: Clock): Promise<readonly SilentRun[]>
 
   /** What these runs may have left behind is dealt with; nobody hears of them again. */
   clear(enrolment: Enrolment, runIds: readonly number[]): Promise<void>

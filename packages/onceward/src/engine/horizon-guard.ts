@@ -1,4 +1,5 @@
 import type { Consumer } from '../contract/define-consumer.ts'
+import { clockToleranceMs } from '../contract/retention.ts'
 import type { StoreSession } from '../contracts/store.ts'
 import { ownTimeMs } from '../message/own-time.ts'
 import type { ReadableMessage, Received } from '../message/received.ts'
@@ -6,8 +7,13 @@ import type { Surroundings } from '../surroundings.ts'
 import type { Fact } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 
-/** How far our reckoning of the database's time may be off before a message goes unasked. */
-const slackMs = 600_000
+/** How far our reckoning of the database's time may be off before a message goes unasked. Its clock may be ahead by the first part when markers go. */
+const slackMs = clockToleranceMs + 600_000
+
+/** A process of another contract may remove by another term, or by one where ours has none: it declares the term minutes before its first pass. */
+const askAgainMs = 60_000
+
+type Horizon = Awaited<ReturnType<Required<StoreSession<unknown>>['horizon']>>
 
 /** Looks at what a batch has claimed, in its transaction: a marker that the claim missed was removed together with the horizon's move. */
 export interface HorizonCheck {
@@ -21,13 +27,13 @@ export interface HorizonCheck {
 
 /**
  * Keeps a message whose marker may have been removed from passing for a new one. Markers are removed up to the database's time less
- * the contract's term, never further: so the store is asked only about messages older than that, and healthy batches pay a comparison each.
+ * the shortest term that a process goes by: so the store is asked about messages older than that, and once a minute to learn the term. Other batches pay
+ * a comparison for each message.
  */
 export class HorizonGuard implements HorizonCheck {
   readonly #consumer: Pick<Consumer, 'name' | 'retention' | 'identity'>
   readonly #world: Pick<Surroundings, 'clock' | 'log'>
-  #asked: { readonly purgedBeforeMs: number | null; readonly nowMs: number; readonly atMs: number } | null =
-    null
+  #asked: (Horizon & { readonly atMs: number }) | null = null
 
   constructor(
     consumer: Pick<Consumer, 'name' | 'retention' | 'identity'>,
@@ -72,10 +78,11 @@ export class HorizonGuard implements HorizonCheck {
   #unaskedFromMs(): number {
     const asked = this.#asked
     if (asked === null) return Number.POSITIVE_INFINITY
-    const { retention } = this.#consumer
-    if (retention === null) return asked.purgedBeforeMs ?? Number.NEGATIVE_INFINITY
     const passedMs = Math.max(0, this.#world.clock.nowMs() - asked.atMs)
-    return asked.nowMs + passedMs + slackMs - retention.markers
+    if (passedMs >= askAgainMs) return Number.POSITIVE_INFINITY
+    const never = Number.POSITIVE_INFINITY
+    const keepMs = Math.min(this.#consumer.retention?.markers ?? never, asked.keepMs ?? never)
+    return Math.max(asked.purgedBeforeMs ?? -never, asked.nowMs + passedMs + slackMs - keepMs)
   }
 
   async #ask(session: Required<Pick<StoreSession<unknown>, 'horizon'>>) {

@@ -157,8 +157,9 @@ export class Suspicion {
   }
 
   async #beat(): Promise<void> {
-    const { ledger, enrolment, isLive } = this.#options
-    const silent = new Map((await ledger.beat(enrolment, silentAfterMs)).map(run => [run.runId, run]))
+    const { ledger, enrolment, isLive, world } = this.#options
+    const runs = await ledger.beat(enrolment, silentAfterMs, world.clock)
+    const silent = new Map(runs.map(run => [run.runId, run]))
     if (this.#stopped) return
     for (const runId of this.#silent.keys()) if (!silent.has(runId)) this.#forget(runId)
     for (const run of silent.values()) if (!this.#silent.has(run.runId)) this.#suspect(run)

@@ -1,4 +1,5 @@
 import { durationText } from '../contract/duration.ts'
+import { clockToleranceMs } from '../contract/retention.ts'
 import { OncewardError } from '../errors.ts'
 import type { Clock } from '../surroundings.ts'
 
@@ -12,8 +13,6 @@ export interface ClockWatch {
   seen?: { readonly databaseMs: number; readonly clockMs: number }
 }
 
-const toleranceMs = 3_600_000
-
 /**
  * A database whose date has jumped ahead would have us forget everything at once. So nothing is removed when its date and ours are more than an hour
  * apart, or when it has moved otherwise than time did since this process first looked.
@@ -24,9 +23,9 @@ export function assertClocksAgree(watch: ClockWatch, databaseMs: number, consume
   const apartMs = databaseMs - watch.wallMs()
   const jumpedMs = databaseMs - watch.seen.databaseMs - (clockMs - watch.seen.clockMs)
   const wrong =
-    Math.abs(apartMs) > toleranceMs
+    Math.abs(apartMs) > clockToleranceMs
       ? `the database's clock is ${offText(apartMs)} this process's`
-      : Math.abs(jumpedMs) > toleranceMs
+      : Math.abs(jumpedMs) > clockToleranceMs
         ? `the database's clock is ${offText(jumpedMs)} where it should be since this process first looked`
         : null
   if (wrong === null) return

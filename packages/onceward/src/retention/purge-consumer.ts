@@ -1,3 +1,4 @@
+import { durationText } from '../contract/duration.ts'
 import type { Retention } from '../contract/retention.ts'
 import { OncewardError } from '../errors.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
@@ -36,7 +37,7 @@ export interface PurgeResult {
   readonly removed: Readonly<Record<string, number>>
   /** Why it ended before the end; null when it went through everything. */
   readonly ended: 'told to stop' | 'another process is at it' | null
-  /** What of the days of markers was put off to the next pass, and why; null when nothing was. */
+  /** What was put off to a later pass, and why: days of markers, or everything after a step of the database's clock; null when nothing was. */
   readonly putOff: string | null
 }
 
@@ -53,10 +54,10 @@ export async function purgeConsumer(options: PurgeOptions): Promise<PurgeResult>
   const { nowMs, cutoffs } = await readCutoffs(pool, consumerId, termsOf(retention))
   assertClocksAgree(clocks, nowMs, options.consumerName)
   const removed: Record<string, number> = {}
-  let putOff: string | null = null
+  let putOff = steppedText(cutoffs)
   for (const cutoff of cutoffs) {
     const parts = await partsOf(cutoff, options)
-    putOff ??= parts.putOff
+    if (parts.putOff !== null) putOff = putOff === null ? parts.putOff : `${putOff}; ${parts.putOff}`
     removed[cutoff.kind.kind] = parts.removed
     if (parts.ended !== null) return { removed, ended: parts.ended, putOff }
     for (const part of parts.walked) {
@@ -66,6 +67,12 @@ export async function purgeConsumer(options: PurgeOptions): Promise<PurgeResult>
     }
   }
   return { removed, ended: null, putOff }
+}
+
+function steppedText(cutoffs: readonly Cutoff[]): string | null {
+  const longerMs = Math.max(0, ...cutoffs.map(one => one.longerMs))
+  if (longerMs === 0) return null
+  return `kept up to ${durationText(Math.round(longerMs))} longer: the database's clock was set forward (onceward.clock_step)`
 }
 
 /** A day that another pass has dropped meanwhile has nothing left to remove. */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ConsumerContract, Mode } from 'onceward'
+import { type ConsumerContract, type Mode, realSurroundings } from 'onceward'
 import { until } from 'onceward/testing'
 import { assertInsideHorizon, readHorizon } from '../../src/retention/horizon.ts'
 import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
+import { declareTerms } from '../../src/retention/record-pass.ts'
 import { skipWithout } from '../services/services.ts'
 import { countingDatabase, startCounting } from '../spine/counting.ts'
 import { day, memoryScene, purge, purgeOptions } from './scene.ts'
@@ -110,6 +111,30 @@ describe('a message older than the markers that are left', await skipWithout('po
       (await scene.database.held()).map(row => [row.id, row.state]),
       [['m', 'parked']],
     )
+  })
+
+  test('is noticed by a process without a term of its own, once another one has declared a term', async () => {
+    await using database = await countingDatabase()
+    let laterMs = 0
+    const world = realSurroundings()
+    const clock = { nowMs: () => world.clock.nowMs() + laterMs }
+    await using consumer = await startCounting(database.url, {}, {}, 'live', { ...world, clock })
+    const deliver = async (id: string, timestampMs: number) => {
+      consumer.queue.publish({ body: JSON.stringify({ id, key: 'k' }), properties: { timestampMs } })
+      await until(`${id} is settled`, () => consumer.queue.unsettled === 0)
+    }
+    await deliver('m', Date.now() - 10 * day)
+    const { rows } = await database.pool.query('select id from onceward.consumer')
+    const scene = { pool: database.pool, consumerId: rows[0].id as number }
+    const options = purgeOptions(scene, { markers: '7d' })
+    await declareTerms(database.pool, scene.consumerId, options.retention, 0)
+    laterMs += 60_000
+    await deliver('next', Date.now())
+    await database.pool.query(`update onceward.inbox set at = clock_timestamp() - interval '10 days'`)
+    assert.equal((await purgeConsumer(options)).removed.markers, 2)
+    await deliver('m', Date.now() - 10 * day)
+    assert.equal(await database.times('k'), 2)
+    assert.equal((await database.held())[0].code, 'behind_horizon')
   })
 
   test('that still has its marker is a duplicate like any other', async () => {

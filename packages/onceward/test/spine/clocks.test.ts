@@ -34,9 +34,25 @@ test('leases and due times never use the time at which a transaction began', () 
   )
 })
 
+/** A migration looks no names up in the search path: the defaults of its tables are bound to the server's own functions. */
+const followDefaults = `
+  do $$
+  declare made record;
+  begin
+    for made in
+      select d.adrelid::regclass as of_table, a.attname as name, pg_get_expr(d.adbin, d.adrelid) as expression
+      from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+      join pg_class c on c.oid = d.adrelid where c.relnamespace = 'onceward'::regnamespace
+    loop
+      if made.expression in ('pg_catalog.now()', 'pg_catalog.clock_timestamp()') then
+        execute format('alter table %s alter %I set default %s', made.of_table, made.name, replace(made.expression, 'pg_catalog.', 'faked.'));
+      end if;
+    end loop;
+  end $$`
+
 /**
- * A database whose clock a test can set: functions of the same names stand before the server's own in the search path. The schema is
- * made under it too, so that its defaults follow.
+ * A database whose clock a test can set: functions of the same names stand before the server's own in the search path. The defaults of the
+ * schema follow.
  */
 async function databaseWithClock() {
   const database = await createDatabase()
@@ -53,6 +69,7 @@ async function databaseWithClock() {
   await admin.end()
   const pool = createPool(database.url, { max: 3 })
   await migrate(pool)
+  await pool.query(followDefaults)
   return {
     url: database.url,
     pool,
@@ -132,5 +149,43 @@ describe("a database's clock that jumps", await skipWithout('postgres'), () => {
     assert.equal(await count(), 100)
     await database.set('0')
     assert.equal((await purgeConsumer(purgeOptions(scene))).removed.markers, 0)
+  })
+
+  test('forward after a time behind makes nobody forget what was applied meanwhile', async () => {
+    await using database = await databaseWithClock()
+    await createQueue(database.pool, 'behind')
+    const consumer = defineConsumer<{ id: string }>({
+      name: 'behind',
+      owner: 'tests',
+      risk: 'money',
+      source: postgresQueue('behind'),
+      identity: { id: m => m.id },
+      async handle() {},
+    })
+    const rows = async (sql: string) => (await database.pool.query(sql)).rows
+    await database.set('-40 days')
+    const running = await runConsumer(consumer, { databaseUrl: database.url })
+    await publish(database.pool, 'behind', [{ body: JSON.stringify({ id: 'yesterday' }) }])
+    await until('it is applied', async () => (await rows('select from onceward.inbox')).length === 1)
+    await database.set('-1 day')
+    const steps = () => rows('select from onceward.clock_step')
+    await until('the first step is seen', async () => (await steps()).length === 1)
+    await database.set('0')
+    await until('the second step is seen', async () => (await steps()).length === 2)
+    await running.drain()
+    const [{ id: consumerId }] = await rows('select id from onceward.consumer')
+    await database.pool.query(
+      `insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, at)
+       select ${consumerId}, 1, 'applied', days || ' days', 'x', clock_timestamp() - days * interval '1 day' from unnest(array[69, 71]) days`,
+    )
+    const scene = { pool: database.pool, consumerId: consumerId as number }
+    const { removed, putOff } = await purgeConsumer(purgeOptions(scene))
+    assert.equal(removed.markers, 1)
+    assert.match(putOff ?? '', /kept up to 40d longer: the database's clock was set forward/)
+    const left = await rows('select message_id as id from onceward.inbox order by 1')
+    assert.deepEqual(left, [{ id: '69 days' }, { id: 'yesterday' }])
+    // Once what was applied before the last step is as old as the term, the steps are over.
+    await database.pool.query(`update onceward.clock_step set at = at - interval '31 days'`)
+    assert.equal((await purgeConsumer(purgeOptions(scene))).removed.markers, 2)
   })
 })

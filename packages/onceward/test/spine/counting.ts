@@ -55,6 +55,7 @@ export async function startCounting(
   contract: Partial<ConsumerContract<Increment, SqlTransaction>> = {},
   storeOptions: Partial<PostgresStoreOptions> = {},
   mode: Mode = 'live',
+  world = realSurroundings(),
 ) {
   const queue = new MemoryQueue()
   const store = createPostgresStore({ url, ...storeOptions })
@@ -75,7 +76,7 @@ export async function startCounting(
     consumer,
     source: queue,
     store,
-    world: realSurroundings(),
+    world,
     mode,
     instance: 'test',
   })

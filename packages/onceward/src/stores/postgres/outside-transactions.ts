@@ -3,6 +3,7 @@ import type { ConsumerFacts, Enrolment, Store } from '../../contracts/store.ts'
 import { processDied } from '../../contracts/suspects.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
+import { ClockSteps } from './clock-steps.ts'
 import { diagnose } from './diagnose.ts'
 import { meetBroker } from './meet-broker.ts'
 import { assertUsable } from './migrate.ts'
@@ -50,7 +51,7 @@ export function outsideTransactions(
     beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
     declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
     withdrawLoss: (enrolment, ...loss) => withdrawLoss(client, enrolment, ...loss),
-    suspects: suspectLedger(client, life),
+    suspects: suspectLedger(client, life, new ClockSteps(client, log)),
     query: async (text, values) => {
       const { rows, rowCount } = await client.query(text, values as unknown[])
       return { rows, rowCount: rowCount ?? 0 }

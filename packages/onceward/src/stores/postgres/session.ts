@@ -82,10 +82,12 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return rows[0].total
   }
 
-  async horizon(): Promise<{ purgedBeforeMs: number | null; nowMs: number }> {
+  async horizon(): ReturnType<Required<StoreSession<Tx>>['horizon']> {
     const { rows } = await this.#client.query(
       `select (extract(epoch from (select purged_before from onceward.horizon where consumer_id = $1)) * 1000)::float8
-         as "purgedBeforeMs", (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`,
+         as "purgedBeforeMs",
+         (extract(epoch from (select keep from onceward.retention where consumer_id = $1 and kind = 'markers')) * 1000)::float8 as "keepMs",
+         (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`,
       [this.#enrolment.consumerId],
     )
     return rows[0]

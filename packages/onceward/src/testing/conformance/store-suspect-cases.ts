@@ -6,6 +6,7 @@ import { claimOf, type StoreBench } from './store-bench.ts'
 type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 
 const longMs = 60_000
+const dayMs = 86_400_000
 
 /** Runs that fell silent, and the attempts they left. Stores without a ledger of suspects pass by having none. */
 export const storeSuspectCases: Cases = [
@@ -65,6 +66,26 @@ export const storeSuspectCases: Cases = [
       assert.deepEqual(await store.suspects.beat(me, longMs), [
         { runId: enrolment.runId, deliveriesMax: facts.deliveriesMax },
       ])
+    },
+  },
+  {
+    name: 'a sign of life records that the clock of the database was set forward, once, and no step back',
+    async run({ under: { store }, enrolment }) {
+      if (store.suspects === undefined || store.query === undefined) return
+      let clockMs = 10 * dayMs
+      const clock = { nowMs: () => clockMs }
+      const steps = async () => {
+        const sql = `select count(*)::int as steps, (coalesce(extract(epoch from sum(moved)), 0) / 3600)::int as hours from onceward.clock_step`
+        return (await store.query!(sql)).rows[0] as { readonly steps: number; readonly hours: number }
+      }
+      const before = await steps()
+      // Time that did not pass for us is a step of the database.
+      for (const movedMs of [0, dayMs, -2 * dayMs, 0]) {
+        clockMs += movedMs
+        await store.suspects.beat(enrolment, longMs, clock)
+        await store.suspects.beat(enrolment, longMs, clock)
+      }
+      assert.deepEqual(await steps(), { steps: before.steps + 1, hours: before.hours + 48 })
     },
   },
   {

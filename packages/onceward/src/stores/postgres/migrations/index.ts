@@ -30,6 +30,7 @@ import { givenUp } from './0019-given-up.ts'
 import { clusters } from './0020-clusters.ts'
 import { searchPaths } from './0021-search-paths.ts'
 import { clocks } from './0022-clocks.ts'
+import { clockSteps } from './0023-clock-steps.ts'
 
 export interface Migration {
   readonly version: number
@@ -77,7 +78,8 @@ export const migrations: readonly Migration[] = [
   { version: 18, name: 'key waits', sql: keyWaits, compatibleFrom: 18 },
   { version: 19, name: 'given up', sql: givenUp, compatibleFrom: 18 },
   { version: 20, name: 'clusters', sql: clusters, compatibleFrom: 18 },
-  // Last, because a function that is made anew loses its settings.
+  // A function that is made anew loses its settings: later migrations give each its search path again.
   { version: 21, name: 'search paths', sql: searchPaths, compatibleFrom: 18 },
   { version: 22, name: 'clocks', sql: clocks, compatibleFrom: 18 },
+  { version: 23, name: 'clock steps', sql: clockSteps, compatibleFrom: 18 },
 ]

@@ -1,15 +1,17 @@
 import { processDied, type SuspectLedger } from '../../../contracts/suspects.ts'
+import type { ClockSteps } from '../clock-steps.ts'
 import type { SqlClient } from '../pool.ts'
 import type { ServerLife } from '../server-life.ts'
 
 /** A time from ahead of the clock was written when the clock was wrong: such a sign of life is none, and such a start compares with nothing. */
 const beat = `
-  with me as (update onceward.run set heard_at = clock_timestamp() where id = $2 returning started_at)
-  select r.id, r.deliveries_max from onceward.run r, me
+  with me as (update onceward.run set heard_at = clock_timestamp() where id = $2 returning started_at),
+  silent as (select r.id, r.deliveries_max from onceward.run r, me
   where r.consumer_id = $1 and r.id <> $2 and r.cleared_at is null and r.campaign_id is null
     and (r.ended_at is null or r.halted_because is not null) and (r.heard_at <= greatest(case when me.started_at <= clock_timestamp() then me.started_at end, clock_timestamp() - $3::float8 * interval '1 millisecond')
-      or r.heard_at > clock_timestamp() + $3::float8 * interval '1 millisecond')
-  order by r.id`
+      or r.heard_at > clock_timestamp() + $3::float8 * interval '1 millisecond'))
+  select (extract(epoch from clock_timestamp()) * 1000)::float8 as database_ms, silent.id, silent.deliveries_max
+  from (values (1)) as beaten left join silent on true order by silent.id`
 
 /**
  * The groups of a run that is dealt with stay for an hour: a second message that kills was in them, and goes on where it stood when the first one
@@ -83,12 +85,16 @@ export const withdraw = `
   delete from onceward.attempt
   where consumer_id = $1 and run_id = $2 and message_id = any($3::text[]) and code = '${processDied}'`
 
-export function suspectLedger(client: SqlClient, life: ServerLife): SuspectLedger {
+export function suspectLedger(client: SqlClient, life: ServerLife, steps: ClockSteps): SuspectLedger {
   return {
-    async beat({ consumerId, runId }, silentMs) {
+    async beat({ consumerId, runId }, silentMs, clock) {
       await life.check(client)
+      const askedMs = clock?.nowMs()
       const { rows } = await client.query(beat, [consumerId, runId, silentMs])
-      return rows.map(row => ({ runId: row.id as number, deliveriesMax: row.deliveries_max as number }))
+      if (clock !== undefined) await steps.look(clock, askedMs!, rows[0].database_ms)
+      return rows
+        .filter(row => row.id !== null)
+        .map(row => ({ runId: row.id as number, deliveriesMax: row.deliveries_max as number }))
     },
     async clear({ consumerId }, runIds) {
       await client.query(clear, [consumerId, runIds])
