@@ -8,6 +8,7 @@ import { acceptBroker, listBrokers } from '../../src/restore/brokers.ts'
 import { acceptServer, readRestore } from '../../src/restore/lives.ts'
 import { listReadings, renameConsumer, separateConsumer } from '../../src/restore/names.ts'
 import { findDestination } from '../../src/stores/postgres/destinations.ts'
+import { clusters } from '../../src/stores/postgres/migrations/0020-clusters.ts'
 import { createPostgresStore } from '../../src/stores/postgres/store.ts'
 import { People, refusal } from '../parking/people.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
@@ -160,7 +161,6 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
     await scene.pool.query(`
       drop table onceward.cluster_name, onceward.cluster_mark;
       drop function onceward.note_cluster, onceward.check_reading;
-      delete from onceward.migration where version >= 20;
       insert into onceward.broker (kind, cluster) values ('rabbitmq', 'rabbit@a'), ('rabbitmq', 'rabbit@alone');
       insert into onceward.destination (name, kind, virtual_host, mark) values
         ('rabbitmq:rabbit@b/v', 'rabbitmq', 'v', 'm-v'), ('rabbitmq:rabbit@a/w', 'rabbitmq', 'w', 'm-w');
@@ -168,7 +168,7 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
         ('rabbitmq', 'v', 'rabbit@b', 'rabbitmq:rabbit@b/v', now() - interval '3 days'),
         ('rabbitmq', 'w', 'rabbit@a', 'rabbitmq:rabbit@a/w', now() - interval '2 days'),
         ('rabbitmq', 'v', 'rabbit@a', 'rabbitmq:rabbit@b/v', now() - interval '1 day')`)
-    await migrate(scene.pool)
+    await scene.pool.query(clusters)
     const meetBroker = meeting({ pool: scene.pool })
     for (const [host, mark] of [
       ['v', 'm-v'],

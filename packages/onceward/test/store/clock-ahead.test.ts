@@ -4,8 +4,9 @@ import { until } from 'onceward/testing'
 import { reasonToStop } from '../../src/effects/external/reason-not-to-call.ts'
 import { readCampaign } from '../../src/replay/campaign.ts'
 import { CampaignLease } from '../../src/replay/campaign-lease.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realSurroundings, realSurroundings } from '../../src/runtime/real-surroundings.ts'
 import { freeExpired, takeLease } from '../../src/sources/postgres/lease.ts'
+import { ClockSteps } from '../../src/stores/postgres/clock-steps.ts'
 import { ServerLife } from '../../src/stores/postgres/server-life.ts'
 import { suspectLedger } from '../../src/stores/postgres/sql/silent-runs.ts'
 import { openRig, type Rig } from '../effects/external/rig.ts'
@@ -95,7 +96,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
       returning id, consumer_id, instance`)
     const idOf = (instance: string) => rows.find(row => row.instance === instance).id as number
     const enrolment = { consumerId: rows[0].consumer_id, runId: idOf('me') } as never
-    const silent = await suspectLedger(pool, new ServerLife()).beat(enrolment, 30_000)
+    const silent = await suspectLedger(pool, new ServerLife(), new ClockSteps(pool, realSurroundings().log)).beat(enrolment, 30_000)
     assert.deepEqual(
       silent.map(({ runId }) => runId),
       [idOf('dead')],
