@@ -96,7 +96,11 @@ describe('what a database clock that was a year ahead has left', await skipWitho
       returning id, consumer_id, instance`)
     const idOf = (instance: string) => rows.find(row => row.instance === instance).id as number
     const enrolment = { consumerId: rows[0].consumer_id, runId: idOf('me') } as never
-    const silent = await suspectLedger(pool, new ServerLife(), new ClockSteps(pool, realSurroundings().log)).beat(enrolment, 30_000)
+    const silent = await suspectLedger(
+      pool,
+      new ServerLife(),
+      new ClockSteps(pool, realSurroundings().log),
+    ).beat(enrolment, 30_000)
     assert.deepEqual(
       silent.map(({ runId }) => runId),
       [idOf('dead')],
