@@ -81,6 +81,8 @@ const readTablesOnly = [
   ...['approval', 'audit', 'audit_head', 'broker', 'campaign_approval', 'campaign_event', 'campaign_step'],
   ...[
     'closed_held',
+    'cluster_mark',
+    'cluster_name',
     'environment',
     'function_right',
     'late_marker',
