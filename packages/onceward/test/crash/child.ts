@@ -1,4 +1,5 @@
 import { flushCompileCache } from 'node:module'
+import type { Reach } from '../../src/crash-points.ts'
 import { migrate } from '../../src/stores/postgres/migrate.ts'
 import { createPool } from '../../src/stores/postgres/pool.ts'
 import { dieAt } from '../../src/testing/crash.ts'
@@ -10,7 +11,7 @@ flushCompileCache()
 
 // Loaded by hundreds of processes that live for a second: the whole library would cost each twice as much as its work.
 const orders = JSON.parse(process.env.WORKER_ORDERS!) as WorkerOrders
-const reach = orders.dieAt ? dieAt(orders.dieAt.point, orders.dieAt) : () => {}
+const reach = reachOf(orders.dieAt)
 
 if (orders.task === 'migrate') {
   const pool = createPool(orders.databaseUrl, { max: 1 })
@@ -21,4 +22,16 @@ if (orders.task === 'migrate') {
   process.once('SIGTERM', () => void running.drain(20_000))
   process.send?.('running')
   await running.finished
+}
+
+function reachOf(death: WorkerOrders['dieAt']): Reach {
+  if (death === undefined) return () => {}
+  const { point, before, witness } = death
+  const there = dieAt(point, death)
+  if (before === undefined) return there
+  const earlier = dieAt(before, { witness })
+  return reached => {
+    earlier(reached)
+    there(reached)
+  }
 }

@@ -15,7 +15,13 @@ export interface WorkerOrders {
   readonly parts?: readonly Part[]
   readonly mode?: Mode
   readonly memory?: Memory
-  readonly dieAt?: { readonly point: CrashPoint; readonly hit: number; readonly witness: string }
+  readonly dieAt?: {
+    readonly point: CrashPoint
+    readonly hit: number
+    readonly witness: string
+    /** Die at the first passage of this point as well. */
+    readonly before?: CrashPoint
+  }
   readonly ledgerLeaseMs?: number
   readonly relayLeaseMs?: number
   readonly target?: PublishTarget

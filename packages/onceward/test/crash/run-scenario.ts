@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPool, migrate } from 'onceward/postgres'
@@ -35,7 +35,7 @@ export async function runScenario(
   const pool = createPool(database.url, { max: 2 })
   cleanup.defer(() => pool.end())
   const witness = join(folder, 'witness')
-  const armed = { dieAt: { point, hit, witness } }
+  const armed = { dieAt: { point, hit, witness, ...(scenario.before && { before: scenario.before }) } }
   const basic = {
     databaseUrl: database.url,
     deadLetter: null,
@@ -68,7 +68,9 @@ export async function runScenario(
     const seen = join(folder, `earlier-${n}`)
     await dieIn({ ...orders, dieAt: { point: earlier, hit: 1, witness: seen } }, seen)
   }
-  if (scenario.task === 'consume') await dieIn({ ...orders, ...armed }, witness)
+  if (scenario.task === 'consume')
+    do await dieIn({ ...orders, ...armed }, witness)
+    while (!readFileSync(witness, 'utf8').includes(`died at ${point}`))
   if (scenario.task === 'drain') await dieIn({ ...orders, ...armed }, witness, 'SIGTERM')
 
   const nothingSkipped = async () => {

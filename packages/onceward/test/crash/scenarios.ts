@@ -13,12 +13,11 @@ export interface CrashScenario {
   readonly memory?: Memory
   /** Where earlier processes die, one after the other, so that the next has somebody to suspect. */
   readonly after?: readonly CrashPoint[]
+  /** Until the point is reached processes die here too, as often as it takes: how many messages a source brings at first is its own affair. */
+  readonly before?: CrashPoint
   /** Brokers on which the point does not exist, with the reason. */
   readonly without?: Partial<Record<BrokerKind, string>>
 }
-
-/** A group of the batch size of 8 is halved by these until one message is alone. */
-const halvings: readonly CrashPoint[] = ['suspect.grouped', 'suspect.grouped', 'suspect.grouped']
 
 const consume: CrashScenario = { task: 'consume', hits: [1, 4] }
 
@@ -113,7 +112,7 @@ export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
   'work.handed': { task: 'consume', hits: [1], memory: 'handed' },
   'work.finished': work,
   'work.committed': work,
-  'suspect.counted': { task: 'consume', hits: [1], after: ['batch.applied', ...halvings] },
+  'suspect.counted': { task: 'consume', hits: [1], after: ['batch.applied'], before: 'suspect.grouped' },
   'suspect.grouped': { task: 'consume', hits: [1], after: ['batch.applied'] },
   'suspect.reading': { task: 'consume', hits: [1], after: ['batch.applied'] },
   'suspect.read': { task: 'consume', hits: [1], after: ['batch.applied'] },
