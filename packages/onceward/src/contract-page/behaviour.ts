@@ -1,8 +1,8 @@
 import type { FailureClass } from '../contract/failure-section.ts'
-import { leaderState } from '../engine/conclude-batch.ts'
-import { type AttemptFacts, decideOutcome, noAttempts } from '../engine/decide-outcome.ts'
-import type { Decision, Fact, Outcome } from '../engine/outcome.ts'
-import { ignore, park, reject, type Verdict } from '../engine/verdicts.ts'
+import { leaderState } from '../engine/batch/conclude-batch.ts'
+import { type AttemptFacts, decideOutcome, noAttempts } from '../engine/batch/decide-outcome.ts'
+import type { Decision, Fact, Outcome } from '../engine/batch/outcome.ts'
+import { ignore, park, reject, type Verdict } from '../engine/batch/verdicts.ts'
 import type { Consumer } from '../index.ts'
 import type { ProblemKind } from '../message/received.ts'
 

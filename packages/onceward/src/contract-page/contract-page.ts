@@ -1,5 +1,5 @@
 import { durationText } from '../contract/duration.ts'
-import type { Outcome } from '../engine/outcome.ts'
+import type { Outcome } from '../engine/batch/outcome.ts'
 import type { Consumer } from '../index.ts'
 import { type Behaviour, behaviourOf, behaviourText, type Situation } from './behaviour.ts'
 import { describeFrom, describeGroup, describePublish, describeSource, describeTarget } from './describe.ts'

@@ -1,5 +1,5 @@
-import type { ConsumerProcess } from '../engine/consumer.ts'
-import type { HandOver } from '../engine/hand-over.ts'
+import type { HandOver } from '../engine/batch/local-handoff.ts'
+import type { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import { errorText } from '../errors.ts'
 import { createWorker, leavesWork, type WorkerOptions } from './create-worker.ts'
 

@@ -1,7 +1,7 @@
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { BatchBook, DecidedMessage, SuppressedEffect } from '../contracts/store.ts'
 import type { Reach } from '../crash-points.ts'
-import { givenUpCode } from '../engine/outcome.ts'
+import { givenUpCode } from '../engine/batch/outcome.ts'
 import { noteSuppressed } from '../stores/postgres/sql/note-suppressed.ts'
 import type { Campaign } from './campaign.ts'
 import { reopenGivenUp } from './given-up.ts'

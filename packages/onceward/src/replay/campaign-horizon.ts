@@ -1,7 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { StoreSession } from '../contracts/store.ts'
-import { type HorizonCheck, timeText } from '../engine/horizon-guard.ts'
+import { type HorizonCheck, timeText } from '../engine/batch/horizon-guard.ts'
 import { OncewardError } from '../errors.ts'
 import { ownTimeMs } from '../message/own-time.ts'
 import type { ReadableMessage } from '../message/received.ts'

@@ -1,6 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Position } from '../contracts/source.ts'
-import { progressOf } from '../engine/checkpoints.ts'
+import { progressOf } from '../engine/consumer/checkpoints.ts'
 import type { LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
 import type { Campaign } from './campaign.ts'

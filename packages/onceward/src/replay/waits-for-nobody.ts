@@ -1,4 +1,4 @@
-import type { TallySnapshot } from '../engine/tally.ts'
+import type { TallySnapshot } from '../engine/consumer/tally.ts'
 import { OncewardError } from '../errors.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
 import { isHeard } from '../stores/postgres/sql/clock-ahead.ts'

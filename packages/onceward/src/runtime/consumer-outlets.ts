@@ -1,7 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
-import { type Addressing, deadLetterBroker } from '../engine/consumer-facts.ts'
+import { type Addressing, deadLetterBroker } from '../engine/consumer/consumer-facts.ts'
 import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'

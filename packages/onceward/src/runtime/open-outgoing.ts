@@ -1,6 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
-import { type Addressing, deadLetterBroker } from '../engine/consumer-facts.ts'
+import { type Addressing, deadLetterBroker } from '../engine/consumer/consumer-facts.ts'
 import { addressingOf, openOutlets, outletKinds } from './consumer-outlets.ts'
 import { assertAddresses } from './open-publisher.ts'
 import { type Carrier, openConsumerRelays, type RelaySetting } from './open-relays.ts'

@@ -1,5 +1,5 @@
 import type { Enrolment } from '../contracts/store.ts'
-import type { BreakerView } from '../engine/breaker.ts'
+import type { BreakerView } from '../engine/retry/breaker.ts'
 import { errorText } from '../errors.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Log } from '../surroundings.ts'

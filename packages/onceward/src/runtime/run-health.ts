@@ -1,5 +1,5 @@
 import type { Consumer } from '../contract/define-consumer.ts'
-import type { ConsumerProcess } from '../engine/consumer.ts'
+import type { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import type { Received } from '../message/received.ts'
 import { StoreGauges } from '../observe/store-gauges.ts'
 import { UnfinishedWatch } from '../observe/unfinished-watch.ts'

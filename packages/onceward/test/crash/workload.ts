@@ -5,7 +5,7 @@ import type {
   SourceDeclaration,
   SqlTransaction,
 } from 'onceward'
-import { reject } from '../../src/engine/verdicts.ts'
+import { reject } from '../../src/engine/batch/verdicts.ts'
 import { stableId } from '../../src/message/stable-id.ts'
 
 /** A small mixed workload that passes through every window: effects, intents, duplicates, conflicts, dead letters, parking. */

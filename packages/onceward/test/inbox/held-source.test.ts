@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import { createTestSurroundings } from 'onceward/testing'
 import type { ClaimedWork, LostClaim, WorkClaim, WorkRow } from '../../src/contracts/held-work.ts'
 import type { Enrolment, Store } from '../../src/contracts/store.ts'
-import { storedDecision } from '../../src/engine/decide-outcome.ts'
-import type { Decided } from '../../src/engine/process-batch.ts'
+import type { Decided } from '../../src/engine/batch/commit-batch.ts'
+import { storedDecision } from '../../src/engine/batch/decide-outcome.ts'
 import { HeldSource, type HeldSourceOptions } from '../../src/inbox/held-source.ts'
 
 const none: ClaimedWork = { rows: [], expired: 0, next: null }

@@ -5,7 +5,7 @@ import { createPostgresSource } from 'onceward/postgres'
 import { createRabbitSource } from 'onceward/rabbitmq'
 import { createStreamSource } from 'onceward/rabbitmq-stream'
 import type { Store } from '../../src/contracts/store.ts'
-import { assertKeepable } from '../../src/engine/assert-keepable.ts'
+import { assertKeepable } from '../../src/engine/consumer/assert-keepable.ts'
 import { contractOf } from './contract-of.ts'
 import { allCombinations, type Combination, has, type Pair } from './dimensions.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failureRules } from '../../src/contract/failure-rules.ts'
-import { decideOutcome, noAttempts } from '../../src/engine/decide-outcome.ts'
-import type { Fact } from '../../src/engine/outcome.ts'
+import { decideOutcome, noAttempts } from '../../src/engine/batch/decide-outcome.ts'
+import type { Fact } from '../../src/engine/batch/outcome.ts'
 import { attentionReason } from '../../src/observe/attention-reason.ts'
 
 const rules = failureRules({ failure: { attemptsMax: 3 } } as never)

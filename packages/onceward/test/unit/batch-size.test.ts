@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { BatchSize } from '../../src/engine/batch-size.ts'
+import { BatchSize } from '../../src/engine/consumer/batch-size.ts'
 
 test('a batch starts at its maximum and shrinks in proportion after a slow one', () => {
   const size = new BatchSize({ sizeMax: 500 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { classifyFailure } from '../../src/engine/classify-failure.ts'
+import { classifyFailure } from '../../src/engine/retry/classify-failure.ts'
 import { OncewardError } from '../../src/errors.ts'
 
 const coded = (code: string, extra: object = {}) => Object.assign(new Error('m'), { code, ...extra })

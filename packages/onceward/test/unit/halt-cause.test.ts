@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DecidedHalt, mayBeOfMessage } from '../../src/engine/halt-cause.ts'
+import { DecidedHalt, mayBeOfMessage } from '../../src/engine/retry/halt-cause.ts'
 import { OncewardError } from '../../src/errors.ts'
 
 const coded = (code: string) => Object.assign(new Error(code), { code })

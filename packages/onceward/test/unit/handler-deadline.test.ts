@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { handlerDeadline } from '../../src/engine/handler-deadline.ts'
+import { handlerDeadline } from '../../src/engine/batch/handler-deadline.ts'
 
 /** A deadline of 100 ms whose timer is served `lateMs` after it was due. */
 async function passedAfter(lateMs: number): Promise<Error> {

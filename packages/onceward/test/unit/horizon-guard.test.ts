@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { resolveRetention } from '../../src/contract/retention.ts'
-import { HorizonGuard } from '../../src/engine/horizon-guard.ts'
+import { HorizonGuard } from '../../src/engine/batch/horizon-guard.ts'
 import { silent } from '../../src/surroundings.ts'
 
 const minute = 60_000

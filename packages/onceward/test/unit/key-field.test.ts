@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { keyField } from '../../src/effects/declared/fields.ts'
-import { isVerdict } from '../../src/engine/verdicts.ts'
+import { isVerdict } from '../../src/engine/batch/verdicts.ts'
 
 describe('the key of a declared effect', () => {
   it('is what has one text', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { Lanes } from '../../src/engine/lanes.ts'
+import { Lanes } from '../../src/engine/consumer/lanes.ts'
 import type { Received } from '../../src/message/received.ts'
 import { receivedOf, unreadableOf } from './received.ts'
 

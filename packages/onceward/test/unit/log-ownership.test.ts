@@ -5,7 +5,7 @@ import type { ConsumerContract } from 'onceward'
 import { MemoryLog, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { until } from 'onceward/testing'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
-import { ConsumerProcess } from '../../src/engine/consumer.ts'
+import { ConsumerProcess } from '../../src/engine/consumer/consumer.ts'
 import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
 import { silent } from '../../src/surroundings.ts'
 

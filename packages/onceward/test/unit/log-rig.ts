@@ -4,7 +4,7 @@ import { createTestSurroundings } from 'onceward/testing'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import type { OpenOptions, Source, Subscription } from '../../src/contracts/source.ts'
 import type { Enrolment, StoreSession } from '../../src/contracts/store.ts'
-import { ConsumerProcess } from '../../src/engine/consumer.ts'
+import { ConsumerProcess } from '../../src/engine/consumer/consumer.ts'
 import { LogSubscription } from '../../src/sources/log/log-subscription.ts'
 import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { retryDelayMs } from '../../src/engine/retry-delay.ts'
+import { retryDelayMs } from '../../src/engine/retry/retry-delay.ts'
 
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 const policies = fc.record({ delayMs: fc.nat(60_000), delayMaxMs: fc.nat(600_000) })

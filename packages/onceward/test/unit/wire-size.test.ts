@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
 import { fitsOnWire, tableBytes } from '../../src/contracts/wire-size.ts'
-import { outgoingOf } from '../../src/engine/buffer-messages.ts'
+import { outgoingOf } from '../../src/engine/batch/buffer-messages.ts'
 import { plainTable } from '../../src/sources/rabbitmq/plain-table.ts'
 
 const library = createRequire(import.meta.url)

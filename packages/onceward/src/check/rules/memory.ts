@@ -1,7 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import type { BrokerIdentity } from '../../contracts/source.ts'
-import { readingOf } from '../../engine/consumer-facts.ts'
+import { readingOf } from '../../engine/consumer/consumer-facts.ts'
 import { neededRetention, type SourceWindow } from '../../retention/needed-retention.ts'
 import type { DatabaseFacts } from '../live/postgres.ts'
 import type { Rule } from '../rule.ts'

@@ -1,5 +1,5 @@
 import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
-import { Verdict } from '../../engine/verdicts.ts'
+import { Verdict } from '../../engine/batch/verdicts.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { respond } from '../declared/respond.ts'
 import { addFacts, assertCompared, compareFacts } from './add-facts.ts'

@@ -1,6 +1,6 @@
 import type { DeclaredEffect } from '../../contract/declared-effect.ts'
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
-import type { Verdict } from '../../engine/verdicts.ts'
+import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant, OncewardError } from '../../errors.ts'
 import { type Reader, readAll } from '../declared/fields.ts'
 import { applyContributions } from './apply-contributions.ts'

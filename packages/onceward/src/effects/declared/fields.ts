@@ -1,6 +1,6 @@
 import type { BatchItem } from '../../contract/handler.ts'
 import { wideDigits } from '../../contracts/wide-integer.ts'
-import { isVerdict, Verdict } from '../../engine/verdicts.ts'
+import { isVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import { errorText } from '../../errors.ts'
 import { exactJson } from '../../exact-json.ts'
 import { readId } from '../../message/identity.ts'

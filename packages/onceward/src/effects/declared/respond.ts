@@ -1,5 +1,5 @@
 import { oneOf, type Report } from '../../contract/check-values.ts'
-import { Verdict } from '../../engine/verdicts.ts'
+import { Verdict } from '../../engine/batch/verdicts.ts'
 import { OncewardError } from '../../errors.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { retryDelayMs } from '../../engine/retry-delay.ts'
+import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
 import type { CallResult, Judgement } from './judge-answer.ts'
 import type { ClaimedEffect } from './ledger/claim-effects.ts'
 import type { Target } from './targets/target.ts'

@@ -1,5 +1,5 @@
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
-import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
+import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { lockWaitingKeys, releaseWaiting } from '../../inbox/release-waiting.ts'
 import { movePlainKeys } from './move-plain-keys.ts'

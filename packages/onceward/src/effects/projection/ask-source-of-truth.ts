@@ -1,4 +1,4 @@
-import { Verdict } from '../../engine/verdicts.ts'
+import { Verdict } from '../../engine/batch/verdicts.ts'
 import { errorText } from '../../errors.ts'
 import type { Context } from './apply-facts.ts'
 import type { Plan, RepairPlan, Target } from './plan.ts'

@@ -1,6 +1,6 @@
 import type { BatchItem } from '../../contract/handler.ts'
 import { wideDigits } from '../../contracts/wide-integer.ts'
-import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
+import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import { anyText, errorText } from '../../errors.ts'
 import { businessDigestOf } from '../../message/digest.ts'
 import { type InexactNumbers, inexactOf, unsafeText, whyInexact } from '../../message/inexact-numbers.ts'

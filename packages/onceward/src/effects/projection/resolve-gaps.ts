@@ -1,4 +1,4 @@
-import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
+import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import type { Context } from './apply-facts.ts'
 import { askSourceOfTruth } from './ask-source-of-truth.ts'
 import type { GapAction } from './declaration.ts'

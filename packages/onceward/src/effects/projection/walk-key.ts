@@ -1,4 +1,4 @@
-import { type Verdict as AnyVerdict, Verdict } from '../../engine/verdicts.ts'
+import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import type { ResultCode } from './declaration.ts'
 import type { Fact } from './read-facts.ts'
 

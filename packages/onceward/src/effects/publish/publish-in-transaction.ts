@@ -1,6 +1,6 @@
 import { assertPublishTarget } from '../../contract/assert-publish-target.ts'
 import type { PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
-import { outgoingOf } from '../../engine/buffer-messages.ts'
+import { outgoingOf } from '../../engine/batch/buffer-messages.ts'
 import { currentTrace } from '../../observe/traces.ts'
 import { type OutboxTransaction, writeOutbox } from '../../stores/postgres/sql/write-outbox.ts'
 

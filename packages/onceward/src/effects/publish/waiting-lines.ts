@@ -1,4 +1,4 @@
-import { retryDelayMs } from '../../engine/retry-delay.ts'
+import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { isRefusal } from './broker-pause.ts'
 import { lineOf } from './publisher.ts'

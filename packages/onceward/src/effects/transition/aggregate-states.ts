@@ -1,5 +1,5 @@
 import type { BatchItem } from '../../contract/handler.ts'
-import type { Verdict } from '../../engine/verdicts.ts'
+import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { respond } from '../declared/respond.ts'
 import { classify, type KnownTransition, type Standing } from './classify.ts'
 import { defaultResponses, refusalCodes, type TransitionDeclaration } from './declaration.ts'

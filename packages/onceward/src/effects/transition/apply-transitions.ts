@@ -1,5 +1,5 @@
 import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
-import type { Verdict } from '../../engine/verdicts.ts'
+import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { OncewardError } from '../../errors.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { type AggregateChange, type AppliedTransition, foldTransitions } from './aggregate-states.ts'

@@ -1,6 +1,6 @@
 import type { DeclaredEffect, EffectTrace } from '../../contract/declared-effect.ts'
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
-import type { Verdict } from '../../engine/verdicts.ts'
+import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { readAll } from '../declared/fields.ts'
 import type { TableShape } from '../declared/tables.ts'

@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Store } from '../../contracts/store.ts'
-import { ConsumerProcess } from '../../engine/consumer.ts'
+import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
 import { HeldSource } from '../../inbox/held-source.ts'
 import type { SqlPool } from '../../stores/postgres/pool.ts'
 import { type Campaign, suppressesEffects } from '../campaign.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { park, retryAfter } from '../../engine/verdicts.ts'
+import { park, retryAfter } from '../../engine/batch/verdicts.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { DeliveryFeature } from './delivery.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ignore, park, reject, retryAfter, type Verdict } from '../../engine/verdicts.ts'
+import { ignore, park, reject, retryAfter, type Verdict } from '../../engine/batch/verdicts.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { DeliveryFeature } from './delivery.ts'
 import {

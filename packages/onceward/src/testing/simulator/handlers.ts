@@ -1,5 +1,5 @@
 import type { BatchContext, BatchItem, HandlerContext } from '../../contract/handler.ts'
-import { ignore, park, reject, retryAfter, type Verdict } from '../../engine/verdicts.ts'
+import { ignore, park, reject, retryAfter, type Verdict } from '../../engine/batch/verdicts.ts'
 import type { Job } from './job.ts'
 import type { SimulatedTx } from './loan.ts'
 import type { Workload } from './workload.ts'

@@ -1,0 +1,100 @@
+import type { StoreSession } from '../../contracts/store.ts'
+import type { ReadableMessage, Received } from '../../message/received.ts'
+import { flushEffects, type Requested } from './buffer-effects.ts'
+import { flushMessages } from './buffer-messages.ts'
+import type { Claims } from './claim-batch.ts'
+import type { KnownFacts, Spine } from './commit-batch.ts'
+import { handlerDeadline } from './handler-deadline.ts'
+import { noteSuppressed } from './held-origin.ts'
+import { type Fact, stopsLane } from './outcome.ts'
+import { runEach } from './run-each.ts'
+import { runTogether } from './run-together.ts'
+
+/** Runs the handlers of the fresh messages on the open transaction and records the effects they asked for. */
+export async function applyEffects<M, Tx>(
+  batch: readonly Received<M>[],
+  claims: Claims<M>,
+  known: KnownFacts,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Map<Received<M>, Fact>> {
+  const facts = new Map<Received<M>, Fact>(claims.facts)
+  for (const received of claims.fresh) {
+    const fact = known.get(received)
+    if (fact !== undefined) facts.set(received, fact)
+  }
+  const due = dueMessages(batch, claims, facts)
+  if (due.length > 0) await runDue(due, facts, session, spine)
+  if (known.size > 0) putBehind(claims.fresh, known, facts)
+  return facts
+}
+
+async function runDue<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<void> {
+  const began = spine.world.clock.nowMs()
+  const requested: Requested<M> = { intents: [], messages: [], calls: [] }
+  const deadline = handlerDeadline(due, spine)
+  try {
+    if (spine.consumer.handleBatch === undefined)
+      await runEach(due, facts, requested, session, spine, deadline)
+    else await runTogether(due, facts, requested, session, spine, deadline)
+  } finally {
+    deadline.cancel()
+  }
+  const seconds = (spine.world.clock.nowMs() - began) / 1000
+  spine.world.metrics.record('applyLatency', seconds, { consumer: spine.consumer.name })
+  if (requested.intents.length > 0) await flushEffects(requested, facts, session, spine)
+  if (requested.calls.length > 0)
+    await noteSuppressed(
+      requested.calls.map(({ intent }) => ({ kind: 'call', ...intent })),
+      session,
+      spine,
+    )
+  if (requested.messages.length > 0) await flushMessages(requested.messages, facts, session, spine)
+}
+
+/**
+ * What an earlier round found about a message counts only while all before it in its lane get through: if one of them fails now, the
+ * message waits behind it. Otherwise it would be set aside first, and the earlier one parked behind it.
+ */
+function putBehind<M>(
+  fresh: readonly ReadableMessage<M>[],
+  known: KnownFacts,
+  facts: Map<Received<M>, Fact>,
+): void {
+  const stopped = new Set<string>()
+  for (const received of fresh) {
+    const { lane } = received
+    if (lane === null) continue
+    const fact = facts.get(received)
+    if (stopped.has(lane)) {
+      if (known.has(received)) facts.delete(received)
+    } else if (fact === undefined || fact.kind === 'behind' || stopsLane(fact)) stopped.add(lane)
+  }
+}
+
+/**
+ * Fresh, without a fact yet, and not behind a message of its lane that did not get through, or that waits for the fate
+ * of another one with its business key.
+ */
+function dueMessages<M>(
+  batch: readonly Received<M>[],
+  { fresh, repeats }: Claims<M>,
+  facts: ReadonlyMap<Received<M>, Fact>,
+): readonly ReadableMessage<M>[] {
+  if (facts.size === 0 && repeats.size === 0) return fresh
+  const mayRun = new Set<Received<M>>(fresh)
+  const stopped = new Set<string>()
+  return batch.filter((received): received is ReadableMessage<M> => {
+    if (!received.readable) return false
+    const { lane } = received
+    const fact = facts.get(received)
+    const waits = repeats.has(received) && repeats.get(received)!.id !== received.id
+    if (lane !== null && (waits || (fact !== undefined && stopsLane(fact)))) stopped.add(lane)
+    return mayRun.has(received) && fact === undefined && (lane === null || !stopped.has(lane))
+  })
+}

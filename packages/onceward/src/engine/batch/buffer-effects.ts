@@ -1,0 +1,171 @@
+import type { Effects, ExternalRequest, InlineAnswer } from '../../contract/handler.ts'
+import type { Intent, StoreSession } from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
+import { exactJson } from '../../exact-json.ts'
+import { bytesDigest } from '../../message/digest.ts'
+import { readId } from '../../message/identity.ts'
+import type { ReadableMessage, Received } from '../../message/received.ts'
+import { classifyFailure } from '../retry/classify-failure.ts'
+import { outgoingMaker, type RequestedMessages } from './buffer-messages.ts'
+import type { Spine } from './commit-batch.ts'
+import { RoundFailed } from './handler-result.ts'
+import { noteSuppressed } from './held-origin.ts'
+import type { Fact } from './outcome.ts'
+
+/** What handlers of this round asked for, in order. */
+export interface Requested<M> {
+  readonly intents: RequestedIntent<M>[]
+  readonly messages: RequestedMessages<M>
+  /** Calls that were not made because of the mode. */
+  readonly calls: RequestedIntent<M>[]
+}
+
+interface RequestedIntent<M> {
+  readonly received: ReadableMessage<M>
+  readonly intent: Intent
+}
+
+/** One call to a target inside a handler. Throws what the failure policy is to judge. */
+export type InlineCall = (intent: Intent, signal: AbortSignal) => Promise<InlineAnswer>
+
+/** The `effects` a handler gets, closed when its call is over. `cut`: why it was ended before its handler returned. */
+export interface ClosableEffects extends Effects {
+  close(cut?: Error): void
+}
+
+/** Remembers what a handler asks for until the whole batch is flushed at once. */
+export function bufferEffects<M, Tx>(
+  received: ReadableMessage<M>,
+  requested: Requested<M>,
+  spine: Spine<M, Tx>,
+): ClosableEffects {
+  let open = true
+  let ended: Error | undefined
+  let makeOutgoing: ReturnType<typeof outgoingMaker> | null = null
+  return {
+    close(cut) {
+      if (open) ended = cut
+      open = false
+    },
+    external(target, request) {
+      if (!open) throw lateEffect(target, spine, ended)
+      if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
+      requested.intents.push({ received, intent: intentOf(received.id, target, request) })
+    },
+    publish(target, request) {
+      if (!open) throw lateEffect(target, spine, ended)
+      makeOutgoing ??= outgoingMaker(received, spine)
+      requested.messages.push({ received, outgoing: makeOutgoing(target, request) })
+    },
+    async call(target, request) {
+      if (!open) throw lateEffect(target, spine, ended)
+      if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
+      const intent = intentOf(received.id, target, request)
+      if (spine.suppresses) {
+        requested.calls.push({ received, intent })
+        spine.world.metrics.add('suppressed', 1, { consumer: spine.consumer.name, reason: 'mode' })
+        return null
+      }
+      if (spine.callInline === undefined) throw noInlineCalls(target)
+      return spine.callInline(intent, spine.signal)
+    },
+  }
+}
+
+function lateEffect<M, Tx>(
+  target: string,
+  { world, consumer }: Spine<M, Tx>,
+  cut: Error | undefined,
+): OncewardError {
+  const fields = { consumer: consumer.name, target }
+  if (cut === undefined) world.log.error('effect asked for after the handler returned; not recorded', fields)
+  else
+    world.log.warn('effect not recorded: its handler was ended before it returned', {
+      ...fields,
+      reason: cut.message,
+    })
+  return new OncewardError(
+    'effect_closed',
+    cut === undefined
+      ? `A handler asked for target "${target}" after it had returned. It was not recorded. Await everything before returning.`
+      : `A handler asked for target "${target}" after its call was ended: ${cut.message} It was not recorded.`,
+    { cause: cut },
+  )
+}
+
+function unknownTarget<M, Tx>(target: string, { consumer }: Spine<M, Tx>): OncewardError {
+  const known = Object.keys(consumer.effect?.external ?? {}).join(', ') || 'none'
+  return new OncewardError(
+    'effect_unknown_target',
+    `The handler asked for external target "${target}", but the contract declares ${known}. Add effect.external.${target} to the contract. Nothing was committed.`,
+  )
+}
+
+function noInlineCalls(target: string): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `The handler calls external target "${target}" in line, but this process was started without a way to call. Start it with runConsumer, or pass callInline. Nothing was committed.`,
+  )
+}
+
+function intentOf(messageId: string, target: string, request: ExternalRequest): Intent {
+  const key = readId(request.key)
+  if ('problem' in key) throw new TypeError(`effects.external("${target}"): ${key.text.replace('id', 'key')}`)
+  const raw = request.body instanceof Uint8Array
+  const body = raw ? Buffer.from(request.body as Uint8Array) : Buffer.from(exactJson(request.body) ?? 'null')
+  const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
+  return { messageId, target, key: key.id, body, contentType, digest: bytesDigest(body) }
+}
+
+/** Writes all intents of the round in one statement. A key already used for other bytes names its message as culprit. */
+export async function flushEffects<M, Tx>(
+  { intents }: Requested<M>,
+  facts: ReadonlyMap<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<void> {
+  const due = intents.filter(({ received }) => facts.get(received)?.kind === 'handled')
+  const { metrics } = spine.world
+  const consumer = spine.consumer.name
+  if (spine.suppresses) {
+    await noteSuppressed(
+      due.map(({ intent }) => ({ kind: 'external', ...intent })),
+      session,
+      spine,
+    )
+    return metrics.add('suppressed', due.length, { consumer, reason: 'mode' })
+  }
+  const first = new Map<string, RequestedIntent<M>>()
+  const repeats: { readonly request: RequestedIntent<M>; readonly first: RequestedIntent<M> }[] = []
+  for (const request of due) {
+    const key = `${request.intent.target}\0${request.intent.key}`
+    const earlier = first.get(key)
+    if (earlier === undefined) first.set(key, request)
+    else repeats.push({ request, first: earlier })
+  }
+  const unique = [...first.values()]
+  const answers = unique.length === 0 ? [] : await session.request(unique.map(({ intent }) => intent))
+  const culprits = new Map<Received, Fact>()
+  let suppressed = 0
+  answers.forEach((answer, index) => {
+    if (answer === 'suppressed duplicate') suppressed++
+    if (answer === 'conflict')
+      culprits.set(unique[index]!.received, conflictFact(unique[index]!.intent, spine))
+  })
+  for (const { request, first } of repeats) {
+    if (first.intent.digest.equals(request.intent.digest)) suppressed++
+    // Its first is refused in this round; whether the repeat is right shows in the next, without it.
+    else if (!culprits.has(first.received))
+      culprits.set(request.received, conflictFact(request.intent, spine))
+  }
+  if (culprits.size > 0) throw new RoundFailed(culprits)
+  if (suppressed > 0) metrics.add('suppressed', suppressed, { consumer, reason: 'duplicate' })
+}
+
+function conflictFact<M, Tx>(intent: Intent, spine: Spine<M, Tx>): Fact {
+  const error = new OncewardError(
+    'effect_conflict',
+    `External effect ${intent.target}/${intent.key} was already requested with other bytes.`,
+  )
+  return { kind: 'failed', failure: classifyFailure(error, spine.consumer.failure.classes) }
+}

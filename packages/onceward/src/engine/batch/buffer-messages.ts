@@ -1,0 +1,131 @@
+import type { PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
+import type { Outgoing, StoreSession, SuppressedEffect } from '../../contracts/store.ts'
+import {
+  amqpHeaderBytes,
+  amqpHeaderBytesMax,
+  kafkaBatchBytesMax,
+  kafkaRecordBytes,
+} from '../../contracts/wire-size.ts'
+import { OncewardError } from '../../errors.ts'
+import { exactJson } from '../../exact-json.ts'
+import { bytesDigest } from '../../message/digest.ts'
+import { readId } from '../../message/identity.ts'
+import type { ReadableMessage, Received } from '../../message/received.ts'
+import { stableId } from '../../message/stable-id.ts'
+import { toStoredJson } from '../../stored-json.ts'
+import type { Spine } from './commit-batch.ts'
+import { noteSuppressed } from './held-origin.ts'
+import type { Fact } from './outcome.ts'
+
+/** Messages that handlers of this round want published, in order. */
+export type RequestedMessages<M> = { readonly received: ReadableMessage<M>; readonly outgoing: Outgoing }[]
+
+/** Makes the messages of one handler call. */
+export function outgoingMaker<M, Tx>(received: ReadableMessage<M>, { consumer, world }: Spine<M, Tx>) {
+  const calls = new Map<string, number>()
+  return (name: string, request: PublishRequest): Outgoing => {
+    const targets = consumer.effect?.publish ?? {}
+    const target = Object.hasOwn(targets, name) ? targets[name]! : null
+    if (target === null) throw unknownTarget(name, Object.keys(targets))
+    const call = calls.get(name) ?? 0
+    calls.set(name, call + 1)
+    const correlationId = request.correlationId ?? received.envelope.correlationId ?? undefined
+    const id = request.id ?? stableId(consumer.name, received.id, name, call)
+    const trace = world.traces.outgoing(received.delivery.headers, name)
+    const headers = trace === null ? request.headers : { ...trace, ...request.headers }
+    const made = { ...request, id, correlationId, ...(headers && { headers }) }
+    const outgoing = outgoingOf(target, made, `effects.publish("${name}")`)
+    return target.evidence === true ? { ...outgoing, cause: received.id } : outgoing
+  }
+}
+
+type Identified = Omit<PublishRequest, 'id' | 'correlationId'> & {
+  readonly id: string
+  readonly correlationId?: string | undefined
+}
+
+/** Throws a TypeError that names the field when it cannot be published. */
+export function outgoingOf(target: PublishTarget, request: Identified, place: string): Outgoing {
+  const { body, key = null, type, correlationId, headers = {} } = request
+  const id = readId(request.id)
+  if ('problem' in id) throw new TypeError(`${place}: ${id.text}`)
+  if (key !== null && (typeof key !== 'string' || key.includes('\0') || !key.isWellFormed()))
+    throw new TypeError(`${place}: key must be well-formed text without NUL, or null`)
+  const raw = body instanceof Uint8Array
+  const bytes: Uint8Array | string | undefined = raw ? body : exactJson(body)
+  if (bytes === undefined) throw new TypeError(`${place}: a body of ${typeof body} cannot be written as JSON`)
+  const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
+  const exchange = 'exchange' in target ? target.exchange : null
+  const queue = 'topic' in target ? target.topic : 'queue' in target ? target.queue : target.routingKey
+  const outgoing = {
+    broker: target.broker,
+    ...(target.destination !== undefined && { destination: target.destination }),
+    exchange,
+    queue,
+    messageId: id.id,
+    key,
+    headers: toStoredJson(headers),
+    properties: toStoredJson({ contentType, ...(type && { type }), ...(correlationId && { correlationId }) }),
+    body: Buffer.from(bytes as Uint8Array),
+  }
+  if (target.broker === 'rabbitmq') assertHeadersFit(outgoing, place)
+  if (target.broker === 'kafka') assertRecordFits(outgoing, target.bytesMax ?? kafkaBatchBytesMax, place)
+  return outgoing
+}
+
+/** A record that its topic refuses would stay in the outbox for ever, and its key behind it. */
+function assertRecordFits(outgoing: Outgoing, bytesMax: number, place: string): void {
+  const bytes = kafkaRecordBytes(outgoing)
+  if (bytes <= bytesMax) return
+  throw new TypeError(
+    `${place}: the record takes ${bytes} bytes with its key and headers, and topic ${outgoing.queue} takes ${bytesMax}. Put what is large elsewhere and publish where it is; or, if max.message.bytes of the topic is higher, say so with bytesMax of the target. Nothing was written.`,
+  )
+}
+
+/** What fits into AMQP's header is the same everywhere. */
+function assertHeadersFit(outgoing: Outgoing, place: string): void {
+  const bytes = amqpHeaderBytes(outgoing)
+  if (bytes <= amqpHeaderBytesMax) return
+  const found = Number.isFinite(bytes)
+    ? `take ${bytes} bytes`
+    : 'are nested too deeply, or one has too long a name'
+  throw new TypeError(
+    `${place}: the headers ${found}, and AMQP carries ${amqpHeaderBytesMax} with names of 255. Put what is large into the body. Nothing was written.`,
+  )
+}
+
+/** Writes all messages of the round in one statement. */
+export async function flushMessages<M, Tx>(
+  requested: RequestedMessages<M>,
+  facts: ReadonlyMap<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<void> {
+  const { suppresses, consumer, world } = spine
+  const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
+  if (due.length === 0) return
+  if (suppresses) {
+    await noteSuppressed(
+      due.map(({ received, outgoing }) => wouldPublish(received.id, outgoing)),
+      session,
+      spine,
+    )
+    return world.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
+  }
+  await session.publish(due.map(({ outgoing }) => outgoing))
+}
+
+function wouldPublish(
+  messageId: string,
+  { broker, exchange, queue, messageId: key, body }: Outgoing,
+): SuppressedEffect {
+  const target = [broker, ...(exchange === null ? [] : [exchange]), queue].join('/')
+  return { kind: 'publish', messageId, target, key, digest: bytesDigest(body) }
+}
+
+function unknownTarget(name: string, known: readonly string[]): OncewardError {
+  return new OncewardError(
+    'effect_unknown_target',
+    `The handler wants to publish to "${name}", but the contract declares ${known.join(', ') || 'none'}. Add effect.publish.${name} to the contract. Nothing was committed.`,
+  )
+}

@@ -1,0 +1,193 @@
+import type { Claim, StoreSession } from '../../contracts/store.ts'
+import { formerTombstoneDigest, isTombstone } from '../../message/content-digest.ts'
+import type { ReadableMessage, Received, UnreadableMessage } from '../../message/received.ts'
+import { claimBusinessKeys } from './business-keys.ts'
+import type { Spine } from './commit-batch.ts'
+import { leaveGivenUp } from './given-up.ts'
+import { appliedByPosition, type Standing } from './log-fence.ts'
+import type { Fact } from './outcome.ts'
+import { behindBlocked, releasedKeys } from './parking-caps.ts'
+import { takeUpWork } from './stored-mode.ts'
+
+/** What claiming told about a batch. */
+export interface Claims<M = unknown> {
+  /** Messages whose marker this transaction inserted, in order. Their handlers may run, unless they wait for their business key and have a fact. */
+  readonly fresh: readonly ReadableMessage<M>[]
+  /** Facts that claiming settled: duplicates, conflicts, unreadable bytes, blocked keys. */
+  readonly facts: Map<Received<M>, Fact>
+  /** Repeats inside the batch, by id or by business key, and the first one each depends on. */
+  readonly repeats: Map<Received<M>, Received<M>>
+  /** Everything whose marker this transaction inserted, readable or not. */
+  readonly claimed: ReadonlySet<Received<M>>
+  /** Those whose business key this transaction inserted. */
+  readonly keyed: ReadonlySet<Received<M>>
+  /** Where a log stands in the store; null unless it had to be asked. */
+  readonly standing: Standing | null
+}
+
+/** Claims every identified message of a batch, then the business keys, then asks which order keys are blocked. */
+export async function claimBatch<M, Tx>(
+  batch: readonly Received<M>[],
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Claims<M>> {
+  if (spine.stage === 'work') return takeUpWork(batch, session, spine)
+  if (spine.consumer.dedup === 'checkpoint') return claimByPosition(batch, session, spine)
+  if (spine.consumer.dedup === 'version') return claimNothing(batch, session, spine)
+  const facts = new Map<Received<M>, Fact>()
+  const repeats = new Map<Received<M>, Received<M>>()
+  const firstById = new Map<string, Received<M>>()
+  for (const received of await leaveGivenUp(batch, facts, session)) {
+    if (received.id === null) {
+      if (!received.readable) facts.set(received, unreadableFact(received, spine))
+      continue
+    }
+    const first = firstById.get(received.id)
+    if (first === undefined) firstById.set(received.id, received)
+    else repeats.set(received, first)
+  }
+  const claimed = await claimMarkers([...firstById.values()], facts, session, spine)
+  const fresh: ReadableMessage<M>[] = []
+  for (const received of claimed) {
+    if (received.readable) fresh.push(received)
+    else facts.set(received, unreadableFact(received, spine))
+  }
+  const keyed = new Set<Received<M>>()
+  const unique = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, spine)
+  const passed = await passUnblocked(unique, facts, session, spine)
+  await spine.horizon?.check(passed, facts, session)
+  return { fresh: passed, facts, repeats, claimed, keyed, standing: null }
+}
+
+/** No marker is written: what the position does not cover is fresh. */
+async function claimByPosition<M, Tx>(
+  batch: readonly Received<M>[],
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Claims<M>> {
+  const standing = await appliedByPosition(batch, session, spine)
+  const facts = new Map<Received<M>, Fact>()
+  const fresh: ReadableMessage<M>[] = []
+  for (const received of batch) {
+    if (standing?.applied.has(received.delivery))
+      facts.set(received, { kind: 'seen', status: 'applied', sameDigest: true })
+    else if (received.readable) fresh.push(received)
+    else facts.set(received, unreadableFact(received, spine))
+  }
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing }
+}
+
+/** No marker is written: the effect's own version tells what is new, message by message. */
+async function claimNothing<M, Tx>(
+  batch: readonly Received<M>[],
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Claims<M>> {
+  const facts = new Map<Received<M>, Fact>()
+  const readable: ReadableMessage<M>[] = []
+  for (const received of await leaveGivenUp(batch, facts, session)) {
+    if (received.readable) readable.push(received)
+    else facts.set(received, unreadableFact(received, spine))
+  }
+  const fresh = await passUnblocked(readable, facts, session, spine)
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing: null }
+}
+
+/**
+ * A schema that did not answer in time is a failed attempt, not a fault of the message; only without an id nobody could count it. Under order
+ * the intake has used the attempts up already.
+ */
+export function unreadableFact<M, Tx>({ id, problem }: UnreadableMessage, { consumer }: Spine<M, Tx>): Fact {
+  if (problem.kind !== 'unvalidated' || id === null) return { kind: 'unreadable', problem }
+  const failureClass = consumer.order === 'none' ? 'transient' : 'poison'
+  const failure = { class: failureClass, code: 'validation_timeout', error: problem.text, place: '' } as const
+  return { kind: 'failed', failure }
+}
+
+export async function claimMarkers<M, Tx>(
+  firsts: readonly Received<M>[],
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Set<Received<M>>> {
+  const claimed = new Set<Received<M>>()
+  if (firsts.length === 0) return claimed
+  const { digestHeaders } = spine.consumer.message
+  const claims: Claim[] = firsts.map(({ id, digest, delivery }) => ({
+    id: id!,
+    digest,
+    position: delivery.position,
+    ...(isTombstone(delivery) && { formerDigest: formerTombstoneDigest(delivery, digestHeaders) }),
+  }))
+  const began = spine.world.clock.nowMs()
+  const answers = await session.claim(claims, spine.stage === 'store' ? 'stored' : 'applied')
+  const seconds = (spine.world.clock.nowMs() - began) / 1000
+  spine.world.metrics.record('insertLatency', seconds, { consumer: spine.consumer.name })
+  answers.forEach((answer, index) => {
+    if (answer.kind === 'first') claimed.add(firsts[index]!)
+    else facts.set(firsts[index]!, answer)
+  })
+  if (spine.mode === 'live') await makeLive(claimed.size === firsts.length ? [] : firsts, facts, session)
+  return claimed
+}
+
+const heldNow: ReadonlySet<string> = new Set(['stored', 'waiting', 'parked', 'dead', 'quarantined'])
+
+/** What a campaign holds and the source delivers is live work: acknowledged as held, its effects would be suppressed for good. */
+async function makeLive<M, Tx>(
+  firsts: readonly Received<M>[],
+  facts: ReadonlyMap<Received<M>, Fact>,
+  { held }: StoreSession<Tx>,
+): Promise<void> {
+  const ids = firsts.flatMap(received => {
+    const fact = facts.get(received)
+    return fact?.kind === 'seen' && fact.sameDigest && heldNow.has(fact.status) ? received.id! : []
+  })
+  if (ids.length > 0) await held?.makeLive(ids)
+}
+
+async function passUnblocked<M, Tx>(
+  fresh: readonly ReadableMessage<M>[],
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<readonly ReadableMessage<M>[]> {
+  if (spine.consumer.order !== 'key' || fresh.length === 0) return fresh
+  const keys = [...new Set(fresh.map(received => received.orderKey!))]
+  const blocked = await session.blockedKeys(keys)
+  // Asked second: a key is freed in one step with what was parked under it becoming work.
+  const asked = besideWorkers(spine) ? keys : releasedKeys(blocked, spine)
+  const atWork = asked.length > 0 ? await session.held!.keysAtWork(asked) : none
+  if (blocked.size === 0 && atWork.size === 0) return fresh
+  const behind = await behindBlocked(blocked, session, spine)
+  return fresh.filter(received => {
+    const key = received.orderKey!
+    const fact = behind(key)
+    if (fact !== null) facts.set(received, fact)
+    else if (atWork.has(key)) facts.set(received, behindWork(atWork.get(key)!, spine))
+    else return true
+    return false
+  })
+}
+
+const none: ReadonlyMap<string, number> = new Map()
+
+/** Where failures are deferred, what comes after them is kept behind them; otherwise it is asked again a little later. */
+function behindWork<M, Tx>(dueInMs: number, { consumer }: Spine<M, Tx>): Fact {
+  return consumer.failure.mode === 'defer'
+    ? { kind: 'behind', leader: 'deferred', delayMs: dueInMs }
+    : { kind: 'behind', leader: 'retry', delayMs: atWorkDelayMs }
+}
+
+const atWorkDelayMs = 100
+
+/** Deliveries are applied here, and what was set aside and released by workers. A campaign may be beside those of the live consumer. */
+function besideWorkers<M, Tx>({ stage, consumer, mode }: Spine<M, Tx>): boolean {
+  if (stage !== 'whole') return false
+  return (
+    !['live', 'forensic'].includes(mode) ||
+    consumer.inbox.mode === 'stored' ||
+    consumer.effect?.apply?.mayWait === true ||
+    consumer.failure.mode === 'defer'
+  )
+}

@@ -1,0 +1,294 @@
+import type {
+  AttemptCount,
+  AttemptRecord,
+  Conclusion,
+  HeldRecord,
+  HeldState,
+  MarkerStatus,
+  StoreSession,
+} from '../../contracts/store.ts'
+import { storableText } from '../../message/identity.ts'
+import type { Received } from '../../message/received.ts'
+import { toStoredJson } from '../../stored-json.ts'
+import { DecidedHalt } from '../retry/halt-cause.ts'
+import { policyFor, sendRound } from '../retry/retry-copy.ts'
+import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
+import type { Claims } from './claim-batch.ts'
+import { type Decided, firstTries, type Spine } from './commit-batch.ts'
+import {
+  appliedDecision,
+  countsAsAttempt,
+  decideOutcome,
+  noAttempts,
+  storedDecision,
+} from './decide-outcome.ts'
+import { isIdentifiedNow } from './identify-work.ts'
+import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
+import { capParking } from './parking-caps.ts'
+import { finishWork, storeKept } from './stored-mode.ts'
+
+/** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
+export async function concludeBatch<M, Tx>(
+  batch: readonly Received<M>[],
+  claims: Claims<M>,
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<readonly Decided<M>[]> {
+  const alike = facts.size === batch.length ? sharedDecision(facts) : null
+  let decided: readonly Decided<M>[] =
+    alike === null
+      ? await decideEach(batch, claims, facts, session, spine)
+      : batch.map(received => ({ received, decision: alike }))
+  if (spine.stage === 'work') {
+    await finishWork(decided, session)
+    spine.world.reach('work.finished')
+  }
+  if (spine.stage === 'store') decided = await storeKept(decided, session, claims, spine)
+  if (alike !== null) return decided
+  await sendRound(decided, session, spine)
+  const conclusions: Conclusion[] = []
+  for (const { received, decision } of decided) {
+    // Its marker says so already.
+    if (decision === appliedDecision) continue
+    if (decision.outcome === 'halted') throw halted(received, decision, spine)
+    const conclusion = conclusionOf(received, decision, claims, spine)
+    if (conclusion !== null) conclusions.push(conclusion)
+  }
+  if (conclusions.length > 0) await session.conclude(conclusions)
+  return decided
+}
+
+async function decideEach<M, Tx>(
+  batch: readonly Received<M>[],
+  claims: Claims<M>,
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<readonly Decided<M>[]> {
+  const outageMs = spine.breaker.outageMs(facts, firstTries(spine.consumer, spine.stage))
+  const counted = await countAttempts(facts, outageMs, session, spine)
+  const decisions = new Map<Received<M>, Decision>()
+  const decide = (received: Received<M>, fact: Fact) => {
+    const random = spine.world.random()
+    const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
+    decisions.set(received, decideOutcome(fact, attempt, policyFor(received, fact, spine)))
+  }
+  for (const [received, fact] of facts)
+    if (fact.kind === 'handled') decisions.set(received, appliedDecision)
+    else decide(received, fact)
+  decideBehind(claims, decisions, decide, spine.consumer.order)
+  await capParking(decisions, session, spine)
+  const decideRepeat = (received: Received<M>, first: Received<M>) => {
+    const before = claims.repeats.get(first)
+    if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)
+    decide(received, repeatFact(received, first, decisions.get(first)!, spine))
+  }
+  for (const [received, first] of claims.repeats) decideRepeat(received, first)
+  return batch.map(received => ({ received, decision: decisions.get(received)! }))
+}
+
+/** The healthy batch, in which all had one fate: nothing to count, nothing to decide. */
+function sharedDecision<M>(facts: ReadonlyMap<Received<M>, Fact>): Decision | null {
+  const kinds = new Set<Fact['kind']>()
+  for (const { kind } of facts.values()) kinds.add(kind)
+  if (kinds.size !== 1) return null
+  return kinds.has('handled') ? appliedDecision : kinds.has('kept') ? storedDecision : null
+}
+
+async function countAttempts<M, Tx>(
+  facts: ReadonlyMap<Received<M>, Fact>,
+  outageMs: number | null,
+  session: StoreSession<Tx>,
+  { consumer }: Spine<M, Tx>,
+): Promise<ReadonlyMap<Received<M>, AttemptCount>> {
+  const counted = new Map<Received<M>, AttemptCount>()
+  const failed: Received<M>[] = []
+  const records: AttemptRecord[] = []
+  for (const [received, fact] of facts) {
+    if (!countsAsAttempt(fact, consumer.failure, outageMs)) continue
+    failed.push(received)
+    records.push(attemptRecord(received.id!, fact))
+  }
+  if (failed.length === 0) return counted
+  const totals = await session.countAttempts(records)
+  for (const [index, received] of failed.entries()) counted.set(received, totals[index]!)
+  return counted
+}
+
+function attemptRecord(id: string, fact: Fact): AttemptRecord {
+  if (fact.kind === 'failed') {
+    const { class: failureClass, code, error, place } = fact.failure
+    return { id, failureClass, code, error, place }
+  }
+  const { reason, code } = fact.kind === 'verdict' ? fact.verdict : { reason: '', code: 'retry' }
+  return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '', place: '' }
+}
+
+/** Fresh messages without a fact stand in a lane behind one that did not get through: they share its fate. */
+function decideBehind<M>(
+  claims: Claims<M>,
+  decisions: ReadonlyMap<Received<M>, Decision>,
+  decide: (received: Received<M>, fact: Fact) => void,
+  order: 'none' | 'key' | 'partition',
+): void {
+  const leaders = new Map<string, Decision>()
+  for (const received of claims.fresh) {
+    const lane = received.lane ?? ''
+    const decision = decisions.get(received)
+    if (decision === undefined) {
+      const leader = leaders.get(lane)
+      decide(received, {
+        kind: 'behind',
+        leader: leaderState(leader, order),
+        delayMs: leader?.retryDelayMs ?? 0,
+      })
+    } else if (!passed.has(decision.outcome)) {
+      leaders.set(lane, decision)
+    }
+  }
+}
+
+const passed: ReadonlySet<Outcome> = new Set([
+  'applied',
+  'duplicate',
+  'ignored',
+  'stale',
+  'stored',
+  'waiting',
+])
+
+/** A key waits behind its parked message; a partition goes on past what was set aside. */
+export function leaderState(leader: Decision | undefined, order: 'none' | 'key' | 'partition'): Leader {
+  if (leader?.outcome === 'retry' || leader?.outcome === 'deferred') return leader.outcome
+  return order === 'key' && leader !== undefined && blocksKey(leader) ? 'parked' : 'gone'
+}
+
+function blocksKey({ outcome, blocksKey }: Decision): boolean {
+  return outcome === 'parked' || blocksKey
+}
+
+/** A repeat inside the batch depends on the first: it is a duplicate only of something that will be durable. */
+function repeatFact<M, Tx>(
+  received: Received<M>,
+  first: Received<M>,
+  decision: Decision,
+  spine: Spine<M, Tx>,
+): Fact {
+  if (decision.outcome === 'retry') return { kind: 'behind', leader: 'retry', delayMs: decision.retryDelayMs }
+  if (received.id !== first.id) return businessRepeatFact(received, first, decision, spine)
+  // The first is a conflict with the stored marker, so only the marker can tell what the repeat is: ask again, without it.
+  if (decision.code === 'conflict') return { kind: 'behind', leader: 'gone', delayMs: 0 }
+  const durable = decision.outcome === 'already held' || decision.outcome === 'rerouted'
+  const status = durable ? 'stored' : (decision.status ?? 'applied')
+  return { kind: 'seen', status, sameDigest: received.digest.equals(first.digest) }
+}
+
+/** Behind one that is not done it waits, and takes over when that one ends without an effect. */
+function businessRepeatFact<M, Tx>(
+  received: Received<M>,
+  first: Received<M>,
+  decision: Decision,
+  spine: Spine<M, Tx>,
+): Fact {
+  const holder = holderOf(decision)
+  if (holder === null) return { kind: 'behind', leader: 'gone', delayMs: 0 }
+  if (holder === 'stored' && spine.stage === 'store') return { kind: 'kept' }
+  if (holder !== 'used') return behindHolder(received, first.id!, holder, spine)
+  const [mine, its] = [received, first].map(side => (side.readable ? side.businessDigest : null))
+  const sameDigest = mine == null || its == null || mine.equals(its)
+  return { kind: 'business seen', byId: first.id!, sameDigest }
+}
+
+function conclusionOf<M, Tx>(
+  received: Received<M>,
+  decision: Decision,
+  claims: Claims<M>,
+  spine: Spine<M, Tx>,
+): Conclusion | null {
+  const { id, digest } = received
+  const claimed = claims.claimed.has(received)
+  // Only an effect that happened or may still happen keeps its business key.
+  const frees = received.readable && claims.keyed.has(received) && holderOf(decision) === null
+  const businessKey = frees ? received.businessKey : null
+  if (decision.outcome === 'stored') return null
+  if (decision.outcome === 'retry' || decision.outcome === 'rerouted') {
+    // Its marker is there since it was held, unless it was claimed with this batch.
+    if (spine.stage === 'work' && !isIdentifiedNow(received)) return null
+    return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
+  }
+  if (decision.status === null) return null
+  const held = heldRecord(received, decision, claims, spine)
+  if (held === null && !claimed) return null
+  const because = held === null && decision.status !== 'applied' ? saidOf(decision) : null
+  return { id, digest, to: decision.status, claimed, businessKey, because, held }
+}
+
+/** Cut short: it stays beside the marker for as long as that does. */
+function saidOf({ code, reason }: Decision): string | null {
+  const text = [code, reason].filter(part => part !== '').join(': ')
+  return text === '' ? null : storableText(text, 200)
+}
+
+/** It gave its key back: whoever lets it go claims the key for it first. */
+function isSetAside(status: HeldState): boolean {
+  return status === 'dead' || status === 'quarantined'
+}
+
+function isHeldState(status: MarkerStatus): status is HeldState {
+  return ['stored', 'waiting', 'parked', 'dead', 'quarantined'].includes(status)
+}
+
+function heldRecord<M, Tx>(
+  received: Received<M>,
+  decision: Decision,
+  claims: Claims<M>,
+  spine: Spine<M, Tx>,
+): HeldRecord | null {
+  const { status, waits } = decision
+  if (status === null || !isHeldState(status)) return null
+  const { delivery } = received
+  const envelope = received.readable ? received.envelope : null
+  const heldKey = heldKeyOf(received, claims)
+  return {
+    state: status,
+    was: delivery.held ?? null,
+    reason: storableText(decision.reason, 2_000) ?? '',
+    failureClass: decision.failureClass,
+    code: storableText(decision.code, 100) ?? '',
+    error: decision.error,
+    place: storableText(decision.place, 200) ?? '',
+    orderKey: waits?.key ?? (takesTurn(decision, spine) ? (envelope?.orderKey ?? null) : null),
+    version: waits?.version ?? null,
+    dueInMs: waits?.withinMs ?? (decision.outcome === 'deferred' ? decision.retryDelayMs : null),
+    attempts: Math.max(decision.attempts, delivery.held?.attempts ?? 0),
+    body: delivery.body,
+    headers: toStoredJson(delivery.headers),
+    properties: toStoredJson(delivery.properties),
+    origin: delivery.origin,
+    position: delivery.position,
+    brokerKey: storableText(delivery.key, 1_000),
+    deliveryCount: delivery.deliveryCount,
+    ...heldKey,
+    keyless: heldKey.keyless && !(isSetAside(status) && received.readable),
+    correlationId: envelope?.correlationId ?? storableText(delivery.properties.correlationId),
+    messageType: envelope?.type ?? storableText(delivery.properties.type),
+    schemaVersion: envelope?.schemaVersion ?? null,
+  }
+}
+
+/** It has its turn under its key, or holds those behind it up. */
+function takesTurn<M, Tx>(decision: Decision, { consumer }: Spine<M, Tx>): boolean {
+  return (
+    consumer.order === 'key' &&
+    !decision.outOfTurn &&
+    (decision.outcome === 'deferred' || blocksKey(decision))
+  )
+}
+
+function halted<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): DecidedHalt {
+  return new DecidedHalt(
+    `Consumer ${spine.consumer.name} halted on a ${decision.failureClass} failure (${decision.code}): ${decision.reason}\nNothing was settled and nothing is lost: the broker still has message ${received.id ?? 'without id'} and all after it. Fix the cause and start again.`,
+    { details: { code: decision.code, messageId: received.id } },
+  )
+}

@@ -1,0 +1,61 @@
+import { OncewardError } from '../../errors.ts'
+import type { Received } from '../../message/received.ts'
+import type { Spine } from './commit-batch.ts'
+import { laneCutMs } from './run-each.ts'
+
+/** The time the handlers of one round have, together. */
+export interface Deadline {
+  readonly signal: AbortSignal
+  /** Rejects when the handlers have run too long, a claim of theirs is lost, or the process must leave. */
+  readonly passed: Promise<never>
+  /** Why the call was ended, where this error ended it. */
+  cutBy(error: unknown): Error | undefined
+  cancel(): void
+}
+
+/** A timer that is later than this did not run: the process was paused, or something held its event loop. */
+const stillMs = 1_000
+
+function tooLong(handlerTimeoutMs: number, lateMs: number): OncewardError {
+  const still =
+    lateMs < stillMs
+      ? ''
+      : ` This process stood still meanwhile, for ${Math.round(lateMs / 1_000)} s or more (paused, or its event loop was held): others may have its lease or partition by now.`
+  return new OncewardError(
+    'handler_timeout',
+    `The handler did not return within ${handlerTimeoutMs} ms.${still} Its transaction was rolled back; nothing was settled.`,
+  )
+}
+
+export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine<M, Tx>): Deadline {
+  const { handlerTimeoutMs } = spine.consumer.batch
+  const inTurn = spine.consumer.order === 'key' || !spine.store.capabilities.concurrent || spine.care.needed
+  const lastStartMs = inTurn ? laneCutMs : 0
+  const controller = new AbortController()
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => {})
+  const end = (error: Error) => {
+    controller.abort(error)
+    reject(error)
+  }
+  const { clock, timers } = spine.world
+  const dueMs = clock.nowMs() + handlerTimeoutMs + lastStartMs
+  const cancelTimer = timers.after(handlerTimeoutMs + lastStartMs, () =>
+    end(tooLong(handlerTimeoutMs, clock.nowMs() - dueMs)),
+  )
+  const onStop = () => end(new OncewardError('consumer_halted', 'The consumer was told to leave at once.'))
+  if (spine.signal.aborted) onStop()
+  else spine.signal.addEventListener('abort', onStop, { once: true })
+  const unwatch = spine.watchClaims?.(due, end)
+  return {
+    signal: controller.signal,
+    passed: promise,
+    cutBy: error =>
+      controller.signal.aborted && error === controller.signal.reason ? (error as Error) : undefined,
+    cancel() {
+      cancelTimer()
+      unwatch?.()
+      spine.signal.removeEventListener('abort', onStop)
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import type { Delivery, Position, Progress } from '../../contracts/source.ts'
+import type { StoreSession } from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
+import type { Received } from '../../message/received.ts'
+import type { Decided, Spine } from './commit-batch.ts'
+
+/** What the spine needs of a log: its fence, and what earlier tries of the batch may have left. */
+export interface LogSide {
+  progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
+  readonly tries: Tries
+}
+
+/** The tries of one batch: whether one may have committed unseen, and which positions they wrote for which deliveries. */
+export interface Tries {
+  mayHaveCommitted: boolean
+  readonly written: {
+    readonly partition: string
+    readonly next: string
+    readonly done: readonly Delivery[]
+  }[]
+}
+
+/** What asking the store told: where it stands, and which deliveries a try that took has covered. */
+export interface Standing {
+  readonly positions: ReadonlyMap<string, Position>
+  readonly applied: ReadonlySet<Delivery>
+}
+
+/**
+ * The last statement of a log's batch: every partition in it is still ours, and those that move stand where we think. Without it a process
+ * that was frozen and lost its partitions could commit beside their new owner.
+ */
+export async function passFence<M, Tx>(
+  batch: readonly Received<M>[],
+  decided: readonly Decided<M>[],
+  standing: Standing | null,
+  session: StoreSession<Tx>,
+  { log }: Spine<M, Tx>,
+): Promise<void> {
+  const done: Delivery[] = []
+  for (const { decision, received } of decided) {
+    if (decision.outcome !== 'retry') done.push(received.delivery)
+  }
+  const proposed = log!.progressWith(
+    batch.map(received => received.delivery),
+    done,
+  )
+  const progress = standing === null ? proposed : proposed.map(one => onward(one, standing, done))
+  for (const { partition, from, next } of progress) {
+    if (from !== null && next !== null) log!.tries.written.push({ partition, next, done })
+  }
+  await session.advance(progress)
+}
+
+/** From where the store stands, and never back: part of a batch that took as a whole moves nothing. */
+function onward(progress: Progress, { positions, applied }: Standing, done: readonly Delivery[]): Progress {
+  const position = positions.get(progress.partition)
+  if (position === undefined || progress.from === null) return progress
+  const isNew = done.some(one => one.partition === progress.partition && !applied.has(one))
+  return isNew && position.next !== progress.next
+    ? { ...progress, from: position.next }
+    : { ...progress, from: null, next: null }
+}
+
+/**
+ * With no marker beside it, only the position tells what a commit left whose answer was lost: if it is the one a try wrote, what that try
+ * decided is durable. Asked only then; otherwise the fence proves that the position is the one we know. (The end of a record is no
+ * sign of it: the position goes on past gaps in the log and past what was set aside before.)
+ */
+export async function appliedByPosition<M, Tx>(
+  batch: readonly Received<M>[],
+  session: StoreSession<Tx>,
+  { log }: Spine<M, Tx>,
+): Promise<Standing | null> {
+  const { mayHaveCommitted, written } = log!.tries
+  if (!mayHaveCommitted) return null
+  const lanes = Map.groupBy(batch, received => received.delivery.partition)
+  const positions = await session.positions([...lanes.keys()])
+  const applied = new Set<Delivery>()
+  for (const [partition, records] of lanes) {
+    const next = positions.get(partition)?.next
+    const took = new Set(written.find(one => one.partition === partition && one.next === next)?.done)
+    for (const { delivery } of records) if (took.has(delivery)) applied.add(delivery)
+  }
+  return { positions, applied }
+}
+
+/** The partitions a fence named, or null when the error is none of its. */
+export function fencedPartitions(error: unknown, code: 'ownership_lost' | 'position_moved'): string[] | null {
+  if (!(error instanceof OncewardError) || error.code !== code) return null
+  return error.details.partitions as string[]
+}

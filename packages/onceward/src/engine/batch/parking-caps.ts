@@ -1,0 +1,88 @@
+import type { BlockedKey, StoreSession } from '../../contracts/store.ts'
+import type { Received } from '../../message/received.ts'
+import type { Spine } from './commit-batch.ts'
+import type { Decision, Fact } from './outcome.ts'
+
+export const fullDelayMs = 1_000
+
+type Behind = Extract<Fact, { kind: 'behind' }>
+
+/**
+ * What a message of a parked key does: parked behind its head, or, where the cap is reached, it waits at the source, unsettled. Of a released
+ * key nothing is said here: what is left of it is at work.
+ */
+export async function behindBlocked<M, Tx>(
+  blocked: ReadonlyMap<string, BlockedKey>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<(key: string) => Behind | null> {
+  const parked = [...blocked.values()].filter(({ released }) => !released)
+  if (parked.length === 0) return () => null
+  const full = await lotIsFull(session, spine)
+  if (full || parked.some(block => isFull(block, spine))) alert(spine)
+  return key => {
+    const block = blocked.get(key)
+    if (block === undefined || block.released) return null
+    if (full || isFull(block, spine)) return { kind: 'behind', leader: 'retry', delayMs: fullDelayMs }
+    return { kind: 'behind', leader: 'parked', delayMs: 0 }
+  }
+}
+
+/** Keys that workers have until they are empty. What is to be stored needs no asking: its own order keeps it behind. */
+export function releasedKeys<M, Tx>(
+  blocked: ReadonlyMap<string, BlockedKey>,
+  { stage }: Spine<M, Tx>,
+): readonly string[] {
+  if (stage === 'store') return []
+  return [...blocked].filter(([, { released }]) => released).map(([key]) => key)
+}
+
+/** At the cap nothing is parked any more and nothing is dropped: what would be parked waits, and its lane with it. */
+export async function capParking<M, Tx>(
+  decisions: Map<Received<M>, Decision>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<void> {
+  const parked = [...decisions].filter(([, { outcome }]) => outcome === 'parked')
+  if (parked.every(([, { failureClass }]) => failureClass === 'order')) return
+  if (!(await lotIsFull(session, spine))) return
+  alert(spine)
+  for (const [received, decision] of parked) {
+    const reason = `the parking lot is full: ${decision.reason}`
+    decisions.set(received, {
+      ...decision,
+      outcome: 'retry',
+      status: null,
+      reason,
+      retryDelayMs: fullDelayMs,
+    })
+  }
+}
+
+/**
+ * No more may wait for a business key that so many wait for, nor be parked where the lot is full. What a worker has is among those that wait.
+ */
+export async function keyIsFull<M, Tx>(
+  waiting: number,
+  parks: boolean,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<boolean> {
+  const full =
+    (spine.stage !== 'work' && isFull({ waiting }, spine)) || (parks && (await lotIsFull(session, spine)))
+  if (full) alert(spine)
+  return full
+}
+
+function isFull<M, Tx>({ waiting }: Pick<BlockedKey, 'waiting'>, { consumer }: Spine<M, Tx>): boolean {
+  return waiting >= consumer.failure.parking.perKeyMax
+}
+
+async function lotIsFull<M, Tx>(session: StoreSession<Tx>, { consumer }: Spine<M, Tx>): Promise<boolean> {
+  return (await session.parkedTotal()) >= consumer.failure.parking.totalMax
+}
+
+function alert<M, Tx>({ consumer, world }: Spine<M, Tx>): void {
+  world.metrics.add('parkingFull', 1, { consumer: consumer.name })
+  world.log.error('parking lot full: lanes wait, nothing is dropped', { consumer: consumer.name })
+}

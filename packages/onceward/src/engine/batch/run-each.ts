@@ -1,0 +1,139 @@
+import type { StoreSession } from '../../contracts/store.ts'
+import type { ReadableMessage, Received } from '../../message/received.ts'
+import { bufferEffects, type Requested } from './buffer-effects.ts'
+import type { Spine } from './commit-batch.ts'
+import type { Deadline } from './handler-deadline.ts'
+import { afterHandler, factOfError, RoundFailed } from './handler-result.ts'
+import { type Fact, stopsLane } from './outcome.ts'
+import { runInParts } from './savepoint-policy.ts'
+import { lostClaims } from './stored-mode.ts'
+import { isVerdict } from './verdicts.ts'
+
+/**
+ * A lane that has run this long starts no further message: the rest is given back, uncounted, for the next batch, so that
+ * slow handlers of one key neither hold the transaction for long nor use up each other's time.
+ */
+export const laneCutMs = 1_000
+
+/** Lanes side by side, each in order; a lane stops at the first message that does not get through. */
+export async function runEach<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  facts: Map<Received<M>, Fact>,
+  requested: Requested<M>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+  deadline: Deadline,
+): Promise<void> {
+  const culprits = new Map<Received, Fact>()
+  const lanes = lanesOf(due, spine)
+  const { world, store } = spine
+  const began = world.clock.nowMs()
+  const late = () => world.clock.nowMs() - began > laneCutMs
+  const runLane = async (lane: readonly ReadableMessage<M>[], found = culprits) => {
+    for (const received of lane) {
+      if (late() && received !== lane[0]) return
+      const fact = await runOne(received, requested, session, spine, deadline, found)
+      facts.set(received, fact)
+      if (fact.kind !== 'handled' && (stopsLane(fact) || fact.kind === 'behind')) return
+    }
+  }
+  if (!store.capabilities.concurrent) await inTurn(lanes, facts, runLane, () => culprits.size > 0 || late())
+  else if (takesParts(session, spine)) {
+    const run = async (some: readonly (readonly ReadableMessage<M>[])[]) => {
+      const found = new Map<Received, Fact>()
+      await sideBySide(some.map(lane => runLane(lane, found)))
+      // Time is up for the whole round: who ran once more now would be blamed for the time of another.
+      if (found.size > 0 && deadline.signal.aborted) throw new RoundFailed(found)
+      return found
+    }
+    const failed = await runInParts(lanes, { session, facts, requested, run, late })
+    if (failed) spine.care.failed()
+  } else await sideBySide(lanes.map(lane => runLane(lane)))
+  if (culprits.size === 0) return
+  spine.care.failed()
+  throw new RoundFailed(culprits)
+}
+
+/** Parts can be undone by themselves, and it has lately been worth it. */
+function takesParts<M, Tx>(session: Pick<StoreSession<Tx>, 'savepoint'>, { care }: Spine<M, Tx>) {
+  return care.needed && session.savepoint !== undefined
+}
+
+async function sideBySide(lanes: readonly Promise<void>[]): Promise<void> {
+  const ended = await Promise.allSettled(lanes)
+  const broken = ended.find(end => end.status === 'rejected')
+  if (broken !== undefined) throw broken.reason
+}
+
+/**
+ * One handler at a time, where the transaction takes one statement at a time. Once the round is lost, or has lasted long enough, the other
+ * lanes are given back, uncounted: their handlers would share a deadline that was meant for handlers side by side.
+ */
+async function inTurn<M>(
+  lanes: readonly (readonly ReadableMessage<M>[])[],
+  facts: Map<Received<M>, Fact>,
+  runLane: (lane: readonly ReadableMessage<M>[]) => Promise<void>,
+  over: () => boolean,
+): Promise<void> {
+  for (const lane of lanes) {
+    if (lane !== lanes[0] && over())
+      for (const received of lane) facts.set(received, { kind: 'behind', leader: 'gone', delayMs: 0 })
+    else await runLane(lane)
+  }
+}
+
+async function runOne<M, Tx>(
+  received: ReadableMessage<M>,
+  requested: Requested<M>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+  deadline: Deadline,
+  culprits: Map<Received, Fact>,
+): Promise<Fact> {
+  const { consumer, store, mode, world } = spine
+  const loan = session.lend(true)
+  const effects = bufferEffects(received, requested, spine)
+  let fact: Fact
+  let cut: Error | undefined
+  try {
+    const { message, envelope } = received
+    const call = consumer.handle!({
+      message,
+      envelope,
+      tx: loan.tx,
+      effects,
+      waited: received.delivery.held?.waited ?? null,
+      run: spine.enrolment.runId,
+      mode,
+      signal: deadline.signal,
+      log: world.log,
+    })
+    const verdict = await Promise.race([call, deadline.passed])
+    fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : await afterHandler(loan)
+  } catch (error) {
+    cut = deadline.cutBy(error)
+    if (spine.signal.aborted || lostClaims(error) !== null) throw error
+    if (loan.failure !== undefined) {
+      const trouble = store.diagnose(loan.failure)
+      if (trouble === 'victim') return { kind: 'behind', leader: 'gone', delayMs: 0 }
+      if (trouble !== 'statement' && trouble !== 'configuration') throw loan.failure
+    }
+    fact = factOfError(error, spine)
+  } finally {
+    loan.revoke(cut)
+    effects.close(cut)
+  }
+  if (fact.kind !== 'handled' && loan.used) culprits.set(received, fact)
+  return fact
+}
+
+/** Unordered handlers start in order of their aggregate, where the contract names one: processes then lock its rows alike. */
+function lanesOf<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  { consumer }: Spine<M, Tx>,
+): ReadableMessage<M>[][] {
+  if (consumer.order !== 'none') return [...Map.groupBy(due, received => received.lane!).values()]
+  if (consumer.identity.aggregateId === undefined) return due.map(received => [received])
+  const aggregate = (received: ReadableMessage<M>) => received.envelope.aggregateId ?? ''
+  return due.toSorted((a, b) => (aggregate(a) < aggregate(b) ? -1 : 1)).map(received => [received])
+}

@@ -1,0 +1,129 @@
+import type { BatchItem, Envelope } from '../../contract/handler.ts'
+import type { StoreSession } from '../../contracts/store.ts'
+import type { ReadableMessage, Received } from '../../message/received.ts'
+import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
+import type { Spine } from './commit-batch.ts'
+import type { Deadline } from './handler-deadline.ts'
+import { afterHandler, factOfError, handled, RoundFailed } from './handler-result.ts'
+import { type Fact, stopsLane } from './outcome.ts'
+import { lostClaims } from './stored-mode.ts'
+
+/** The batch form: one call, one loan. Verdicts are per item; a throw names nobody unless the item was alone. */
+export async function runTogether<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  facts: Map<Received<M>, Fact>,
+  requested: Requested<M>,
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+  deadline: Deadline,
+): Promise<void> {
+  const { consumer, mode, world } = spine
+  const loan = session.lend(false)
+  const shared: ItemCall<M, Tx> = { requested, spine, closed: false, effects: [] }
+  const items = due.map(received => new Item(received, shared))
+  let cut: Error | undefined
+  try {
+    const call = consumer.handleBatch!({
+      batch: items,
+      tx: consumer.effect?.apply === undefined ? loan.tx : (loan.sql as Tx),
+      mode,
+      signal: deadline.signal,
+      log: world.log,
+    })
+    const verdicts = await Promise.race([call, deadline.passed])
+    await afterHandler(loan)
+    if (verdicts == null || verdicts.size === 0) {
+      for (const received of due) facts.set(received, handled)
+      return
+    }
+    items.forEach((item, index) => {
+      const verdict = verdicts.get(item)
+      facts.set(due[index]!, verdict === undefined ? handled : { kind: 'verdict', verdict })
+    })
+    const overtaken = overtakenLeaders(due, facts)
+    if (overtaken.size > 0) throw new RoundFailed(overtaken)
+  } catch (error) {
+    cut = deadline.cutBy(error)
+    if (spine.signal.aborted || error instanceof RoundFailed || lostClaims(error) !== null) throw error
+    throw loan.failure !== undefined && spine.store.diagnose(loan.failure) !== 'statement'
+      ? loan.failure
+      : unattributed(due, error, spine)
+  } finally {
+    loan.revoke(cut)
+    shared.closed = true
+    shared.cut = cut
+    for (const effects of shared.effects) effects.close(cut)
+  }
+}
+
+/** Ordered, verdicts that came too late: the same call already applied later messages of their lane. */
+function overtakenLeaders<M>(
+  due: readonly ReadableMessage<M>[],
+  facts: ReadonlyMap<Received<M>, Fact>,
+): Map<Received, Fact> {
+  const leaders = new Map<string, ReadableMessage<M>>()
+  const overtaken = new Map<Received, Fact>()
+  for (const received of due) {
+    const { lane } = received
+    if (lane === null) continue
+    const leader = leaders.get(lane)
+    if (leader !== undefined) overtaken.set(leader, facts.get(leader)!)
+    else if (stopsLane(facts.get(received)!)) leaders.set(lane, received)
+  }
+  return overtaken
+}
+
+/** What the items of one call share. */
+interface ItemCall<M, Tx> {
+  readonly requested: Requested<M>
+  readonly spine: Spine<M, Tx>
+  closed: boolean
+  cut?: Error | undefined
+  /** Of those that were asked for theirs. */
+  readonly effects: ClosableEffects[]
+}
+
+class Item<M, Tx> implements BatchItem<M> {
+  readonly message: M
+  readonly #received: ReadableMessage<M>
+  readonly #call: ItemCall<M, Tx>
+  #effects: ClosableEffects | null = null
+
+  constructor(received: ReadableMessage<M>, call: ItemCall<M, Tx>) {
+    this.message = received.message
+    this.#received = received
+    this.#call = call
+  }
+
+  get envelope(): Envelope {
+    return this.#received.envelope
+  }
+
+  get waited(): 'released' | 'too late' | null {
+    return this.#received.delivery.held?.waited ?? null
+  }
+
+  get run(): number {
+    return this.#call.spine.enrolment.runId
+  }
+
+  /** Made when first asked for; asked for after the handler returned, it is closed from the start. */
+  get effects(): ClosableEffects {
+    if (this.#effects !== null) return this.#effects
+    const { requested, spine, closed, cut, effects } = this.#call
+    this.#effects = bufferEffects(this.#received, requested, spine)
+    effects.push(this.#effects)
+    if (closed) this.#effects.close(cut)
+    return this.#effects
+  }
+}
+
+/** Alone in the batch, a message is to blame for what its batch handler threw. */
+function unattributed<M, Tx>(
+  due: readonly ReadableMessage<M>[],
+  error: unknown,
+  spine: Spine<M, Tx>,
+): RoundFailed {
+  if (due.length > 1) return new RoundFailed(new Map(), error)
+  return new RoundFailed(new Map([[due[0]!, factOfError(error, spine)]]), error)
+}

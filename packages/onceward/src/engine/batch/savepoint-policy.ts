@@ -1,0 +1,110 @@
+import type { StoreSession } from '../../contracts/store.ts'
+import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { Requested } from './buffer-effects.ts'
+import type { Fact } from './outcome.ts'
+
+type Lane<M> = readonly ReadableMessage<M>[]
+
+/** Lanes that are undone together. Smaller ones waste fewer repeats, larger ones fewer savepoints. */
+const partLanes = 32
+/** After this many repeats of a part its lanes are run one by one. */
+const repeatsMax = 4
+
+/** Batches after one in which a statement failed that are taken in parts from the start. */
+const careBatches = 20
+
+/** Whether statements have failed lately. */
+export class Care {
+  #left = 0
+
+  get needed(): boolean {
+    return this.#left > 0
+  }
+
+  failed(): void {
+    this.#left = careBatches
+  }
+
+  passed(): void {
+    if (this.#left > 0) this.#left--
+  }
+}
+
+export interface PartsRun<M, Tx> {
+  readonly session: StoreSession<Tx>
+  readonly facts: Map<Received<M>, Fact>
+  readonly requested: Requested<M>
+  /** Runs lanes side by side; answers with those whose writes can only be undone. */
+  run(lanes: readonly Lane<M>[]): Promise<ReadonlyMap<Received, Fact>>
+  /** The batch has lasted long enough: the rest is given back. */
+  late(): boolean
+}
+
+/**
+ * Where statements fail now and then, a rollback of the whole batch for each of them costs more than the work: after the first failure
+ * the server refuses everything, so a round finds one culprit. Here a part is undone to its savepoint and run again without the one that
+ * failed; what stood before stays. Answers whether anything failed.
+ */
+export async function runInParts<M, Tx>(lanes: readonly Lane<M>[], parts: PartsRun<M, Tx>): Promise<boolean> {
+  let failed = false
+  for (let at = 0; at < lanes.length; at += partLanes) {
+    const part = lanes.slice(at, at + partLanes)
+    if (at > 0 && parts.late()) giveBack(part, parts)
+    else if (await runPart(part, parts)) failed = true
+  }
+  return failed
+}
+
+async function runPart<M, Tx>(part: readonly Lane<M>[], parts: PartsRun<M, Tx>): Promise<boolean> {
+  let open = part
+  for (let repeats = 0; repeats < repeatsMax; repeats++) {
+    const culprits = await tryOnce(open, parts)
+    if (culprits.size === 0) return repeats > 0
+    open = open.map(lane => upTo(lane, culprits)).filter(lane => lane.length > 0)
+    if (open.length === 0) return true
+  }
+  for (const lane of open) await runLane(lane, parts)
+  return true
+}
+
+async function runLane<M, Tx>(lane: Lane<M>, parts: PartsRun<M, Tx>): Promise<void> {
+  for (let open = lane; open.length > 0; ) {
+    const culprits = await tryOnce([open], parts)
+    if (culprits.size === 0) return
+    open = upTo(open, culprits)
+  }
+}
+
+async function tryOnce<M, Tx>(
+  lanes: readonly Lane<M>[],
+  parts: PartsRun<M, Tx>,
+): Promise<ReadonlyMap<Received, Fact>> {
+  const point = parts.session.savepoint!()
+  const culprits = await parts.run(lanes)
+  if (culprits.size === 0) {
+    point.keep()
+    return culprits
+  }
+  await point.undo()
+  const undone = new Set<Received<M>>(lanes.flat())
+  for (const received of undone) {
+    const fact = culprits.get(received)
+    if (fact === undefined) parts.facts.delete(received)
+    else parts.facts.set(received, fact)
+  }
+  for (const list of [parts.requested.intents, parts.requested.messages]) {
+    const kept = list.filter(({ received }) => !undone.has(received))
+    list.splice(0, list.length, ...(kept as never[]))
+  }
+  return culprits
+}
+
+/** What stands before a culprit runs again; the rest of its lane waits behind it. */
+function upTo<M>(lane: Lane<M>, culprits: ReadonlyMap<Received, Fact>): Lane<M> {
+  const end = lane.findIndex(received => culprits.has(received))
+  return end === -1 ? lane : lane.slice(0, end)
+}
+
+function giveBack<M, Tx>(part: readonly Lane<M>[], { facts }: PartsRun<M, Tx>): void {
+  for (const received of part.flat()) facts.set(received, { kind: 'behind', leader: 'gone', delayMs: 0 })
+}

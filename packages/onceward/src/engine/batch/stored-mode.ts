@@ -1,0 +1,143 @@
+import type { DoneWork, KeptMessage, PutOffWork, TakenWork } from '../../contracts/held-work.ts'
+import type { StoreSession } from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
+import { storableText } from '../../message/identity.ts'
+import type { ReadableMessage, Received } from '../../message/received.ts'
+import { toStoredJson } from '../../stored-json.ts'
+import { heldKeyOf, holderOf, isSettled } from './business-keys.ts'
+import { type Claims, unreadableFact } from './claim-batch.ts'
+import type { Decided, Spine } from './commit-batch.ts'
+import { identifyWork } from './identify-work.ts'
+import { type Decision, type Fact, stopsLane } from './outcome.ts'
+
+const kept: Fact = { kind: 'kept' }
+
+/** Stage `store`: nothing is tried now. Behind one that is set aside already, the others of its lane get no fact: they share its fate. */
+export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
+  const facts = new Map<Received<M>, Fact>(claims.facts)
+  const stopped = new Set<string>()
+  for (const received of claims.fresh) {
+    const fact = facts.get(received)
+    const { lane } = received
+    if (fact !== undefined) {
+      if (lane !== null && stopsLane(fact)) stopped.add(lane)
+    } else if (lane === null || !stopped.has(lane)) facts.set(received, kept)
+  }
+  return facts
+}
+
+/** What is to be worked on later goes in with one statement, in order of arrival. Answers with the claims of our own worker beside. */
+export async function storeKept<M, Tx>(
+  decided: readonly Decided<M>[],
+  session: StoreSession<Tx>,
+  claims: Claims<M>,
+  { handOver }: Spine<M, Tx>,
+): Promise<readonly Decided<M>[]> {
+  const kept = decided.filter(({ decision }) => decision.outcome === 'stored')
+  if (kept.length === 0) return decided
+  const messages = kept.map(({ received }) => keptMessage(received as ReadableMessage<M>, claims))
+  const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
+  const leases = await session.held!.keep(messages, handOver?.holderOf(messages.length, bytes) ?? null)
+  const indexOf = new Map(kept.map((one, index) => [one, index]))
+  return decided.map(one => {
+    const index = indexOf.get(one)
+    const claim = index === undefined ? null : leases[index]
+    return claim ? { ...one, claim, keyless: messages[index!]!.keyless } : one
+  })
+}
+
+/** Nothing that a worker reads from the bytes again is written beside them. */
+function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMessage {
+  const { id, delivery, digest, orderKey } = received
+  return {
+    id,
+    digest,
+    orderKey,
+    ...heldKeyOf(received, claims),
+    origin: delivery.origin,
+    position: delivery.position,
+    brokerKey: storableText(delivery.key, 1_000),
+    deliveryCount: delivery.deliveryCount,
+    headers: toStoredJson(delivery.headers),
+    properties: toStoredJson(delivery.properties),
+    body: delivery.body,
+  }
+}
+
+/** Stage `work`: the markers are there since the messages were held, or are claimed now; what is asked is whether the claims and the turns are still ours. */
+export async function takeUpWork<M, Tx>(
+  batch: readonly Received<M>[],
+  session: StoreSession<Tx>,
+  spine: Spine<M, Tx>,
+): Promise<Claims<M>> {
+  const facts = new Map<Received<M>, Fact>()
+  const readable: ReadableMessage<M>[] = []
+  for (const received of batch) {
+    if (received.readable) readable.push(received)
+    else facts.set(received, unreadableFact(received, spine))
+  }
+  const before = await session.held!.takeUp(takenWork(batch, spine))
+  const { repeats, foreign, unkeyed } = await identifyWork(batch, facts, session, spine)
+  const fresh = readable.filter(received => {
+    if (isSettled(facts.get(received)) || repeats.has(received)) return false
+    const leader = queues(received) ? before.get(received.orderKey!) : undefined
+    if (leader === undefined) return true
+    facts.set(received, { kind: 'behind', leader: leader === 'parked' ? 'parked' : 'retry', delayMs: 0 })
+    return false
+  })
+  const claimed = new Set(batch.filter(received => !foreign.has(received)))
+  const keyed = new Set(readable.filter(received => received.businessKey !== null && !unkeyed.has(received)))
+  return { fresh, facts, repeats, claimed, keyed, standing: null }
+}
+
+function takenWork<M, Tx>(
+  batch: readonly Received<M>[],
+  { suppresses }: Pick<Spine<M, Tx>, 'suppresses'>,
+): TakenWork[] {
+  const heads = new Set<string>()
+  return batch.map(received => {
+    const { row, epoch, cameFrom } = received.delivery.held!
+    const asks = !suppresses && cameFrom !== undefined && cameFrom.campaignId !== null
+    const key = received.readable && queues(received) ? received.orderKey : null
+    if (key === null || heads.has(key)) return { row, epoch, asks, headOf: null }
+    heads.add(key)
+    return { row, epoch, asks, headOf: key }
+  })
+}
+
+/** What waited for a version has its own order; everything else of a key takes its turn. */
+function queues({ orderKey, delivery }: ReadableMessage): boolean {
+  return orderKey !== null && delivery.held!.waited === null
+}
+
+/** The fence: whoever lost a claim commits nothing. */
+export async function finishWork<M, Tx>(
+  decided: readonly Decided<M>[],
+  session: StoreSession<Tx>,
+): Promise<void> {
+  const done: DoneWork[] = []
+  const again: PutOffWork[] = []
+  for (const { received, decision } of decided) {
+    const { row, epoch } = received.delivery.held!
+    if (decision.outcome !== 'retry') done.push({ row, epoch, key: endOfKey(received, decision) })
+    else {
+      const { attempts, failureClass, error } = decision
+      const reason = storableText(decision.reason, 2_000) ?? ''
+      const code = storableText(decision.code, 100) ?? ''
+      again.push({ row, epoch, delayMs: decision.retryDelayMs, attempts, reason, failureClass, code, error })
+    }
+  }
+  await session.held!.finish(done, again)
+}
+
+function endOfKey(received: Received, decision: Decision): DoneWork['key'] {
+  if (!received.readable) return 'unread'
+  return holderOf(decision) === 'used' ? 'used' : null
+}
+
+/** The rows a fence named, or null when the error is none of its. */
+export function lostClaims(error: unknown): readonly string[] | null {
+  return error instanceof OncewardError && error.code === 'claim_lost'
+    ? (error.details.rows as readonly string[])
+    : null
+}

@@ -1,0 +1,47 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { Source } from '../../contracts/source.ts'
+import type { Store } from '../../contracts/store.ts'
+import { OncewardError } from '../../errors.ts'
+
+/** Refuses what the contract asks of a source that cannot keep it. Called before anything is opened. */
+export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source, store: Store<Tx>): void {
+  const refuse = (wants: string, instead: string) => {
+    throw new OncewardError(
+      'configuration',
+      `Consumer ${consumer.name} wants ${wants}, which ${source.name} cannot keep as declared. Nothing was started. ${instead}`,
+    )
+  }
+  if (consumer.effect?.apply !== undefined && store.query === undefined)
+    throw new OncewardError(
+      'configuration',
+      `Consumer ${consumer.name} declares a ${consumer.effect.apply.kind}, which needs a SQL store. Nothing was started. Use the PostgreSQL store, or write a handler.`,
+    )
+  if (consumer.inbox.mode === 'stored' && store.work === undefined)
+    throw new OncewardError(
+      'configuration',
+      `Consumer ${consumer.name} wants inbox.mode 'stored', and this store keeps no work for later. Nothing was started. Use the PostgreSQL store, or leave inbox.mode out.`,
+    )
+  if (consumer.failure.mode === 'defer' && store.work === undefined)
+    throw new OncewardError(
+      'configuration',
+      `Consumer ${consumer.name} wants failure.mode 'defer', and this store keeps no work for later. Nothing was started. Use the PostgreSQL store, or failure.mode 'block'.`,
+    )
+  const { order, positions } = source.capabilities
+  if (consumer.order === 'key' && !order.key)
+    refuse(
+      "order 'key'",
+      'On RabbitMQ declare the queue with singleActiveConsumer; on PostgreSQL with keyOrder.',
+    )
+  if (consumer.order === 'partition' && !order.partition)
+    refuse("order 'partition'", "A queue has no partitions: use order 'key', or read from a log.")
+  if (positions) return
+  if (consumer.dedup === 'checkpoint')
+    refuse("dedup 'checkpoint'", "A queue has no positions: use dedup 'marker'.")
+  if (consumer.settle.when === 'with effect')
+    refuse("settle.when 'with effect'", "A queue has no positions to write: use 'after effect'.")
+  if (consumer.identity.id === 'position')
+    refuse(
+      "identity.id 'position'",
+      'A queue has no lasting positions: name the field or header that identifies the message.',
+    )
+}

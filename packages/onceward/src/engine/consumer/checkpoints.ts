@@ -1,0 +1,38 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { Checkpoints, LogOptions } from '../../contracts/source.ts'
+import type { Enrolment, Store } from '../../contracts/store.ts'
+import type { Reach } from '../../crash-points.ts'
+import type { Suspicion } from '../crash-suspects/crash-suspects.ts'
+import type { StoreWatch } from './store-watch.ts'
+
+/** The engine's side of a log source: the store's rows, asked again for as long as the store is away. */
+export function checkpointsOf<Tx>(
+  store: Store<Tx>,
+  enrolment: Enrolment,
+  watch: StoreWatch<Tx>,
+  suspicion: Suspicion | null,
+  reach: Reach,
+): Checkpoints {
+  return {
+    async take(partitions) {
+      const taken = await watch.persist(() => store.takePartitions(enrolment, partitions))
+      reach('checkpoint.taken')
+      suspicion?.took(taken)
+      return taken
+    },
+    begin(partition, epoch, position) {
+      reach('checkpoint.told')
+      return watch.persist(() => store.beginPartition(enrolment, partition, epoch, position))
+    },
+    withdrawLoss: (partition, epoch, from, reason) =>
+      watch.persist(() => store.withdrawLoss(enrolment, partition, epoch, from, reason)),
+    declareLoss: loss => watch.persist(() => store.declareLoss(enrolment, loss)),
+  }
+}
+
+/** Which position is the truth, in the words of a log source. */
+export function progressOf({ dedup, settle }: Pick<Consumer, 'dedup' | 'settle'>): LogOptions['progress'] {
+  if (dedup === 'checkpoint') return 'only'
+  if (settle.when === 'before effect') return 'first'
+  return settle.when === 'with effect' ? 'store' : 'broker'
+}

@@ -1,0 +1,104 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { SourceCapabilities } from '../../contracts/capabilities.ts'
+import type { Delivery } from '../../contracts/source.ts'
+import { matchDeliveryKey } from '../../message/match-delivery-key.ts'
+import { createMessageReader, type MessageReader } from '../../message/read-message.ts'
+import type { Received } from '../../message/received.ts'
+import type { Timers } from '../../surroundings.ts'
+import type { WaryReading } from '../crash-suspects/suspect-reader.ts'
+
+/** Those whose validation takes longer than this are not waited for where order allows. */
+const togetherMs = 100
+
+/** True for a message whose validation did not settle in time: reading it again may help. */
+export function isUnvalidated(received: Received): boolean {
+  return !received.readable && received.problem.kind === 'unvalidated'
+}
+
+/**
+ * Turns deliveries into messages, with a bound on schemas that answer later: `handlerTimeoutMs` each. Without order only the slow ones
+ * wait; the failed attempt is counted like a handler's and the delivery read again after its delay. With order everybody
+ * waits behind them, since nobody knows their key, and they are read again on the spot until the attempts are used up.
+ */
+export class Intake<M> {
+  readonly #read: MessageReader<M>
+  readonly #timers: Timers
+  readonly #ordered: boolean
+  readonly #attemptsMax: number
+  readonly #onSlow: (received: Received<M>) => void
+  readonly #cancels = new Set<() => void>()
+  #stopped = false
+
+  constructor(
+    consumer: Consumer<M, never>,
+    { ordersByDeliveryKey = false }: SourceCapabilities,
+    timers: Timers,
+    onSlow: (received: Received<M>) => void,
+  ) {
+    const { handlerTimeoutMs } = consumer.batch
+    this.#timers = timers
+    this.#onSlow = onSlow
+    this.#ordered = consumer.order !== 'none'
+    this.#attemptsMax = consumer.failure.attemptsMax
+    const read = createMessageReader(consumer, (work, late) =>
+      this.#orAfter(handlerTimeoutMs, work, () =>
+        late(`validation did not settle in ${handlerTimeoutMs} ms`),
+      ),
+    )
+    this.#read = consumer.order === 'key' && ordersByDeliveryKey ? delivery => matched(read(delivery)) : read
+  }
+
+  /** Resolves with what may go on now, in order; the rest comes by `onSlow`, one by one. Rejects only when the store refuses to take suspects down. */
+  async take(
+    deliveries: readonly Delivery[],
+    wary: Pick<WaryReading<M, never>, 'readSuspects'> | null = null,
+  ): Promise<readonly Received<M>[]> {
+    const suspects = await wary?.readSuspects(deliveries, this.#read)
+    const read = deliveries.map(delivery => suspects?.get(delivery) ?? this.#read(delivery))
+    if (!read.some(one => one instanceof Promise)) return read as Received<M>[]
+    if (this.#ordered) return Promise.all(read.map((one, index) => this.#readOut(one, deliveries[index]!)))
+    const ready = new Set<Received<M>>()
+    let together = true
+    const arrive = (received: Received<M>) => (together ? void ready.add(received) : this.#onSlow(received))
+    const all = Promise.all(read.map(async one => arrive(await one)))
+    await this.#orAfter(togetherMs, all, () => [])
+    together = false
+    return [...ready]
+  }
+
+  /** Forgets what is still being read: its delivery stays unsettled. */
+  stop(): void {
+    this.#stopped = true
+    for (const cancel of this.#cancels) cancel()
+    this.#cancels.clear()
+  }
+
+  async #readOut(first: Received<M> | Promise<Received<M>>, delivery: Delivery): Promise<Received<M>> {
+    let received = await first
+    for (let attempts = 1; attempts < this.#attemptsMax && isUnvalidated(received); attempts++) {
+      if (this.#stopped) break
+      received = await this.#read(delivery)
+    }
+    return received
+  }
+
+  /** `work` must not reject. */
+  #orAfter<T>(delayMs: number, work: Promise<T>, late: () => T): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<T>()
+    const cancel = this.#timers.after(delayMs, () => {
+      this.#cancels.delete(cancel)
+      resolve(late())
+    })
+    this.#cancels.add(cancel)
+    void work.then(value => {
+      cancel()
+      this.#cancels.delete(cancel)
+      resolve(value)
+    })
+    return promise
+  }
+}
+
+function matched<M>(read: Received<M> | Promise<Received<M>>): Received<M> | Promise<Received<M>> {
+  return read instanceof Promise ? read.then(matchDeliveryKey) : matchDeliveryKey(read)
+}

@@ -1,0 +1,92 @@
+import type { Store } from '../../contracts/store.ts'
+import { errorCode, errorText, OncewardError } from '../../errors.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { ofStore, StorePaused } from '../batch/recover-attempt.ts'
+
+/**
+ * Waits while the store is away, one wait for all batches of a consumer: present ──unavailable──▶ away ──ping answers──▶ present.
+ * Nothing is settled meanwhile and no attempt is counted. A lock somebody holds is waited for by its batch alone.
+ */
+export class StoreWatch<Tx> {
+  readonly #store: Store<Tx>
+  readonly #world: Surroundings
+  readonly #consumer: string
+  readonly #goOn: () => boolean
+  #away: Promise<void> | null = null
+
+  /** `goOn` turns false when the consumer stops: no wait outlives it. */
+  constructor(store: Store<Tx>, world: Surroundings, consumer: string, goOn: () => boolean) {
+    this.#store = store
+    this.#world = world
+    this.#consumer = consumer
+    this.#goOn = goOn
+  }
+
+  get away(): boolean {
+    return this.#away !== null
+  }
+
+  present(): Promise<void> {
+    return this.#away ?? Promise.resolve()
+  }
+
+  /** `failures`: how often the same batch was put off before. */
+  async pause({ trouble, message }: StorePaused, failures: number): Promise<void> {
+    this.#world.log.warn(trouble === 'unavailable' ? 'store away, nothing settled' : 'waiting for a lock', {
+      consumer: this.#consumer,
+      error: message,
+    })
+    if (trouble === 'lock wait') return this.#wait(50, 5_000, failures)
+    this.#away ??= this.#untilAnswered(failures).finally(() => {
+      this.#away = null
+    })
+    return this.#away
+  }
+
+  /** Asks the store again until it answers, for small calls beside the batches. */
+  async persist<T>(call: () => Promise<T>): Promise<T> {
+    for (let failures = 0; ; failures++) {
+      await this.present()
+      try {
+        return await call()
+      } catch (error) {
+        const ours = error instanceof OncewardError && !ofStore.includes(error.code)
+        const trouble = ours ? 'statement' : this.#store.diagnose(error)
+        if (trouble === 'configuration') throw this.#refused(error)
+        const passes = trouble === 'unavailable' || trouble === 'lock wait' || trouble === 'contention'
+        if (!passes || !this.#goOn()) throw error
+        await this.pause(new StorePaused(trouble === 'unavailable' ? trouble : 'lock wait', error), failures)
+      }
+    }
+  }
+
+  /** Sources try again what is no error of ours, and this would not end. */
+  #refused(error: unknown): OncewardError {
+    return new OncewardError(
+      'configuration',
+      `Consumer ${this.#consumer}: the store refused a statement (${errorCode(error)}): ${errorText(error)}\nNothing was settled and nothing is lost. Check the role's rights and the schema version with "onceward status".`,
+      { cause: error },
+    )
+  }
+
+  async #untilAnswered(failures: number): Promise<void> {
+    await this.#wait(50, 5_000, failures)
+    for (let tries = 0; this.#goOn(); tries++) {
+      try {
+        await this.#store.ping()
+        this.#world.log.info('store answers again', { consumer: this.#consumer })
+        return
+      } catch (error) {
+        // It answers, and says that people must act.
+        if (error instanceof OncewardError && !ofStore.includes(error.code)) throw error
+        await this.#wait(100, 2_000, tries)
+      }
+    }
+  }
+
+  #wait(firstMs: number, mostMs: number, doublings: number): Promise<void> {
+    const ceiling = Math.min(mostMs, firstMs * 2 ** Math.min(doublings, 10))
+    const delayMs = Math.floor((0.5 + this.#world.random() / 2) * ceiling)
+    return new Promise(resolve => void this.#world.timers.after(delayMs, resolve))
+  }
+}

@@ -1,0 +1,133 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { Delivery } from '../../contracts/source.ts'
+import type { Enrolment, Store } from '../../contracts/store.ts'
+import type { EarlierAttempts } from '../../contracts/suspects.ts'
+import type { Received } from '../../message/received.ts'
+import { bytesKey, unreadKiller } from '../../message/unread.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import type { Decided } from '../batch/commit-batch.ts'
+import type { StoreWatch } from '../consumer/store-watch.ts'
+import type { Suspicion } from './crash-suspects.ts'
+import { GroupRoom } from './suspect-groups.ts'
+
+export interface WaryReadingOptions<M, Tx> {
+  readonly consumer: Consumer<M, Tx>
+  readonly suspicion: Suspicion
+  readonly store: Store<Tx>
+  readonly enrolment: Enrolment
+  readonly watch: StoreWatch<Tx>
+  readonly world: Surroundings
+  /** No handler follows: who is read is through. */
+  readonly readsOnly: boolean
+}
+
+type Read<M> = (delivery: Delivery) => Received<M> | Promise<Received<M>>
+
+/**
+ * Codecs, schemas and identity functions are the contract's code, and may end the process as a handler does. So suspects are read in groups as they
+ * are handled in groups, alone in the end, each with a record under its bytes: nothing else of it is known.
+ */
+export class WaryReading<M, Tx> {
+  readonly #options: WaryReadingOptions<M, Tx>
+  /** Killers that are not read again and not decided yet. */
+  readonly #found = new Set<Received>()
+  #survived: readonly string[] = []
+
+  constructor(options: WaryReadingOptions<M, Tx>) {
+    this.#options = options
+  }
+
+  suspects(delivery: Delivery): boolean {
+    return delivery.held?.read === undefined && this.#options.suspicion.suspects(delivery)
+  }
+
+  /** Reads the suspects among these and takes their records back. Whatever else is read meanwhile could be blamed on them. */
+  async readSuspects(
+    deliveries: readonly Delivery[],
+    read: Read<M>,
+  ): Promise<ReadonlyMap<Delivery, Received<M>>> {
+    const { consumer, store, enrolment, watch, suspicion } = this.#options
+    const done = new Map<Delivery, Received<M>>()
+    let waiting = suspicion.any ? deliveries.filter(delivery => this.suspects(delivery)) : []
+    if (waiting.length === 0) return done
+    const keys = new Map(waiting.map(delivery => [delivery, bytesKey(consumer, delivery)]))
+    const limits = await watch.persist(() => store.suspects!.groupLimits(enrolment, [...keys.values()]))
+    const limitOf = (delivery: Delivery) => limits.get(keys.get(delivery)!) ?? Number.POSITIVE_INFINITY
+    while (waiting.length > 0) {
+      const room = new GroupRoom(waiting.length)
+      const group = waiting.filter(delivery => room.take(limitOf(delivery)))
+      const ids = group.map(delivery => keys.get(delivery)!)
+      for (const [delivery, received] of await this.#readGroup(group, ids, read)) done.set(delivery, received)
+      // Runs that are heard of after all lift the suspicion.
+      waiting = waiting.filter(delivery => !done.has(delivery) && this.suspects(delivery))
+    }
+    await this.#end()
+    return done
+  }
+
+  async #readGroup(
+    group: readonly Delivery[],
+    ids: readonly string[],
+    read: Read<M>,
+  ): Promise<readonly (readonly [Delivery, Received<M>])[]> {
+    const { suspicion, readsOnly, world } = this.#options
+    const killed = await this.#begin(ids)
+    world.reach('suspect.reading')
+    if (killed !== null) return [[group[0]!, this.#giveUp(group[0]!, killed)]]
+    const received = await Promise.all(group.map(async delivery => [delivery, await read(delivery)] as const))
+    this.#survived = ids
+    if (readsOnly) for (const delivery of group) suspicion.cleared(delivery)
+    return received
+  }
+
+  /** Answers with the deaths of one that may not be read any more. */
+  async #begin(ids: readonly string[]): Promise<EarlierAttempts | null> {
+    const { consumer, store, enrolment, watch } = this.#options
+    const { attemptsMax } = consumer.failure
+    const survived = this.#survived
+    const ledger = store.suspects!
+    if (ids.length > 1) {
+      await watch.persist(() => ledger.beginGroup(enrolment, ids, ids.length, survived))
+      this.#survived = []
+      return null
+    }
+    const earlier = await watch.persist(() => ledger.beginAttempt(enrolment, ids[0]!, attemptsMax, survived))
+    this.#survived = []
+    return earlier.deaths > 0 && earlier.attempts >= attemptsMax ? earlier : null
+  }
+
+  /** Not read again: it goes where the contract sends what kills. */
+  #giveUp(delivery: Delivery, earlier: EarlierAttempts): Received<M> {
+    const { consumer, world } = this.#options
+    const killer = unreadKiller(consumer, delivery, earlier)
+    this.#found.add(killer)
+    world.log.error('a message that kills its process while it is read is not read again', {
+      consumer: consumer.name,
+      position: delivery.position,
+      digest: killer.digest.toString('hex'),
+      deaths: earlier.deaths,
+    })
+    return killer
+  }
+
+  /** Called with what is committed. Only a killer that is set aside explains the deaths: before that, another one may still be read. */
+  decided(decided: readonly Decided<M>[]): void {
+    if (this.#found.size === 0) return
+    const { consumer, suspicion, world } = this.#options
+    for (const { received, decision } of decided) {
+      if (decision.outcome === 'retry' || !this.#found.delete(received)) continue
+      suspicion.explained(received.delivery)
+      world.metrics.add('killers', 1, { consumer: consumer.name })
+    }
+  }
+
+  /** Nobody is being read any more. */
+  async #end(): Promise<void> {
+    const ids = this.#survived
+    if (ids.length === 0) return
+    const { store, enrolment, watch, world } = this.#options
+    world.reach('suspect.read')
+    await watch.persist(() => store.transaction(enrolment, session => session.withdrawAttempts!(ids)))
+    this.#survived = []
+  }
+}

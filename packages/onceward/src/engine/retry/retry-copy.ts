@@ -1,0 +1,93 @@
+import { bareCopy, bareMap } from '../../bare-map.ts'
+import type { SourceDeclaration } from '../../contract/contract.ts'
+import {
+  byBroker,
+  countHeaders,
+  deathHeaders,
+  levelQueue,
+  retryHeader,
+} from '../../contracts/retry-levels.ts'
+import type { Delivery } from '../../contracts/source.ts'
+import type { Outgoing, StoreSession } from '../../contracts/store.ts'
+import { fitsOnWire } from '../../contracts/wire-size.ts'
+import type { Received } from '../../message/received.ts'
+import { fromStoredJson, toStoredJson } from '../../stored-json.ts'
+import type { Decided, Spine } from '../batch/commit-batch.ts'
+import type { FailurePolicy } from '../batch/decide-outcome.ts'
+import type { Fact } from '../batch/outcome.ts'
+
+/**
+ * The copies that will come back after their delay, written with the attempts they follow and published by a relay after the commit. So the
+ * delivery may be settled: whatever dies, the row or the broker has the message, and a relay that is away only makes the delay longer.
+ * Publishing from here instead would hold the batch for the broker's confirms, and a count that rolled back would have sent its copy all the same.
+ */
+export async function sendRound<M, Tx>(
+  decided: readonly Decided<M>[],
+  session: StoreSession<Tx>,
+  { consumer }: Spine<M, Tx>,
+): Promise<void> {
+  const rerouted = decided.filter(({ decision }) => decision.outcome === 'rerouted')
+  if (rerouted.length === 0) return
+  await session.publish(
+    rerouted.map(({ received, decision }) => copyOf(received, consumer.source, decision.retryDelayMs)!),
+  )
+}
+
+/** Replays and work that was parked wait where they are. What no copy can carry is kept in the store until its next try. */
+export function policyFor<M, Tx>(
+  received: Received<M>,
+  fact: Fact,
+  { consumer, mode, stage, store }: Spine<M, Tx>,
+): FailurePolicy {
+  const { failure } = consumer
+  if (!byBroker(failure.mode) || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return failure
+  if (mode !== 'live' || stage !== 'whole') return { ...failure, mode: 'block' }
+  if (copyOf(received, consumer.source, 0) !== null) return failure
+  return { ...failure, mode: store.work === undefined || received.id === null ? 'block' : 'defer' }
+}
+
+/** Null where the message cannot be carried whole. The message id is the relay's; everything the message itself has is in the table. */
+export function copyOf(
+  { id, delivery }: Received,
+  source: SourceDeclaration,
+  levelMs: number,
+): Outgoing | null {
+  if (id === null) return null
+  const kept = fromStoredJson(toStoredJson(delivery.headers))
+  if ('$unstorable' in kept) return null
+  const queue = queueOf(source)
+  const ours = source.kind === 'rabbitmq' ? forRabbit(delivery, queue, kept) : forKafka(delivery, queue, kept)
+  const name = { exchange: null, queue: levelQueue(queue, levelMs), messageId: id }
+  const copy = { ...name, ...ours, body: delivery.body }
+  return fitsOnWire(copy.broker, copy) ? copy : null
+}
+
+type OfBroker = Pick<Outgoing, 'broker' | 'key' | 'headers' | 'properties'>
+
+/** The headers stay visible, but for those the broker writes. */
+function forRabbit({ key, properties }: Delivery, queue: string, kept: Record<string, unknown>): OfBroker {
+  const was = bareMap()
+  for (const name of deathHeaders) if (name in kept) was[name] = kept[name]
+  for (const name of [...deathHeaders, ...countHeaders]) delete kept[name]
+  const table = { queue, key, properties, was }
+  const headers = toStoredJson(bareCopy(kept, { [retryHeader]: table }))
+  return { broker: 'rabbitmq', key: null, headers, properties: toStoredJson(properties) }
+}
+
+/** On Kafka properties are headers, and a publisher adds some: the table alone says which were there. */
+function forKafka(delivery: Delivery, queue: string, headers: Record<string, unknown>): OfBroker {
+  const { key, properties, origin, position } = delivery
+  const table = toStoredJson({ queue, key, properties, origin, position, headers })
+  const tombstone = properties.tombstone === true ? { tombstone: true } : {}
+  return {
+    broker: 'kafka',
+    key,
+    headers: toStoredJson({ [retryHeader]: table }),
+    properties: toStoredJson(tombstone),
+  }
+}
+
+function queueOf(source: SourceDeclaration): string {
+  const { queue, topic } = source as SourceDeclaration & { queue?: string; topic?: string }
+  return queue ?? topic!
+}

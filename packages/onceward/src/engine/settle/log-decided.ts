@@ -1,0 +1,53 @@
+import type { Log, LogFields, LogLevel } from '../../surroundings.ts'
+import type { Decided } from '../batch/commit-batch.ts'
+import type { Decision, Outcome } from '../batch/outcome.ts'
+
+/** A person has to look at these. */
+const loud: ReadonlySet<Outcome> = new Set(['parked', 'dead-lettered', 'quarantined'])
+
+/** Lines of one batch and level; the rest is one line with their number. */
+const linesMax = 10
+
+/** Says of every message that did not simply get through what was decided, and by which identities: never what was in it. */
+export function logDecided(consumer: string, decided: readonly Decided[], log: Log): void {
+  const quiet = log.isOn?.('debug') === false
+  const lines = { warn: 0, debug: 0 }
+  for (const one of decided) {
+    const { outcome, code } = one.decision
+    if ((outcome === 'applied' || outcome === 'stored') && code === '') continue
+    const level = loud.has(outcome) ? 'warn' : 'debug'
+    if (level === 'debug' && quiet) continue
+    if (++lines[level] <= linesMax) log[level]('message decided', fieldsOf(consumer, one))
+  }
+  for (const level of ['warn', 'debug'] as const satisfies LogLevel[]) {
+    const more = lines[level] - linesMax
+    if (more > 0) log[level]('more messages decided in the same batch', { consumer, count: more })
+  }
+}
+
+function fieldsOf(consumer: string, { received, decision }: Decided): LogFields {
+  const { outcome, failureClass, code, attempts } = decision
+  const envelope = received.readable ? received.envelope : null
+  const { properties, redelivered } = received.delivery
+  return {
+    consumer,
+    messageId: received.id,
+    businessKey: envelope?.businessKey ?? null,
+    dedupDecision: dedupDecision(decision),
+    redelivered,
+    correlationId: envelope?.correlationId ?? properties.correlationId ?? null,
+    causationId: envelope?.causationId ?? null,
+    outcome,
+    ...(failureClass !== '' && { class: failureClass }),
+    ...(code !== '' && { code }),
+    ...(attempts > 0 && { attempts }),
+  }
+}
+
+function dedupDecision({ outcome, status, code }: Decision): string {
+  if (code === 'conflict') return 'DUPLICATE_OTHER_PAYLOAD'
+  if (outcome === 'already held') return 'DUPLICATE_OF_HELD'
+  if (outcome !== 'duplicate') return 'FIRST_SEEN'
+  if (status === null) return 'DUPLICATE_SAME_PAYLOAD'
+  return code === '' ? 'DUPLICATE_BUSINESS_KEY' : 'DUPLICATE_EFFECT'
+}
