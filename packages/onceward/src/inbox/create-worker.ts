@@ -3,9 +3,9 @@ import type { Mode } from '../contract/handler.ts'
 import { workerSuffix } from '../contracts/held-work.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/batch/buffer-effects.ts'
-import type { HandOver } from '../engine/batch/local-handoff.ts'
+import type { LocalHandoff } from '../engine/batch/local-handoff.ts'
 import { type ConsumerOptions, ConsumerProcess } from '../engine/consumer/consumer.ts'
-import type { WorkerPair } from '../engine/consumer/shared-limits.ts'
+import type { SharedLimits } from '../engine/consumer/shared-limits.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { HeldSource } from './held-source.ts'
 
@@ -22,7 +22,7 @@ export interface WorkerOptions<M, Tx> {
   readonly onOutage?: ConsumerOptions<M, Tx>['onOutage']
   readonly addressing?: ConsumerOptions<M, Tx>['addressing']
   /** With the consumer beside it. */
-  readonly shared?: WorkerPair
+  readonly shared?: SharedLimits
 }
 
 /**
@@ -49,7 +49,9 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     workers,
     ordered: consumer.order === 'key',
     rest:
-      consumer.inbox.mode === 'stored' || shared === undefined ? null : { ms: restMs, beside: shared.turns },
+      consumer.inbox.mode === 'stored' || shared === undefined
+        ? null
+        : { ms: restMs, beside: shared.writeLock },
   })
   const worker = new ConsumerProcess({
     consumer: {
@@ -74,7 +76,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
   })
   return {
     process: worker,
-    handOver: source as HandOver,
+    localHandoff: source as LocalHandoff,
     start: () => worker.start(),
     kick: () => source.kick(),
     drain: (deadlineMs?: number) => worker.drain(deadlineMs),

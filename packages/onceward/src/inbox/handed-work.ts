@@ -1,5 +1,5 @@
 import type { Delivery } from '../contracts/source.ts'
-import type { Decided } from '../engine/batch/commit-batch.ts'
+import type { Decided } from '../engine/batch/batch-attempt.ts'
 import { storableText } from '../message/identity.ts'
 import type { ReadableMessage } from '../message/received.ts'
 import { fromStoredJson, toStoredJson } from '../stored-json.ts'

@@ -2,9 +2,9 @@ import { emptyMap } from '../bare-map.ts'
 import type { WorkHolder, WorkRow } from '../contracts/held-work.ts'
 import type { Delivery, OpenOptions, Source, Subscription } from '../contracts/source.ts'
 import type { Enrolment, Store } from '../contracts/store.ts'
-import type { Decided } from '../engine/batch/commit-batch.ts'
-import type { HandOver } from '../engine/batch/local-handoff.ts'
-import type { Turns } from '../engine/batch/shared-lock.ts'
+import type { Decided } from '../engine/batch/batch-attempt.ts'
+import type { LocalHandoff } from '../engine/batch/local-handoff.ts'
+import type { SharedLock } from '../engine/batch/shared-lock.ts'
 import { errorText } from '../errors.ts'
 import { fromStoredJson } from '../stored-json.ts'
 import type { Surroundings } from '../surroundings.ts'
@@ -23,7 +23,7 @@ export interface HeldSourceOptions {
   /** A key's work is taken in order, and by one worker at a time. */
   readonly ordered: boolean
   /** Where given: rests for this long after a claim that left nothing, while batches go on beside, so that what comes in drops is taken up together. */
-  readonly rest: { readonly ms: number; readonly beside: Pick<Turns, 'begun' | 'busy'> } | null
+  readonly rest: { readonly ms: number; readonly beside: Pick<SharedLock, 'entered' | 'busy'> } | null
 }
 
 const pollMinMs = 20
@@ -35,7 +35,7 @@ const lookBackMs = 1_000
  * Held work as a source: what the engine receives are rows under a lease, and what it settles are rows its own transaction has finished. While
  * the process lives the lease is extended every third of its time; when it dies others take over at its end, or at once after a polite close.
  */
-export class HeldSource implements Source, Subscription, HandOver {
+export class HeldSource implements Source, Subscription, LocalHandoff {
   readonly name: string
   readonly capabilities = {
     order: { key: true, partition: false },
@@ -205,9 +205,9 @@ export class HeldSource implements Source, Subscription, HandOver {
   async #rest(): Promise<void> {
     const { world, rest } = this.#options
     if (rest === null) return
-    for (let begun = -1; rest.beside.busy || begun !== rest.beside.begun; ) {
+    for (let begun = -1; rest.beside.busy || begun !== rest.beside.entered; ) {
       if (this.#closed || world.clock.nowMs() >= this.#restUntilMs) return
-      begun = rest.beside.begun
+      begun = rest.beside.entered
       await new Promise<void>(resolve => world.timers.after(pollMinMs, resolve))
     }
   }

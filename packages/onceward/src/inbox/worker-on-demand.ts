@@ -1,4 +1,4 @@
-import type { HandOver } from '../engine/batch/local-handoff.ts'
+import type { LocalHandoff } from '../engine/batch/local-handoff.ts'
 import type { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import { errorText } from '../errors.ts'
 import { createWorker, leavesWork, type WorkerOptions } from './create-worker.ts'
@@ -40,8 +40,8 @@ export class WorkerOnDemand<M, Tx> {
   }
 
   /** What a consumer that stores may hand its work to; absent while there is no worker. */
-  get handOver(): HandOver | undefined {
-    return this.#worker?.handOver
+  get localHandoff(): LocalHandoff | undefined {
+    return this.#worker?.localHandoff
   }
 
   async start(): Promise<void> {

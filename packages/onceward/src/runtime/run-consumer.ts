@@ -5,7 +5,7 @@ import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { reportOrphans } from '../effects/external/ledger/orphaned-intents.ts'
 import { ConsumerProcess } from '../engine/consumer/consumer.ts'
-import { createPair } from '../engine/consumer/shared-limits.ts'
+import { createSharedLimits } from '../engine/consumer/shared-limits.ts'
 import { OncewardError } from '../errors.ts'
 import { WorkerOnDemand } from '../inbox/worker-on-demand.ts'
 import { assertUsable } from '../stores/postgres/migrate.ts'
@@ -158,7 +158,7 @@ async function startConsumer<M>(
     const labelled = { ...world, metrics: world.metrics.inMode(mode) }
     const onOutage = recordOutages(pool, world.log)
     // In stored mode only workers meet the downstream: storing goes on without them.
-    const shared = consumer.inbox.mode !== 'stored' && { shared: createPair(consumer, world) }
+    const shared = consumer.inbox.mode !== 'stored' && { shared: createSharedLimits(consumer, world) }
     const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
     const { addressing } = outgoing
     const around = { consumer, store, world: labelled, instance, mode, addressing, ...hooks }
@@ -169,9 +169,9 @@ async function startConsumer<M>(
       wanted.has('consumer') || wanted.has('retention') || wanted.has('worker')
         ? await openRetention(consumer, { ...options, ...access, idle: () => isIdle(spine) })
         : []
-    const handOver = worker?.handOver
+    const localHandoff = worker?.localHandoff
     if (wanted.has('consumer'))
-      spine = new ConsumerProcess({ ...around, source: broker.source, ...(handOver && { handOver }) })
+      spine = new ConsumerProcess({ ...around, source: broker.source, ...(localHandoff && { localHandoff }) })
     parts.push(...carriers, ...(spine === null ? [] : [spine]))
     if (wanted.has('consumer') && mode === 'live')
       parts.push(...levels.map(source => new ConsumerProcess({ ...around, source })))

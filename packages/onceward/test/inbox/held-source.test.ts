@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { createTestSurroundings } from 'onceward/testing'
 import type { ClaimedWork, LostClaim, WorkClaim, WorkRow } from '../../src/contracts/held-work.ts'
 import type { Enrolment, Store } from '../../src/contracts/store.ts'
-import type { Decided } from '../../src/engine/batch/commit-batch.ts'
+import type { Decided } from '../../src/engine/batch/batch-attempt.ts'
 import { storedDecision } from '../../src/engine/batch/decide-outcome.ts'
 import { HeldSource, type HeldSourceOptions } from '../../src/inbox/held-source.ts'
 
@@ -108,7 +108,7 @@ describe('the source of held work', () => {
   })
 
   it('takes up what comes in drops together, as long as batches go on beside', async () => {
-    const beside = { begun: 0, busy: true }
+    const beside = { entered: 0, busy: true }
     const claim = async (n: number) => ({ ...none, rows: [row(String(n), 1)] })
     const { source, world, asked } = await openSource(claim, { ms: 250, beside })
     await source.receive(10)
@@ -119,7 +119,7 @@ describe('the source of held work', () => {
     await world.advance(20)
     await second
     void source.receive(10)
-    Object.assign(beside, { busy: false, begun: 7 })
+    Object.assign(beside, { busy: false, entered: 7 })
     await world.advance(20)
     assert.equal(asked(), 2, 'there was one in between')
     await world.advance(20)

@@ -1,9 +1,10 @@
 import type { StoreSession } from '../../contracts/store.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
+import type { BatchAttempt } from './batch-attempt.ts'
 import { flushEffects, type Requested } from './buffer-effects.ts'
 import { flushMessages } from './buffer-messages.ts'
 import type { Claims } from './claim-batch.ts'
-import type { KnownFacts, Spine } from './commit-batch.ts'
 import { handlerDeadline } from './handler-deadline.ts'
 import { noteSuppressed } from './held-origin.ts'
 import { type Fact, stopsLane } from './outcome.ts'
@@ -12,11 +13,9 @@ import { runTogether } from './run-together.ts'
 
 /** Runs the handlers of the fresh messages on the open transaction and records the effects they asked for. */
 export async function applyEffects<M, Tx>(
-  batch: readonly Received<M>[],
+  { batch, known, context }: BatchAttempt<M, Tx>,
   claims: Claims<M>,
-  known: KnownFacts,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
 ): Promise<Map<Received<M>, Fact>> {
   const facts = new Map<Received<M>, Fact>(claims.facts)
   for (const received of claims.fresh) {
@@ -24,7 +23,7 @@ export async function applyEffects<M, Tx>(
     if (fact !== undefined) facts.set(received, fact)
   }
   const due = dueMessages(batch, claims, facts)
-  if (due.length > 0) await runDue(due, facts, session, spine)
+  if (due.length > 0) await runDue(due, facts, session, context)
   if (known.size > 0) putBehind(claims.fresh, known, facts)
   return facts
 }
@@ -33,28 +32,28 @@ async function runDue<M, Tx>(
   due: readonly ReadableMessage<M>[],
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<void> {
-  const began = spine.world.clock.nowMs()
+  const began = context.world.clock.nowMs()
   const requested: Requested<M> = { intents: [], messages: [], calls: [] }
-  const deadline = handlerDeadline(due, spine)
+  const deadline = handlerDeadline(due, context)
   try {
-    if (spine.consumer.handleBatch === undefined)
-      await runEach(due, facts, requested, session, spine, deadline)
-    else await runTogether(due, facts, requested, session, spine, deadline)
+    if (context.consumer.handleBatch === undefined)
+      await runEach(due, facts, requested, session, context, deadline)
+    else await runTogether(due, facts, requested, session, context, deadline)
   } finally {
     deadline.cancel()
   }
-  const seconds = (spine.world.clock.nowMs() - began) / 1000
-  spine.world.metrics.record('applyLatency', seconds, { consumer: spine.consumer.name })
-  if (requested.intents.length > 0) await flushEffects(requested, facts, session, spine)
+  const seconds = (context.world.clock.nowMs() - began) / 1000
+  context.world.metrics.record('applyLatency', seconds, { consumer: context.consumer.name })
+  if (requested.intents.length > 0) await flushEffects(requested, facts, session, context)
   if (requested.calls.length > 0)
     await noteSuppressed(
       requested.calls.map(({ intent }) => ({ kind: 'call', ...intent })),
       session,
-      spine,
+      context,
     )
-  if (requested.messages.length > 0) await flushMessages(requested.messages, facts, session, spine)
+  if (requested.messages.length > 0) await flushMessages(requested.messages, facts, session, context)
 }
 
 /**
@@ -63,7 +62,7 @@ async function runDue<M, Tx>(
  */
 function putBehind<M>(
   fresh: readonly ReadableMessage<M>[],
-  known: KnownFacts,
+  known: BatchAttempt['known'],
   facts: Map<Received<M>, Fact>,
 ): void {
   const stopped = new Set<string>()

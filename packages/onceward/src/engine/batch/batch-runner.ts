@@ -1,232 +1,188 @@
-import type { Consumer } from '../../contract/define-consumer.ts'
-import type { Mode } from '../../contract/handler.ts'
-import type { Subscription } from '../../contracts/source.ts'
-import type { Enrolment, Store } from '../../contracts/store.ts'
 import type { Received } from '../../message/received.ts'
-import { messagingSystem } from '../../observe/messaging-system.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import type { StoreWatch } from '../consumer/store-watch.ts'
 import type { Tally } from '../consumer/tally.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import type { SuspectTry } from '../crash-suspects/suspect-runner.ts'
-import type { Breaker } from '../retry/breaker.ts'
-import { decisionCounter } from '../settle/count-decided.ts'
-import { logDecided } from '../settle/log-decided.ts'
-import { type Settlement, Settling, type TellingTime } from '../settle/settlement.ts'
-import type { InlineCall } from './buffer-effects.ts'
-import type { Decided, Stage } from './commit-batch.ts'
-import { type HorizonCheck, HorizonGuard } from './horizon-guard.ts'
-import type { HandOver } from './local-handoff.ts'
-import { type Desk, decideBatch } from './run-until-committed.ts'
-import { Care } from './savepoint-policy.ts'
-import type { Turns } from './shared-lock.ts'
+import { type Settlement, Settlements } from '../settle/settlement.ts'
+import { type BatchAttempt, type Decided, firstRound, laneOf, newHistory } from './batch-attempt.ts'
+import { commitBatch } from './commit-batch.ts'
+import { decideOutcome, noAttempts } from './decide-outcome.ts'
+import { contextsByOrigin } from './held-origin.ts'
+import { recoverAttempt, StorePaused } from './recover-attempt.ts'
+import { tracedBatch } from './trace-batch.ts'
 
-export interface BatchLineOptions<M, Tx> {
-  readonly consumer: Consumer<M, Tx>
-  readonly store: Store<Tx>
-  readonly enrolment: Enrolment
-  readonly subscription: Subscription
-  /** The source is a log. */
-  readonly positions: boolean
-  readonly mode: Mode
-  readonly suppresses: boolean
-  readonly stage: Stage
-  readonly world: Surroundings
+export interface BatchRunnerOptions<M, Tx> {
   readonly watch: StoreWatch<Tx>
   readonly tally: Tally
-  readonly signal: AbortSignal
-  readonly breaker: Breaker
-  readonly turns: Turns
   /** Called after every commit with what it decided. */
   readonly onCommitted: (decided: readonly Decided<M>[]) => void
-  /** False while draining: a store that is away is then not waited for. */
+  /** False while draining: an unavailable store is then not waited for. */
   readonly waits: () => boolean
-  readonly callInline?: InlineCall
-  readonly handOver?: HandOver
-  readonly horizon?: HorizonCheck
 }
 
-/** Takes batches from their start to the telling of the source, several at once. */
-export class BatchLine<M, Tx> {
-  readonly #options: BatchLineOptions<M, Tx>
-  readonly #when: TellingTime
-  readonly #settling: Settling
-  readonly #care = new Care()
-  readonly #horizon: HorizonCheck | null
+/**
+ * Runs batches from their start to the acknowledgement, several at once. A batch is tried until all of it is committed or belongs to another owner:
+ * while the store is unavailable its deliveries stay unsettled.
+ */
+export class BatchRunner<M, Tx> {
+  readonly #context: ConsumerContext<M, Tx>
+  readonly #options: BatchRunnerOptions<M, Tx>
+  readonly #settlements: Settlements
   #paused = 0
 
-  constructor(options: BatchLineOptions<M, Tx>) {
-    const { consumer, positions, stage, world, tally } = options
+  constructor(context: ConsumerContext<M, Tx>, options: BatchRunnerOptions<M, Tx>) {
+    this.#context = context
     this.#options = options
-    this.#when = consumer.settle.when === 'before effect' ? 'first' : positions ? 'log' : 'queue'
-    const remembers = ['live', 'replay'].includes(options.mode) && consumer.dedup === 'marker'
-    this.#horizon = options.horizon ?? (remembers ? new HorizonGuard(consumer as never, world) : null)
-    const count = decisionCounter(consumer, world.metrics, options.mode !== 'live')
-    this.#settling = new Settling(consumer.name, world, tally, {
-      retriesDurable: stage === 'work',
-      count: decided => {
-        logDecided(consumer.name, decided, world.log)
-        return count(decided as readonly Decided<M>[])
-      },
-      system: messagingSystem(consumer.source.kind),
-    })
+    this.#settlements = new Settlements(context as never, options.tally)
   }
 
-  /** Nothing is on its way. */
+  /** No batch is in progress. */
   get idle(): boolean {
-    return this.#settling.idle
+    return this.#settlements.idle
   }
 
-  underWay(): Iterable<Received> {
-    return this.#settling.underWay()
+  /** Messages of the batches in progress. */
+  inProgress(): Iterable<Received> {
+    return this.#settlements.inProgress()
   }
 
-  /** Batches waiting for a lock or for the store: nobody waits for them. */
+  /** Batches that wait for a lock or for the store: no other batch waits for them. */
   get paused(): number {
     return this.#paused
   }
 
-  /** Told first, a delivery is ours alone, whatever the broker says later. */
+  /** A delivery that was settled before its effect is ours alone, whatever the broker says later. */
   isLive({ delivery }: Received): boolean {
-    return this.#when === 'first' || this.#options.subscription.isLive(delivery)
+    return this.#context.settleTiming === 'first' || this.#context.subscription.isLive(delivery)
   }
 
-  /** Calls `onDecided` when the batch is decided, and resolves when the source is told. */
+  /** Resolves when no batch with such a message is in a transaction. */
+  without(matches: (received: Received) => boolean): Promise<void> {
+    return this.#settlements.without(matches)
+  }
+
+  /** Calls `onDecided` when the batch is decided, and resolves when it is settled. */
   async run(
     batch: readonly Received<M>[],
     onDecided: (decided: readonly Decided<M>[]) => void,
-    suspect?: SuspectTry,
+    suspect: SuspectTry | null = null,
   ): Promise<void> {
-    const settlement = this.#settling.begin(batch, this.#when, this.#options.subscription)
+    const settlement = this.#settlements.begin(batch)
     try {
-      await settlement.before()
-      const began = this.#options.world.clock.nowMs()
-      const decided = await this.#traced(batch, () => decideBatch(batch, this.#deskFor(settlement, suspect)))
-      this.#took(began)
+      await settlement.beforeEffect()
+      const decided = await tracedBatch(batch, this.#context, () =>
+        this.#untilCommitted(batch, suspect, settlement),
+      )
       onDecided(decided)
-      await settlement.after(decided)
+      await settlement.afterBatch(decided)
     } finally {
       settlement.end()
     }
   }
 
-  /** One span for the batch: linked to where its messages came from, or, of a single one, part of that trace. */
-  #traced(
+  /** The one loop over tries of a batch. */
+  async #untilCommitted(
     batch: readonly Received<M>[],
-    decide: () => Promise<readonly Decided<M>[]>,
+    suspect: SuspectTry | null,
+    settlement: Settlement,
   ): Promise<readonly Decided<M>[]> {
-    const { world, consumer, stage, mode } = this.#options
-    const destination = batch[0]!.delivery.origin
-    const attributes = {
-      'messaging.system': messagingSystem(consumer.source.kind),
-      'messaging.operation.name': 'process',
-      'messaging.operation.type': 'process',
-      'messaging.destination.name': destination,
-      'messaging.consumer.group.name': consumer.name,
-      'messaging.batch.message_count': batch.length,
-      'onceward.stage': stage,
-      'onceward.mode': mode,
-    }
-    const headersOf = (index: number) => batch[index]!.delivery.headers
-    return world.traces.span(
-      {
-        name: `process ${destination}`,
-        kind: 'process',
-        attributes,
-        about: { count: batch.length, headersOf },
-      },
-      async span => {
-        const decided = await decide()
-        if (span.on) span.set(outcomeAttributes(decided))
-        return decided
-      },
+    const decided: Decided<M>[] = []
+    const history = newHistory()
+    const attempts = contextsByOrigin(batch, this.#context).map(([part, context]) =>
+      firstRound({ context, suspect, history, stuckLanes: null }, part),
     )
-  }
-
-  #took(beganMs: number): void {
-    const { world, consumer, stage } = this.#options
-    const labels = {
-      consumer: consumer.name,
-      stage,
-      'messaging.system': messagingSystem(consumer.source.kind),
+    while (attempts.length > 0) {
+      await this.#options.watch.present()
+      const attempt = this.#stillOurs(attempts.shift()!)
+      const { stuck, free } = splitStuck(attempt)
+      decided.push(...stuck)
+      if (free.batch.length === 0) continue
+      try {
+        const committed = await commitBatch(free)
+        this.#committed(committed, free, settlement)
+        decided.push(...committed)
+      } catch (error) {
+        if (free.context.signal.aborted) throw error
+        attempts.unshift(...(await this.#recover(error, free, settlement)))
+      }
     }
-    world.metrics.record('processDuration', (world.clock.nowMs() - beganMs) / 1000, labels)
+    return decided
   }
 
-  /** Resolves when no batch with such a message is in a transaction. */
-  without(matches: (received: Received) => boolean): Promise<void> {
-    return this.#settling.without(matches)
+  /** Also before the first try: where order counts, what stands behind a delivery that was taken back must go with it. */
+  #stillOurs(attempt: BatchAttempt<M, Tx>): BatchAttempt<M, Tx> {
+    if (attempt.batch.every(received => this.isLive(received))) return attempt
+    return { ...attempt, batch: attempt.batch.filter(received => this.isLive(received)) }
   }
 
-  #deskFor(settlement: Settlement, suspect: SuspectTry | undefined): Desk<M, Tx> {
-    const {
-      consumer,
-      store,
-      enrolment,
-      subscription,
-      mode,
-      suppresses,
-      stage,
-      world,
-      watch,
-      signal,
-      waits,
-      breaker,
-      handOver,
-    } = this.#options
-    return {
-      watch,
-      subscription,
-      waits,
-      isLive: received => this.isLive(received),
-      onPause: () => {
-        settlement.pass()
-        this.#paused++
-        return () => this.#paused--
-      },
-      spine: (suspicious, tries) => ({
-        consumer,
-        store,
-        enrolment,
-        mode,
-        suppresses,
-        stage,
-        world,
-        signal,
-        turns: this.#options.turns,
-        care: this.#care,
-        ...(this.#options.callInline && { callInline: this.#options.callInline }),
-        ...(this.#horizon && { horizon: this.#horizon }),
-        suspicious,
-        ...(suspect && { suspect }),
-        watchClaims:
-          stage === 'work'
-            ? (batch, onLost) =>
-                subscription.watchClaims!(
-                  batch.map(one => one.delivery),
-                  onLost,
-                )
-            : null,
-        log:
-          this.#when === 'log'
-            ? { tries, progressWith: (batch, done) => subscription.progressWith!(batch, done) }
-            : null,
-        breaker,
-        ...(handOver && { handOver }),
-        onCommitted: decided => {
-          handOver?.take(decided)
-          this.#options.onCommitted(decided)
-          settlement.committed(decided)
-        },
-      }),
+  async #recover(
+    error: unknown,
+    attempt: BatchAttempt<M, Tx>,
+    settlement: Settlement,
+  ): Promise<readonly BatchAttempt<M, Tx>[]> {
+    try {
+      return await recoverAttempt(error, attempt)
+    } catch (pause) {
+      if (!(pause instanceof StorePaused)) throw pause
+      await this.#pause(pause, attempt, settlement)
+      return [firstRound(attempt, attempt.batch)]
     }
+  }
+
+  async #pause(pause: StorePaused, { history }: BatchAttempt<M, Tx>, settlement: Settlement): Promise<void> {
+    const { watch, waits } = this.#options
+    history.mayHaveCommitted = true
+    settlement.letOthersPass()
+    this.#paused++
+    await watch.pause(pause, history.pauses++).finally(() => this.#paused--)
+    if (!waits() && pause.trouble === 'unavailable') throw pause
+  }
+
+  /** Durable from here on. */
+  #committed(decided: readonly Decided<M>[], attempt: BatchAttempt<M, Tx>, settlement: Settlement): void {
+    attempt.context.localHandoff?.take(decided)
+    this.#options.onCommitted(decided)
+    settlement.afterCommit(decided)
+    noteStuckLanes(decided, attempt)
+    noteRepeats(decided, attempt.context)
   }
 }
 
-function outcomeAttributes(decided: readonly Decided[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { decision } of decided) {
-    const name = `onceward.outcome.${decision.outcome.replaceAll(' ', '_')}`
-    counts[name] = (counts[name] ?? 0) + 1
+/** A lane that is to be retried in one half does not move in the next. */
+function splitStuck<M, Tx>(
+  attempt: BatchAttempt<M, Tx>,
+): {
+  readonly stuck: readonly Decided<M>[]
+  readonly free: BatchAttempt<M, Tx>
+} {
+  const { batch, stuckLanes, context } = attempt
+  if (stuckLanes === null || stuckLanes.size === 0) return { stuck: [], free: attempt }
+  const stuck: Decided<M>[] = []
+  for (const received of batch) {
+    const delayMs = stuckLanes.get(laneOf(received))
+    if (delayMs === undefined) continue
+    const behind = { kind: 'behind', leader: 'retry', delayMs } as const
+    stuck.push({ received, decision: decideOutcome(behind, noAttempts, context.consumer.failure) })
   }
-  return counts
+  const free = batch.filter(received => !stuckLanes.has(laneOf(received)))
+  return { stuck, free: { ...attempt, batch: free } }
+}
+
+function noteStuckLanes<M, Tx>(decided: readonly Decided<M>[], { stuckLanes }: BatchAttempt<M, Tx>): void {
+  for (const { received, decision } of decided)
+    if (decision.outcome === 'retry') stuckLanes?.set(laneOf(received), decision.retryDelayMs)
+}
+
+/** Deliveries that changed nothing because their message was known by its id. Other repeats have markers of their own. */
+function noteRepeats<M, Tx>(
+  decided: readonly Decided<M>[],
+  { store, enrolment, mode }: ConsumerContext<M, Tx>,
+): void {
+  if (store.noteRepeats === undefined || mode !== 'live') return
+  const ids: string[] = []
+  for (const { received, decision } of decided) {
+    const known = decision.outcome === 'duplicate' || decision.outcome === 'already held'
+    if (known && decision.status === null && received.id !== null) ids.push(received.id)
+  }
+  if (ids.length > 0) store.noteRepeats(enrolment, ids)
 }

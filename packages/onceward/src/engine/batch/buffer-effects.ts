@@ -5,9 +5,9 @@ import { exactJson } from '../../exact-json.ts'
 import { bytesDigest } from '../../message/digest.ts'
 import { readId } from '../../message/identity.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import { classifyFailure } from '../retry/classify-failure.ts'
 import { outgoingMaker, type RequestedMessages } from './buffer-messages.ts'
-import type { Spine } from './commit-batch.ts'
 import { RoundFailed } from './handler-result.ts'
 import { noteSuppressed } from './held-origin.ts'
 import type { Fact } from './outcome.ts'
@@ -37,7 +37,7 @@ export interface ClosableEffects extends Effects {
 export function bufferEffects<M, Tx>(
   received: ReadableMessage<M>,
   requested: Requested<M>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): ClosableEffects {
   let open = true
   let ended: Error | undefined
@@ -48,33 +48,33 @@ export function bufferEffects<M, Tx>(
       open = false
     },
     external(target, request) {
-      if (!open) throw lateEffect(target, spine, ended)
-      if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
+      if (!open) throw lateEffect(target, context, ended)
+      if (context.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, context)
       requested.intents.push({ received, intent: intentOf(received.id, target, request) })
     },
     publish(target, request) {
-      if (!open) throw lateEffect(target, spine, ended)
-      makeOutgoing ??= outgoingMaker(received, spine)
+      if (!open) throw lateEffect(target, context, ended)
+      makeOutgoing ??= outgoingMaker(received, context)
       requested.messages.push({ received, outgoing: makeOutgoing(target, request) })
     },
     async call(target, request) {
-      if (!open) throw lateEffect(target, spine, ended)
-      if (spine.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, spine)
+      if (!open) throw lateEffect(target, context, ended)
+      if (context.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, context)
       const intent = intentOf(received.id, target, request)
-      if (spine.suppresses) {
+      if (context.suppresses) {
         requested.calls.push({ received, intent })
-        spine.world.metrics.add('suppressed', 1, { consumer: spine.consumer.name, reason: 'mode' })
+        context.world.metrics.add('suppressed', 1, { consumer: context.consumer.name, reason: 'mode' })
         return null
       }
-      if (spine.callInline === undefined) throw noInlineCalls(target)
-      return spine.callInline(intent, spine.signal)
+      if (context.callInline === undefined) throw noInlineCalls(target)
+      return context.callInline(intent, context.signal)
     },
   }
 }
 
 function lateEffect<M, Tx>(
   target: string,
-  { world, consumer }: Spine<M, Tx>,
+  { world, consumer }: ConsumerContext<M, Tx>,
   cut: Error | undefined,
 ): OncewardError {
   const fields = { consumer: consumer.name, target }
@@ -93,7 +93,7 @@ function lateEffect<M, Tx>(
   )
 }
 
-function unknownTarget<M, Tx>(target: string, { consumer }: Spine<M, Tx>): OncewardError {
+function unknownTarget<M, Tx>(target: string, { consumer }: ConsumerContext<M, Tx>): OncewardError {
   const known = Object.keys(consumer.effect?.external ?? {}).join(', ') || 'none'
   return new OncewardError(
     'effect_unknown_target',
@@ -122,16 +122,16 @@ export async function flushEffects<M, Tx>(
   { intents }: Requested<M>,
   facts: ReadonlyMap<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<void> {
   const due = intents.filter(({ received }) => facts.get(received)?.kind === 'handled')
-  const { metrics } = spine.world
-  const consumer = spine.consumer.name
-  if (spine.suppresses) {
+  const { metrics } = context.world
+  const consumer = context.consumer.name
+  if (context.suppresses) {
     await noteSuppressed(
       due.map(({ intent }) => ({ kind: 'external', ...intent })),
       session,
-      spine,
+      context,
     )
     return metrics.add('suppressed', due.length, { consumer, reason: 'mode' })
   }
@@ -150,22 +150,22 @@ export async function flushEffects<M, Tx>(
   answers.forEach((answer, index) => {
     if (answer === 'suppressed duplicate') suppressed++
     if (answer === 'conflict')
-      culprits.set(unique[index]!.received, conflictFact(unique[index]!.intent, spine))
+      culprits.set(unique[index]!.received, conflictFact(unique[index]!.intent, context))
   })
   for (const { request, first } of repeats) {
     if (first.intent.digest.equals(request.intent.digest)) suppressed++
     // Its first is refused in this round; whether the repeat is right shows in the next, without it.
     else if (!culprits.has(first.received))
-      culprits.set(request.received, conflictFact(request.intent, spine))
+      culprits.set(request.received, conflictFact(request.intent, context))
   }
   if (culprits.size > 0) throw new RoundFailed(culprits)
   if (suppressed > 0) metrics.add('suppressed', suppressed, { consumer, reason: 'duplicate' })
 }
 
-function conflictFact<M, Tx>(intent: Intent, spine: Spine<M, Tx>): Fact {
+function conflictFact<M, Tx>(intent: Intent, context: ConsumerContext<M, Tx>): Fact {
   const error = new OncewardError(
     'effect_conflict',
     `External effect ${intent.target}/${intent.key} was already requested with other bytes.`,
   )
-  return { kind: 'failed', failure: classifyFailure(error, spine.consumer.failure.classes) }
+  return { kind: 'failed', failure: classifyFailure(error, context.consumer.failure.classes) }
 }

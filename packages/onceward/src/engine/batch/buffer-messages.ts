@@ -13,7 +13,7 @@ import { readId } from '../../message/identity.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import { stableId } from '../../message/stable-id.ts'
 import { toStoredJson } from '../../stored-json.ts'
-import type { Spine } from './commit-batch.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import { noteSuppressed } from './held-origin.ts'
 import type { Fact } from './outcome.ts'
 
@@ -21,7 +21,10 @@ import type { Fact } from './outcome.ts'
 export type RequestedMessages<M> = { readonly received: ReadableMessage<M>; readonly outgoing: Outgoing }[]
 
 /** Makes the messages of one handler call. */
-export function outgoingMaker<M, Tx>(received: ReadableMessage<M>, { consumer, world }: Spine<M, Tx>) {
+export function outgoingMaker<M, Tx>(
+  received: ReadableMessage<M>,
+  { consumer, world }: ConsumerContext<M, Tx>,
+) {
   const calls = new Map<string, number>()
   return (name: string, request: PublishRequest): Outgoing => {
     const targets = consumer.effect?.publish ?? {}
@@ -99,16 +102,16 @@ export async function flushMessages<M, Tx>(
   requested: RequestedMessages<M>,
   facts: ReadonlyMap<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<void> {
-  const { suppresses, consumer, world } = spine
+  const { suppresses, consumer, world } = context
   const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
   if (due.length === 0) return
   if (suppresses) {
     await noteSuppressed(
       due.map(({ received, outgoing }) => wouldPublish(received.id, outgoing)),
       session,
-      spine,
+      context,
     )
     return world.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
   }

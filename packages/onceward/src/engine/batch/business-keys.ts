@@ -1,7 +1,7 @@
 import type { BusinessAnswer, HeldKey, MarkerStatus, StoreSession } from '../../contracts/store.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import type { Claims } from './claim-batch.ts'
-import type { Spine } from './commit-batch.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { fullDelayMs, keyIsFull } from './parking-caps.ts'
@@ -24,7 +24,7 @@ export async function claimBusinessKeys<M, Tx>(
   fresh: readonly ReadableMessage<M>[],
   { facts, repeats, keyed }: KeyClaims<M>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
   beside: ReadonlyMap<string, Received<M>> = new Map(),
 ): Promise<readonly ReadableMessage<M>[]> {
   const firstByKey = new Map<string, ReadableMessage<M>>()
@@ -45,7 +45,7 @@ export async function claimBusinessKeys<M, Tx>(
     if (answer.kind === 'first' || isOwn(received, answer)) keyed.add(received)
     else if (beside.has(answer.byId)) repeats.set(received, beside.get(answer.byId)!)
     else {
-      const fact = await factOf(received, answer, session, spine)
+      const fact = await factOf(received, answer, session, context)
       if (fact !== null) facts.set(received, fact)
     }
   }
@@ -74,15 +74,15 @@ async function factOf<M, Tx>(
   received: ReadableMessage<M>,
   { byId, status, sameDigest, waiting }: Seen,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<Fact | null> {
   const holder = status === null ? null : holderState(status)
   if (holder === null) return { kind: 'business seen', byId, sameDigest }
-  if (holder === 'stored' && spine.stage === 'store') return null
-  const full = await keyIsFull(waiting, holder === 'parked', session, spine)
+  if (holder === 'stored' && context.stage === 'store') return null
+  const full = await keyIsFull(waiting, holder === 'parked', session, context)
   return full
     ? { kind: 'key held', byId, as: 'retry', delayMs: fullDelayMs, inTurn: true }
-    : behindHolder(received, byId, holder, spine)
+    : behindHolder(received, byId, holder, context)
 }
 
 /** What a message waits for whose key another holds: one that workers have, one that waits for its version, or one that waits for people. */
@@ -114,7 +114,7 @@ export function behindHolder<M, Tx>(
   received: Received<M>,
   byId: string,
   holder: Holder,
-  { consumer, stage, store }: Spine<M, Tx>,
+  { consumer, stage, store }: ConsumerContext<M, Tx>,
 ): Fact {
   const ordered = consumer.order === 'key'
   const inTurn = ordered && holder !== 'waiting' && !isIdentifiedNow(received)

@@ -1,8 +1,9 @@
 import type { Claim, StoreSession } from '../../contracts/store.ts'
 import { formerTombstoneDigest, isTombstone } from '../../message/content-digest.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../../message/received.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
+import type { BatchAttempt } from './batch-attempt.ts'
 import { claimBusinessKeys } from './business-keys.ts'
-import type { Spine } from './commit-batch.ts'
 import { leaveGivenUp } from './given-up.ts'
 import { appliedByPosition, type Standing } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
@@ -27,52 +28,52 @@ export interface Claims<M = unknown> {
 
 /** Claims every identified message of a batch, then the business keys, then asks which order keys are blocked. */
 export async function claimBatch<M, Tx>(
-  batch: readonly Received<M>[],
+  attempt: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
 ): Promise<Claims<M>> {
-  if (spine.stage === 'work') return takeUpWork(batch, session, spine)
-  if (spine.consumer.dedup === 'checkpoint') return claimByPosition(batch, session, spine)
-  if (spine.consumer.dedup === 'version') return claimNothing(batch, session, spine)
+  const { batch, context } = attempt
+  if (context.stage === 'work') return takeUpWork(batch, session, context)
+  if (context.consumer.dedup === 'checkpoint') return claimByPosition(attempt, session)
+  if (context.consumer.dedup === 'version') return claimNothing(batch, session, context)
   const facts = new Map<Received<M>, Fact>()
   const repeats = new Map<Received<M>, Received<M>>()
   const firstById = new Map<string, Received<M>>()
   for (const received of await leaveGivenUp(batch, facts, session)) {
     if (received.id === null) {
-      if (!received.readable) facts.set(received, unreadableFact(received, spine))
+      if (!received.readable) facts.set(received, unreadableFact(received, context))
       continue
     }
     const first = firstById.get(received.id)
     if (first === undefined) firstById.set(received.id, received)
     else repeats.set(received, first)
   }
-  const claimed = await claimMarkers([...firstById.values()], facts, session, spine)
+  const claimed = await claimMarkers([...firstById.values()], facts, session, context)
   const fresh: ReadableMessage<M>[] = []
   for (const received of claimed) {
     if (received.readable) fresh.push(received)
-    else facts.set(received, unreadableFact(received, spine))
+    else facts.set(received, unreadableFact(received, context))
   }
   const keyed = new Set<Received<M>>()
-  const unique = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, spine)
-  const passed = await passUnblocked(unique, facts, session, spine)
-  await spine.horizon?.check(passed, facts, session)
+  const unique = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, context)
+  const passed = await passUnblocked(unique, facts, session, context)
+  await context.horizon?.check(passed, facts, session)
   return { fresh: passed, facts, repeats, claimed, keyed, standing: null }
 }
 
 /** No marker is written: what the position does not cover is fresh. */
 async function claimByPosition<M, Tx>(
-  batch: readonly Received<M>[],
+  attempt: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
 ): Promise<Claims<M>> {
-  const standing = await appliedByPosition(batch, session, spine)
+  const { batch, context } = attempt
+  const standing = await appliedByPosition(attempt, session)
   const facts = new Map<Received<M>, Fact>()
   const fresh: ReadableMessage<M>[] = []
   for (const received of batch) {
     if (standing?.applied.has(received.delivery))
       facts.set(received, { kind: 'seen', status: 'applied', sameDigest: true })
     else if (received.readable) fresh.push(received)
-    else facts.set(received, unreadableFact(received, spine))
+    else facts.set(received, unreadableFact(received, context))
   }
   return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing }
 }
@@ -81,15 +82,15 @@ async function claimByPosition<M, Tx>(
 async function claimNothing<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<Claims<M>> {
   const facts = new Map<Received<M>, Fact>()
   const readable: ReadableMessage<M>[] = []
   for (const received of await leaveGivenUp(batch, facts, session)) {
     if (received.readable) readable.push(received)
-    else facts.set(received, unreadableFact(received, spine))
+    else facts.set(received, unreadableFact(received, context))
   }
-  const fresh = await passUnblocked(readable, facts, session, spine)
+  const fresh = await passUnblocked(readable, facts, session, context)
   return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing: null }
 }
 
@@ -97,7 +98,10 @@ async function claimNothing<M, Tx>(
  * A schema that did not answer in time is a failed attempt, not a fault of the message; only without an id nobody could count it. Under order
  * the intake has used the attempts up already.
  */
-export function unreadableFact<M, Tx>({ id, problem }: UnreadableMessage, { consumer }: Spine<M, Tx>): Fact {
+export function unreadableFact<M, Tx>(
+  { id, problem }: UnreadableMessage,
+  { consumer }: ConsumerContext<M, Tx>,
+): Fact {
   if (problem.kind !== 'unvalidated' || id === null) return { kind: 'unreadable', problem }
   const failureClass = consumer.order === 'none' ? 'transient' : 'poison'
   const failure = { class: failureClass, code: 'validation_timeout', error: problem.text, place: '' } as const
@@ -108,26 +112,26 @@ export async function claimMarkers<M, Tx>(
   firsts: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<Set<Received<M>>> {
   const claimed = new Set<Received<M>>()
   if (firsts.length === 0) return claimed
-  const { digestHeaders } = spine.consumer.message
+  const { digestHeaders } = context.consumer.message
   const claims: Claim[] = firsts.map(({ id, digest, delivery }) => ({
     id: id!,
     digest,
     position: delivery.position,
     ...(isTombstone(delivery) && { formerDigest: formerTombstoneDigest(delivery, digestHeaders) }),
   }))
-  const began = spine.world.clock.nowMs()
-  const answers = await session.claim(claims, spine.stage === 'store' ? 'stored' : 'applied')
-  const seconds = (spine.world.clock.nowMs() - began) / 1000
-  spine.world.metrics.record('insertLatency', seconds, { consumer: spine.consumer.name })
+  const began = context.world.clock.nowMs()
+  const answers = await session.claim(claims, context.stage === 'store' ? 'stored' : 'applied')
+  const seconds = (context.world.clock.nowMs() - began) / 1000
+  context.world.metrics.record('insertLatency', seconds, { consumer: context.consumer.name })
   answers.forEach((answer, index) => {
     if (answer.kind === 'first') claimed.add(firsts[index]!)
     else facts.set(firsts[index]!, answer)
   })
-  if (spine.mode === 'live') await makeLive(claimed.size === firsts.length ? [] : firsts, facts, session)
+  if (context.mode === 'live') await makeLive(claimed.size === firsts.length ? [] : firsts, facts, session)
   return claimed
 }
 
@@ -150,21 +154,21 @@ async function passUnblocked<M, Tx>(
   fresh: readonly ReadableMessage<M>[],
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<readonly ReadableMessage<M>[]> {
-  if (spine.consumer.order !== 'key' || fresh.length === 0) return fresh
+  if (context.consumer.order !== 'key' || fresh.length === 0) return fresh
   const keys = [...new Set(fresh.map(received => received.orderKey!))]
   const blocked = await session.blockedKeys(keys)
   // Asked second: a key is freed in one step with what was parked under it becoming work.
-  const asked = besideWorkers(spine) ? keys : releasedKeys(blocked, spine)
+  const asked = besideWorkers(context) ? keys : releasedKeys(blocked, context)
   const atWork = asked.length > 0 ? await session.held!.keysAtWork(asked) : none
   if (blocked.size === 0 && atWork.size === 0) return fresh
-  const behind = await behindBlocked(blocked, session, spine)
+  const behind = await behindBlocked(blocked, session, context)
   return fresh.filter(received => {
     const key = received.orderKey!
     const fact = behind(key)
     if (fact !== null) facts.set(received, fact)
-    else if (atWork.has(key)) facts.set(received, behindWork(atWork.get(key)!, spine))
+    else if (atWork.has(key)) facts.set(received, behindWork(atWork.get(key)!, context))
     else return true
     return false
   })
@@ -173,7 +177,7 @@ async function passUnblocked<M, Tx>(
 const none: ReadonlyMap<string, number> = new Map()
 
 /** Where failures are deferred, what comes after them is kept behind them; otherwise it is asked again a little later. */
-function behindWork<M, Tx>(dueInMs: number, { consumer }: Spine<M, Tx>): Fact {
+function behindWork<M, Tx>(dueInMs: number, { consumer }: ConsumerContext<M, Tx>): Fact {
   return consumer.failure.mode === 'defer'
     ? { kind: 'behind', leader: 'deferred', delayMs: dueInMs }
     : { kind: 'behind', leader: 'retry', delayMs: atWorkDelayMs }
@@ -182,7 +186,7 @@ function behindWork<M, Tx>(dueInMs: number, { consumer }: Spine<M, Tx>): Fact {
 const atWorkDelayMs = 100
 
 /** Deliveries are applied here, and what was set aside and released by workers. A campaign may be beside those of the live consumer. */
-function besideWorkers<M, Tx>({ stage, consumer, mode }: Spine<M, Tx>): boolean {
+function besideWorkers<M, Tx>({ stage, consumer, mode }: ConsumerContext<M, Tx>): boolean {
   if (stage !== 'whole') return false
   return (
     !['live', 'forensic'].includes(mode) ||

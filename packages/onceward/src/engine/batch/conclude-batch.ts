@@ -10,11 +10,12 @@ import type {
 import { storableText } from '../../message/identity.ts'
 import type { Received } from '../../message/received.ts'
 import { toStoredJson } from '../../stored-json.ts'
+import { type ConsumerContext, firstTries } from '../consumer-context.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
 import { policyFor, sendRound } from '../retry/retry-copy.ts'
+import type { BatchAttempt, Decided } from './batch-attempt.ts'
 import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
 import type { Claims } from './claim-batch.ts'
-import { type Decided, firstTries, type Spine } from './commit-batch.ts'
 import {
   appliedDecision,
   countsAsAttempt,
@@ -29,30 +30,29 @@ import { finishWork, storeKept } from './stored-mode.ts'
 
 /** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
 export async function concludeBatch<M, Tx>(
-  batch: readonly Received<M>[],
+  { batch, context }: BatchAttempt<M, Tx>,
   claims: Claims<M>,
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const alike = facts.size === batch.length ? sharedDecision(facts) : null
   let decided: readonly Decided<M>[] =
     alike === null
-      ? await decideEach(batch, claims, facts, session, spine)
+      ? await decideEach(batch, claims, facts, session, context)
       : batch.map(received => ({ received, decision: alike }))
-  if (spine.stage === 'work') {
+  if (context.stage === 'work') {
     await finishWork(decided, session)
-    spine.world.reach('work.finished')
+    context.world.reach('work.finished')
   }
-  if (spine.stage === 'store') decided = await storeKept(decided, session, claims, spine)
+  if (context.stage === 'store') decided = await storeKept(decided, session, claims, context)
   if (alike !== null) return decided
-  await sendRound(decided, session, spine)
+  await sendRound(decided, session, context)
   const conclusions: Conclusion[] = []
   for (const { received, decision } of decided) {
     // Its marker says so already.
     if (decision === appliedDecision) continue
-    if (decision.outcome === 'halted') throw halted(received, decision, spine)
-    const conclusion = conclusionOf(received, decision, claims, spine)
+    if (decision.outcome === 'halted') throw halted(received, decision, context)
+    const conclusion = conclusionOf(received, decision, claims, context)
     if (conclusion !== null) conclusions.push(conclusion)
   }
   if (conclusions.length > 0) await session.conclude(conclusions)
@@ -64,25 +64,25 @@ async function decideEach<M, Tx>(
   claims: Claims<M>,
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
-  const outageMs = spine.breaker.outageMs(facts, firstTries(spine.consumer, spine.stage))
-  const counted = await countAttempts(facts, outageMs, session, spine)
+  const outageMs = context.breaker.outageMs(facts, firstTries(context))
+  const counted = await countAttempts(facts, outageMs, session, context)
   const decisions = new Map<Received<M>, Decision>()
   const decide = (received: Received<M>, fact: Fact) => {
-    const random = spine.world.random()
+    const random = context.world.random()
     const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
-    decisions.set(received, decideOutcome(fact, attempt, policyFor(received, fact, spine)))
+    decisions.set(received, decideOutcome(fact, attempt, policyFor(received, fact, context)))
   }
   for (const [received, fact] of facts)
     if (fact.kind === 'handled') decisions.set(received, appliedDecision)
     else decide(received, fact)
-  decideBehind(claims, decisions, decide, spine.consumer.order)
-  await capParking(decisions, session, spine)
+  decideBehind(claims, decisions, decide, context.consumer.order)
+  await capParking(decisions, session, context)
   const decideRepeat = (received: Received<M>, first: Received<M>) => {
     const before = claims.repeats.get(first)
     if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)
-    decide(received, repeatFact(received, first, decisions.get(first)!, spine))
+    decide(received, repeatFact(received, first, decisions.get(first)!, context))
   }
   for (const [received, first] of claims.repeats) decideRepeat(received, first)
   return batch.map(received => ({ received, decision: decisions.get(received)! }))
@@ -100,7 +100,7 @@ async function countAttempts<M, Tx>(
   facts: ReadonlyMap<Received<M>, Fact>,
   outageMs: number | null,
   session: StoreSession<Tx>,
-  { consumer }: Spine<M, Tx>,
+  { consumer }: ConsumerContext<M, Tx>,
 ): Promise<ReadonlyMap<Received<M>, AttemptCount>> {
   const counted = new Map<Received<M>, AttemptCount>()
   const failed: Received<M>[] = []
@@ -173,10 +173,10 @@ function repeatFact<M, Tx>(
   received: Received<M>,
   first: Received<M>,
   decision: Decision,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Fact {
   if (decision.outcome === 'retry') return { kind: 'behind', leader: 'retry', delayMs: decision.retryDelayMs }
-  if (received.id !== first.id) return businessRepeatFact(received, first, decision, spine)
+  if (received.id !== first.id) return businessRepeatFact(received, first, decision, context)
   // The first is a conflict with the stored marker, so only the marker can tell what the repeat is: ask again, without it.
   if (decision.code === 'conflict') return { kind: 'behind', leader: 'gone', delayMs: 0 }
   const durable = decision.outcome === 'already held' || decision.outcome === 'rerouted'
@@ -189,12 +189,12 @@ function businessRepeatFact<M, Tx>(
   received: Received<M>,
   first: Received<M>,
   decision: Decision,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Fact {
   const holder = holderOf(decision)
   if (holder === null) return { kind: 'behind', leader: 'gone', delayMs: 0 }
-  if (holder === 'stored' && spine.stage === 'store') return { kind: 'kept' }
-  if (holder !== 'used') return behindHolder(received, first.id!, holder, spine)
+  if (holder === 'stored' && context.stage === 'store') return { kind: 'kept' }
+  if (holder !== 'used') return behindHolder(received, first.id!, holder, context)
   const [mine, its] = [received, first].map(side => (side.readable ? side.businessDigest : null))
   const sameDigest = mine == null || its == null || mine.equals(its)
   return { kind: 'business seen', byId: first.id!, sameDigest }
@@ -204,7 +204,7 @@ function conclusionOf<M, Tx>(
   received: Received<M>,
   decision: Decision,
   claims: Claims<M>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Conclusion | null {
   const { id, digest } = received
   const claimed = claims.claimed.has(received)
@@ -214,11 +214,11 @@ function conclusionOf<M, Tx>(
   if (decision.outcome === 'stored') return null
   if (decision.outcome === 'retry' || decision.outcome === 'rerouted') {
     // Its marker is there since it was held, unless it was claimed with this batch.
-    if (spine.stage === 'work' && !isIdentifiedNow(received)) return null
+    if (context.stage === 'work' && !isIdentifiedNow(received)) return null
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }
   if (decision.status === null) return null
-  const held = heldRecord(received, decision, claims, spine)
+  const held = heldRecord(received, decision, claims, context)
   if (held === null && !claimed) return null
   const because = held === null && decision.status !== 'applied' ? saidOf(decision) : null
   return { id, digest, to: decision.status, claimed, businessKey, because, held }
@@ -243,7 +243,7 @@ function heldRecord<M, Tx>(
   received: Received<M>,
   decision: Decision,
   claims: Claims<M>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): HeldRecord | null {
   const { status, waits } = decision
   if (status === null || !isHeldState(status)) return null
@@ -258,7 +258,7 @@ function heldRecord<M, Tx>(
     code: storableText(decision.code, 100) ?? '',
     error: decision.error,
     place: storableText(decision.place, 200) ?? '',
-    orderKey: waits?.key ?? (takesTurn(decision, spine) ? (envelope?.orderKey ?? null) : null),
+    orderKey: waits?.key ?? (takesTurn(decision, context) ? (envelope?.orderKey ?? null) : null),
     version: waits?.version ?? null,
     dueInMs: waits?.withinMs ?? (decision.outcome === 'deferred' ? decision.retryDelayMs : null),
     attempts: Math.max(decision.attempts, delivery.held?.attempts ?? 0),
@@ -278,7 +278,7 @@ function heldRecord<M, Tx>(
 }
 
 /** It has its turn under its key, or holds those behind it up. */
-function takesTurn<M, Tx>(decision: Decision, { consumer }: Spine<M, Tx>): boolean {
+function takesTurn<M, Tx>(decision: Decision, { consumer }: ConsumerContext<M, Tx>): boolean {
   return (
     consumer.order === 'key' &&
     !decision.outOfTurn &&
@@ -286,9 +286,13 @@ function takesTurn<M, Tx>(decision: Decision, { consumer }: Spine<M, Tx>): boole
   )
 }
 
-function halted<M, Tx>(received: Received<M>, decision: Decision, spine: Spine<M, Tx>): DecidedHalt {
+function halted<M, Tx>(
+  received: Received<M>,
+  decision: Decision,
+  context: ConsumerContext<M, Tx>,
+): DecidedHalt {
   return new DecidedHalt(
-    `Consumer ${spine.consumer.name} halted on a ${decision.failureClass} failure (${decision.code}): ${decision.reason}\nNothing was settled and nothing is lost: the broker still has message ${received.id ?? 'without id'} and all after it. Fix the cause and start again.`,
+    `Consumer ${context.consumer.name} halted on a ${decision.failureClass} failure (${decision.code}): ${decision.reason}\nNothing was settled and nothing is lost: the broker still has message ${received.id ?? 'without id'} and all after it. Fix the cause and start again.`,
     { details: { code: decision.code, messageId: received.id } },
   )
 }

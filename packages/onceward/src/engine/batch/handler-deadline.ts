@@ -1,6 +1,6 @@
 import { OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
-import type { Spine } from './commit-batch.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import { laneCutMs } from './run-each.ts'
 
 /** The time the handlers of one round have, together. */
@@ -27,9 +27,13 @@ function tooLong(handlerTimeoutMs: number, lateMs: number): OncewardError {
   )
 }
 
-export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine<M, Tx>): Deadline {
-  const { handlerTimeoutMs } = spine.consumer.batch
-  const inTurn = spine.consumer.order === 'key' || !spine.store.capabilities.concurrent || spine.care.needed
+export function handlerDeadline<M, Tx>(
+  due: readonly Received<M>[],
+  context: ConsumerContext<M, Tx>,
+): Deadline {
+  const { handlerTimeoutMs } = context.consumer.batch
+  const inTurn =
+    context.consumer.order === 'key' || !context.store.capabilities.concurrent || context.savepoints.needed
   const lastStartMs = inTurn ? laneCutMs : 0
   const controller = new AbortController()
   const { promise, reject } = Promise.withResolvers<never>()
@@ -38,15 +42,15 @@ export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine
     controller.abort(error)
     reject(error)
   }
-  const { clock, timers } = spine.world
+  const { clock, timers } = context.world
   const dueMs = clock.nowMs() + handlerTimeoutMs + lastStartMs
   const cancelTimer = timers.after(handlerTimeoutMs + lastStartMs, () =>
     end(tooLong(handlerTimeoutMs, clock.nowMs() - dueMs)),
   )
   const onStop = () => end(new OncewardError('consumer_halted', 'The consumer was told to leave at once.'))
-  if (spine.signal.aborted) onStop()
-  else spine.signal.addEventListener('abort', onStop, { once: true })
-  const unwatch = spine.watchClaims?.(due, end)
+  if (context.signal.aborted) onStop()
+  else context.signal.addEventListener('abort', onStop, { once: true })
+  const unwatch = watchClaims(due, context, end)
   return {
     signal: controller.signal,
     passed: promise,
@@ -55,7 +59,20 @@ export function handlerDeadline<M, Tx>(due: readonly Received<M>[], spine: Spine
     cancel() {
       cancelTimer()
       unwatch?.()
-      spine.signal.removeEventListener('abort', onStop)
+      context.signal.removeEventListener('abort', onStop)
     },
   }
+}
+
+/** Held work: the handlers are ended when another worker takes one of their messages. */
+function watchClaims<M, Tx>(
+  due: readonly Received<M>[],
+  { stage, subscription }: ConsumerContext<M, Tx>,
+  onLost: (error: Error) => void,
+): (() => void) | null {
+  if (stage !== 'work') return null
+  return subscription.watchClaims!(
+    due.map(({ delivery }) => delivery),
+    onLost,
+  )
 }

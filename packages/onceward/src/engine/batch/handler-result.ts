@@ -1,8 +1,8 @@
 import type { Loan } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import { classifyFailure } from '../retry/classify-failure.ts'
-import type { Spine } from './commit-batch.ts'
 import type { Fact } from './outcome.ts'
 import { isVerdict } from './verdicts.ts'
 
@@ -37,8 +37,8 @@ export async function afterHandler<Tx>(loan: Loan<Tx>): Promise<Fact> {
   return handled
 }
 
-export function factOfError<M, Tx>(error: unknown, spine: Spine<M, Tx>): Fact {
+export function factOfError<M, Tx>(error: unknown, context: ConsumerContext<M, Tx>): Fact {
   if (isVerdict(error)) return { kind: 'verdict', verdict: error }
-  const said = spine.store.unwrap?.(error) ?? error
-  return { kind: 'failed', failure: classifyFailure(said, spine.consumer.failure.classes) }
+  const said = context.store.unwrap?.(error) ?? error
+  return { kind: 'failed', failure: classifyFailure(said, context.consumer.failure.classes) }
 }

@@ -1,8 +1,8 @@
 import type { StoreSession } from '../../contracts/store.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import { claimBusinessKeys } from './business-keys.ts'
 import { claimMarkers } from './claim-batch.ts'
-import type { Spine } from './commit-batch.ts'
 import type { Fact } from './outcome.ts'
 
 /** What became of held messages whose id was read only now, or that waited for their business key. */
@@ -25,11 +25,11 @@ export async function identifyWork<M, Tx>(
   batch: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<IdentifiedWork<M>> {
   const repeats = new Map<Received<M>, Received<M>>()
   const firstById = new Map<string, Received<M>>()
-  if (spine.consumer.dedup === 'marker')
+  if (context.consumer.dedup === 'marker')
     for (const received of batch) {
       if (!isIdentifiedNow(received)) continue
       const first = firstById.get(received.id!)
@@ -40,14 +40,14 @@ export async function identifyWork<M, Tx>(
   if (firstById.size === 0 && keyless.length === 0) return { repeats, foreign: nothing, unkeyed: nothing }
   const firsts = [...firstById.values()]
   // An unreadable one has its fact already, which its marker may overrule.
-  const claimed = await claimMarkers(firsts, facts, session, spine)
+  const claimed = await claimMarkers(firsts, facts, session, context)
   const foreign = new Set<Received<M>>([...repeats.keys(), ...firsts.filter(one => !claimed.has(one))])
   const asking = new Set<Received<M>>([...claimed, ...keyless])
   const fresh = batch.filter((one): one is ReadableMessage<M> => one.readable && asking.has(one))
   const keyed = new Set<Received<M>>()
   const holders = batch.flatMap(one => (one.id === null || asking.has(one) ? [] : [[one.id, one] as const]))
-  const passed = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, spine, new Map(holders))
-  await spine.horizon?.check(
+  const passed = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, context, new Map(holders))
+  await context.horizon?.check(
     passed.filter(one => claimed.has(one) && !facts.has(one)),
     facts,
     session,

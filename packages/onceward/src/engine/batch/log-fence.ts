@@ -1,24 +1,7 @@
 import type { Delivery, Position, Progress } from '../../contracts/source.ts'
 import type { StoreSession } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
-import type { Received } from '../../message/received.ts'
-import type { Decided, Spine } from './commit-batch.ts'
-
-/** What the spine needs of a log: its fence, and what earlier tries of the batch may have left. */
-export interface LogSide {
-  progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
-  readonly tries: Tries
-}
-
-/** The tries of one batch: whether one may have committed unseen, and which positions they wrote for which deliveries. */
-export interface Tries {
-  mayHaveCommitted: boolean
-  readonly written: {
-    readonly partition: string
-    readonly next: string
-    readonly done: readonly Delivery[]
-  }[]
-}
+import type { BatchAttempt, Decided } from './batch-attempt.ts'
 
 /** What asking the store told: where it stands, and which deliveries a try that took has covered. */
 export interface Standing {
@@ -31,25 +14,27 @@ export interface Standing {
  * that was frozen and lost its partitions could commit beside their new owner.
  */
 export async function passFence<M, Tx>(
-  batch: readonly Received<M>[],
+  { batch, context, history }: BatchAttempt<M, Tx>,
   decided: readonly Decided<M>[],
   standing: Standing | null,
   session: StoreSession<Tx>,
-  { log }: Spine<M, Tx>,
 ): Promise<void> {
+  const { settleTiming, subscription, world } = context
+  if (settleTiming !== 'commit') return
   const done: Delivery[] = []
   for (const { decision, received } of decided) {
     if (decision.outcome !== 'retry') done.push(received.delivery)
   }
-  const proposed = log!.progressWith(
+  const proposed = subscription.progressWith!(
     batch.map(received => received.delivery),
     done,
   )
   const progress = standing === null ? proposed : proposed.map(one => onward(one, standing, done))
   for (const { partition, from, next } of progress) {
-    if (from !== null && next !== null) log!.tries.written.push({ partition, next, done })
+    if (from !== null && next !== null) history.written.push({ partition, next, done })
   }
   await session.advance(progress)
+  world.reach('batch.fenced')
 }
 
 /** From where the store stands, and never back: part of a batch that took as a whole moves nothing. */
@@ -68,11 +53,10 @@ function onward(progress: Progress, { positions, applied }: Standing, done: read
  * sign of it: the position goes on past gaps in the log and past what was set aside before.)
  */
 export async function appliedByPosition<M, Tx>(
-  batch: readonly Received<M>[],
+  { batch, history }: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
-  { log }: Spine<M, Tx>,
 ): Promise<Standing | null> {
-  const { mayHaveCommitted, written } = log!.tries
+  const { mayHaveCommitted, written } = history
   if (!mayHaveCommitted) return null
   const lanes = Map.groupBy(batch, received => received.delivery.partition)
   const positions = await session.positions([...lanes.keys()])

@@ -1,6 +1,6 @@
 import type { BlockedKey, StoreSession } from '../../contracts/store.ts'
 import type { Received } from '../../message/received.ts'
-import type { Spine } from './commit-batch.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decision, Fact } from './outcome.ts'
 
 export const fullDelayMs = 1_000
@@ -14,16 +14,16 @@ type Behind = Extract<Fact, { kind: 'behind' }>
 export async function behindBlocked<M, Tx>(
   blocked: ReadonlyMap<string, BlockedKey>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<(key: string) => Behind | null> {
   const parked = [...blocked.values()].filter(({ released }) => !released)
   if (parked.length === 0) return () => null
-  const full = await lotIsFull(session, spine)
-  if (full || parked.some(block => isFull(block, spine))) alert(spine)
+  const full = await lotIsFull(session, context)
+  if (full || parked.some(block => isFull(block, context))) alert(context)
   return key => {
     const block = blocked.get(key)
     if (block === undefined || block.released) return null
-    if (full || isFull(block, spine)) return { kind: 'behind', leader: 'retry', delayMs: fullDelayMs }
+    if (full || isFull(block, context)) return { kind: 'behind', leader: 'retry', delayMs: fullDelayMs }
     return { kind: 'behind', leader: 'parked', delayMs: 0 }
   }
 }
@@ -31,7 +31,7 @@ export async function behindBlocked<M, Tx>(
 /** Keys that workers have until they are empty. What is to be stored needs no asking: its own order keeps it behind. */
 export function releasedKeys<M, Tx>(
   blocked: ReadonlyMap<string, BlockedKey>,
-  { stage }: Spine<M, Tx>,
+  { stage }: ConsumerContext<M, Tx>,
 ): readonly string[] {
   if (stage === 'store') return []
   return [...blocked].filter(([, { released }]) => released).map(([key]) => key)
@@ -41,12 +41,12 @@ export function releasedKeys<M, Tx>(
 export async function capParking<M, Tx>(
   decisions: Map<Received<M>, Decision>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<void> {
   const parked = [...decisions].filter(([, { outcome }]) => outcome === 'parked')
   if (parked.every(([, { failureClass }]) => failureClass === 'order')) return
-  if (!(await lotIsFull(session, spine))) return
-  alert(spine)
+  if (!(await lotIsFull(session, context))) return
+  alert(context)
   for (const [received, decision] of parked) {
     const reason = `the parking lot is full: ${decision.reason}`
     decisions.set(received, {
@@ -66,23 +66,30 @@ export async function keyIsFull<M, Tx>(
   waiting: number,
   parks: boolean,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<boolean> {
   const full =
-    (spine.stage !== 'work' && isFull({ waiting }, spine)) || (parks && (await lotIsFull(session, spine)))
-  if (full) alert(spine)
+    (context.stage !== 'work' && isFull({ waiting }, context)) ||
+    (parks && (await lotIsFull(session, context)))
+  if (full) alert(context)
   return full
 }
 
-function isFull<M, Tx>({ waiting }: Pick<BlockedKey, 'waiting'>, { consumer }: Spine<M, Tx>): boolean {
+function isFull<M, Tx>(
+  { waiting }: Pick<BlockedKey, 'waiting'>,
+  { consumer }: ConsumerContext<M, Tx>,
+): boolean {
   return waiting >= consumer.failure.parking.perKeyMax
 }
 
-async function lotIsFull<M, Tx>(session: StoreSession<Tx>, { consumer }: Spine<M, Tx>): Promise<boolean> {
+async function lotIsFull<M, Tx>(
+  session: StoreSession<Tx>,
+  { consumer }: ConsumerContext<M, Tx>,
+): Promise<boolean> {
   return (await session.parkedTotal()) >= consumer.failure.parking.totalMax
 }
 
-function alert<M, Tx>({ consumer, world }: Spine<M, Tx>): void {
+function alert<M, Tx>({ consumer, world }: ConsumerContext<M, Tx>): void {
   world.metrics.add('parkingFull', 1, { consumer: consumer.name })
   world.log.error('parking lot full: lanes wait, nothing is dropped', { consumer: consumer.name })
 }

@@ -1,12 +1,16 @@
+import type { Subscription } from '../../contracts/source.ts'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
-import { type Decided, type KnownFacts, processBatch, type Spine } from './commit-batch.ts'
-import { decideOutcome, noAttempts } from './decide-outcome.ts'
+import { type BatchAttempt, blamesMessages, firstRound, halves } from './batch-attempt.ts'
 import { factOfError, RoundFailed } from './handler-result.ts'
+import { fencedPartitions } from './log-fence.ts'
+import { lostClaims } from './stored-mode.ts'
 
 const namedRoundsMax = 8
 const contentionRoundsMax = 30
+const movesMax = 5
 /** Errors of ours that say how the store is: it may pass. */
 export const ofStore: readonly string[] = ['commit_not_confirmed', 'wrong_server']
 
@@ -19,96 +23,108 @@ export class StorePaused extends Error {
   }
 }
 
-/** After a rolled-back round: go on with another round, split the batch, or give the trouble to the caller. */
-export async function recoverRound<M, Tx>(
+/**
+ * What to run after a try was rolled back: the same messages, fewer of them, or halves. A message that is named as the cause costs one more round
+ * without it; a batch whose cause is not named is halved. Measured with 1 % failures in batches of 500: one by one 1.3 k/s, halving
+ * 5.5 k/s, rounds without the named ones 35 k/s. Rejects with `StorePaused` when the store must be waited for, and with the error when
+ * the consumer has to halt.
+ */
+export async function recoverAttempt<M, Tx>(
   error: unknown,
-  round: number,
-  batch: readonly Received<M>[],
-  known: KnownFacts,
-  spine: Spine<M, Tx>,
-): Promise<'again' | 'split'> {
-  if (error instanceof RoundFailed) {
-    for (const [received, fact] of error.culprits) known.set(received, fact)
-    if (error.culprits.size > 0 && round < namedRoundsMax) return 'again'
-    if (batch.length > 1) return 'split'
-    if (error.culprits.size > 0) return 'again'
-    throw error.cause
-  }
-  if (error instanceof OncewardError && !ofStore.includes(error.code)) throw error
-  const trouble = spine.store.diagnose(error)
+  attempt: BatchAttempt<M, Tx>,
+): Promise<readonly BatchAttempt<M, Tx>[]> {
+  if (error instanceof RoundFailed) return withoutCulprits(error, attempt)
+  if (error instanceof OncewardError && !ofStore.includes(error.code)) return afterFence(error, attempt)
+  const { store, world, consumer } = attempt.context
+  const trouble = store.diagnose(error)
   const reason = error instanceof OncewardError ? 'not confirmed' : trouble
-  spine.world.metrics.add('commitFailures', 1, { consumer: spine.consumer.name, reason })
-  const blamable = spine.suspicious && batch.some(received => received.readable && !known.has(received))
+  world.metrics.add('commitFailures', 1, { consumer: consumer.name, reason })
+  const blames = blamesMessages(attempt)
   switch (trouble) {
     case 'contention':
-      if (round < contentionRoundsMax && !blamable) {
-        await pause(spine, Math.floor(spine.world.random() * Math.min(200, 5 * 2 ** round)))
-        return 'again'
-      }
-      if (blamable) return blame(error, batch, known, spine)
-      throw new StorePaused('lock wait', error)
+      if (blames) return blame(error, attempt)
+      if (attempt.round >= contentionRoundsMax) throw new StorePaused('lock wait', error)
+      await contentionPause(attempt)
+      return nextRound(attempt)
     case 'lock wait':
     case 'unavailable':
-      if (blamable) return blame(error, batch, known, spine)
+      if (blames) return blame(error, attempt)
       throw new StorePaused(trouble, error)
     case 'configuration':
-      throw new DecidedHalt(refusalText(error, spine), { cause: error })
+      throw new DecidedHalt(refusalText(error, attempt.context), { cause: error })
     default:
-      return blame(error, batch, known, spine)
+      return blame(error, attempt)
   }
 }
 
-/** Nobody was named, as by a constraint checked at COMMIT: alone in its batch, a message is to blame, unless it fails without its handler. */
-function blame<M, Tx>(
-  error: unknown,
-  batch: readonly Received<M>[],
-  known: KnownFacts,
-  spine: Spine<M, Tx>,
-): 'again' | 'split' {
-  if (batch.length > 1) return 'split'
-  const [received] = batch
-  if (!received!.readable || known.has(received!))
-    throw new OncewardError('consumer_halted', refusalText(error, spine), { cause: error })
-  known.set(received!, factOfError(error instanceof OncewardError ? (error.cause ?? error) : error, spine))
-  return 'again'
+function nextRound<M, Tx>(attempt: BatchAttempt<M, Tx>): readonly BatchAttempt<M, Tx>[] {
+  return [{ ...attempt, round: attempt.round + 1 }]
 }
 
-function refusalText<M, Tx>(error: unknown, { consumer }: Spine<M, Tx>): string {
+function withoutCulprits<M, Tx>(
+  { culprits, cause }: RoundFailed,
+  attempt: BatchAttempt<M, Tx>,
+): readonly BatchAttempt<M, Tx>[] {
+  for (const [received, fact] of culprits) attempt.known.set(received, fact)
+  if (culprits.size > 0 && attempt.round < namedRoundsMax) return nextRound(attempt)
+  if (attempt.batch.length > 1) return halves(attempt)
+  if (culprits.size > 0) return nextRound(attempt)
+  throw cause
+}
+
+/** The error names no message, as one raised at COMMIT: alone in its batch, a message is to blame, unless it fails without its handler. */
+function blame<M, Tx>(error: unknown, attempt: BatchAttempt<M, Tx>): readonly BatchAttempt<M, Tx>[] {
+  const { batch, known, context } = attempt
+  if (batch.length > 1) return halves(attempt)
+  const [received] = batch
+  if (!received!.readable || known.has(received!))
+    throw new OncewardError('consumer_halted', refusalText(error, context), { cause: error })
+  known.set(received!, factOfError(error instanceof OncewardError ? (error.cause ?? error) : error, context))
+  return nextRound(attempt)
+}
+
+/** A fence stopped the commit: messages that are not ours any more leave the batch. Other errors of ours halt the consumer. */
+function afterFence<M, Tx>(
+  error: OncewardError,
+  attempt: BatchAttempt<M, Tx>,
+): readonly BatchAttempt<M, Tx>[] {
+  const { batch, context, history } = attempt
+  const rows = lostClaims(error)
+  if (rows !== null) {
+    const [taken, ours] = partition(batch, ({ delivery }) => rows.includes(delivery.held!.row))
+    context.subscription.dropClaims?.(taken.map(({ delivery }) => delivery))
+    return [firstRound(attempt, ours)]
+  }
+  const lost = fencedPartitions(error, 'ownership_lost')
+  if (lost !== null) return [firstRound(attempt, disown(lost, batch, context.subscription))]
+  if (fencedPartitions(error, 'position_moved') === null || history.moves++ >= movesMax) throw error
+  // A try of ours took after all, perhaps only now: its COMMIT may reach the server after we gave its connection up.
+  history.mayHaveCommitted = true
+  return [firstRound(attempt, batch)]
+}
+
+/** Deliveries from before a partition went and came back explain the fence; without any of them the partitions have another owner. */
+function disown<M>(
+  lost: readonly string[],
+  batch: readonly Received<M>[],
+  subscription: Subscription,
+): readonly Received<M>[] {
+  const [theirs, ours] = partition(batch, ({ delivery }) => lost.includes(delivery.partition))
+  if (theirs.some(({ delivery }) => !subscription.isLive(delivery))) return batch
+  subscription.disown?.(lost)
+  return ours
+}
+
+function partition<T>(all: readonly T[], matches: (one: T) => boolean): [T[], T[]] {
+  return [all.filter(matches), all.filter(one => !matches(one))]
+}
+
+function refusalText<M, Tx>(error: unknown, { consumer }: ConsumerContext<M, Tx>): string {
   return `Consumer ${consumer.name} halted: the store refused a statement (${errorCode(error)}): ${errorText(error)}\nNothing was settled and nothing is lost. Check the role's rights, your tables and the schema version with "onceward status".`
 }
 
-/** Halves, left before right, so that order holds; a lane stuck on the left does not move on the right. */
-export async function splitBatch<M, Tx>(
-  batch: readonly Received<M>[],
-  spine: Spine<M, Tx>,
-): Promise<readonly Decided<M>[]> {
-  const middle = Math.ceil(batch.length / 2)
-  const left = await processBatch(batch.slice(0, middle), spine)
-  const stuck = new Map<string, number>()
-  for (const { received, decision } of left) {
-    if (decision.outcome === 'retry') stuck.set(laneOf(received), decision.retryDelayMs)
-  }
-  const free = (received: Received<M>) => !stuck.has(laneOf(received))
-  const rest = batch.slice(middle)
-  const right = await processBatch(rest.filter(free), spine)
-  const behind = rest
-    .filter(received => !free(received))
-    .map(received => ({
-      received,
-      decision: decideOutcome(
-        { kind: 'behind', leader: 'retry', delayMs: stuck.get(laneOf(received))! },
-        noAttempts,
-        spine.consumer.failure,
-      ),
-    }))
-  return [...left, ...right, ...behind]
-}
-
-/** Unordered messages share nothing but their id: a repeat must not overtake its first. */
-function laneOf(received: Received): string {
-  return received.lane ?? `id:${received.id}`
-}
-
-function pause<M, Tx>(spine: Spine<M, Tx>, delayMs: number): Promise<void> {
-  return new Promise(resolve => spine.world.timers.after(delayMs, resolve))
+function contentionPause<M, Tx>({ round, context }: BatchAttempt<M, Tx>): Promise<void> {
+  const { world } = context
+  const delayMs = Math.floor(world.random() * Math.min(200, 5 * 2 ** round))
+  return new Promise(resolve => void world.timers.after(delayMs, resolve))
 }

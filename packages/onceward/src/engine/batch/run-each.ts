@@ -1,7 +1,7 @@
 import type { StoreSession } from '../../contracts/store.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type Requested } from './buffer-effects.ts'
-import type { Spine } from './commit-batch.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
@@ -21,24 +21,24 @@ export async function runEach<M, Tx>(
   facts: Map<Received<M>, Fact>,
   requested: Requested<M>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
   deadline: Deadline,
 ): Promise<void> {
   const culprits = new Map<Received, Fact>()
-  const lanes = lanesOf(due, spine)
-  const { world, store } = spine
+  const lanes = lanesOf(due, context)
+  const { world, store } = context
   const began = world.clock.nowMs()
   const late = () => world.clock.nowMs() - began > laneCutMs
   const runLane = async (lane: readonly ReadableMessage<M>[], found = culprits) => {
     for (const received of lane) {
       if (late() && received !== lane[0]) return
-      const fact = await runOne(received, requested, session, spine, deadline, found)
+      const fact = await runOne(received, requested, session, context, deadline, found)
       facts.set(received, fact)
       if (fact.kind !== 'handled' && (stopsLane(fact) || fact.kind === 'behind')) return
     }
   }
   if (!store.capabilities.concurrent) await inTurn(lanes, facts, runLane, () => culprits.size > 0 || late())
-  else if (takesParts(session, spine)) {
+  else if (takesParts(session, context)) {
     const run = async (some: readonly (readonly ReadableMessage<M>[])[]) => {
       const found = new Map<Received, Fact>()
       await sideBySide(some.map(lane => runLane(lane, found)))
@@ -47,16 +47,19 @@ export async function runEach<M, Tx>(
       return found
     }
     const failed = await runInParts(lanes, { session, facts, requested, run, late })
-    if (failed) spine.care.failed()
+    if (failed) context.savepoints.failed()
   } else await sideBySide(lanes.map(lane => runLane(lane)))
   if (culprits.size === 0) return
-  spine.care.failed()
+  context.savepoints.failed()
   throw new RoundFailed(culprits)
 }
 
 /** Parts can be undone by themselves, and it has lately been worth it. */
-function takesParts<M, Tx>(session: Pick<StoreSession<Tx>, 'savepoint'>, { care }: Spine<M, Tx>) {
-  return care.needed && session.savepoint !== undefined
+function takesParts<M, Tx>(
+  session: Pick<StoreSession<Tx>, 'savepoint'>,
+  { savepoints }: ConsumerContext<M, Tx>,
+) {
+  return savepoints.needed && session.savepoint !== undefined
 }
 
 async function sideBySide(lanes: readonly Promise<void>[]): Promise<void> {
@@ -86,13 +89,13 @@ async function runOne<M, Tx>(
   received: ReadableMessage<M>,
   requested: Requested<M>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
   deadline: Deadline,
   culprits: Map<Received, Fact>,
 ): Promise<Fact> {
-  const { consumer, store, mode, world } = spine
+  const { consumer, store, mode, world } = context
   const loan = session.lend(true)
-  const effects = bufferEffects(received, requested, spine)
+  const effects = bufferEffects(received, requested, context)
   let fact: Fact
   let cut: Error | undefined
   try {
@@ -103,7 +106,7 @@ async function runOne<M, Tx>(
       tx: loan.tx,
       effects,
       waited: received.delivery.held?.waited ?? null,
-      run: spine.enrolment.runId,
+      run: context.enrolment.runId,
       mode,
       signal: deadline.signal,
       log: world.log,
@@ -112,13 +115,13 @@ async function runOne<M, Tx>(
     fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : await afterHandler(loan)
   } catch (error) {
     cut = deadline.cutBy(error)
-    if (spine.signal.aborted || lostClaims(error) !== null) throw error
+    if (context.signal.aborted || lostClaims(error) !== null) throw error
     if (loan.failure !== undefined) {
       const trouble = store.diagnose(loan.failure)
       if (trouble === 'victim') return { kind: 'behind', leader: 'gone', delayMs: 0 }
       if (trouble !== 'statement' && trouble !== 'configuration') throw loan.failure
     }
-    fact = factOfError(error, spine)
+    fact = factOfError(error, context)
   } finally {
     loan.revoke(cut)
     effects.close(cut)
@@ -130,7 +133,7 @@ async function runOne<M, Tx>(
 /** Unordered handlers start in order of their aggregate, where the contract names one: processes then lock its rows alike. */
 function lanesOf<M, Tx>(
   due: readonly ReadableMessage<M>[],
-  { consumer }: Spine<M, Tx>,
+  { consumer }: ConsumerContext<M, Tx>,
 ): ReadableMessage<M>[][] {
   if (consumer.order !== 'none') return [...Map.groupBy(due, received => received.lane!).values()]
   if (consumer.identity.aggregateId === undefined) return due.map(received => [received])

@@ -1,8 +1,8 @@
 import type { BatchItem, Envelope } from '../../contract/handler.ts'
 import type { StoreSession } from '../../contracts/store.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
-import type { Spine } from './commit-batch.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, handled, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
@@ -14,12 +14,12 @@ export async function runTogether<M, Tx>(
   facts: Map<Received<M>, Fact>,
   requested: Requested<M>,
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
   deadline: Deadline,
 ): Promise<void> {
-  const { consumer, mode, world } = spine
+  const { consumer, mode, world } = context
   const loan = session.lend(false)
-  const shared: ItemCall<M, Tx> = { requested, spine, closed: false, effects: [] }
+  const shared: ItemCall<M, Tx> = { requested, context, closed: false, effects: [] }
   const items = due.map(received => new Item(received, shared))
   let cut: Error | undefined
   try {
@@ -44,10 +44,10 @@ export async function runTogether<M, Tx>(
     if (overtaken.size > 0) throw new RoundFailed(overtaken)
   } catch (error) {
     cut = deadline.cutBy(error)
-    if (spine.signal.aborted || error instanceof RoundFailed || lostClaims(error) !== null) throw error
-    throw loan.failure !== undefined && spine.store.diagnose(loan.failure) !== 'statement'
+    if (context.signal.aborted || error instanceof RoundFailed || lostClaims(error) !== null) throw error
+    throw loan.failure !== undefined && context.store.diagnose(loan.failure) !== 'statement'
       ? loan.failure
-      : unattributed(due, error, spine)
+      : unattributed(due, error, context)
   } finally {
     loan.revoke(cut)
     shared.closed = true
@@ -76,7 +76,7 @@ function overtakenLeaders<M>(
 /** What the items of one call share. */
 interface ItemCall<M, Tx> {
   readonly requested: Requested<M>
-  readonly spine: Spine<M, Tx>
+  readonly context: ConsumerContext<M, Tx>
   closed: boolean
   cut?: Error | undefined
   /** Of those that were asked for theirs. */
@@ -104,14 +104,14 @@ class Item<M, Tx> implements BatchItem<M> {
   }
 
   get run(): number {
-    return this.#call.spine.enrolment.runId
+    return this.#call.context.enrolment.runId
   }
 
   /** Made when first asked for; asked for after the handler returned, it is closed from the start. */
   get effects(): ClosableEffects {
     if (this.#effects !== null) return this.#effects
-    const { requested, spine, closed, cut, effects } = this.#call
-    this.#effects = bufferEffects(this.#received, requested, spine)
+    const { requested, context, closed, cut, effects } = this.#call
+    this.#effects = bufferEffects(this.#received, requested, context)
     effects.push(this.#effects)
     if (closed) this.#effects.close(cut)
     return this.#effects
@@ -122,8 +122,8 @@ class Item<M, Tx> implements BatchItem<M> {
 function unattributed<M, Tx>(
   due: readonly ReadableMessage<M>[],
   error: unknown,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): RoundFailed {
   if (due.length > 1) return new RoundFailed(new Map(), error)
-  return new RoundFailed(new Map([[due[0]!, factOfError(error, spine)]]), error)
+  return new RoundFailed(new Map([[due[0]!, factOfError(error, context)]]), error)
 }

@@ -10,11 +10,11 @@ const partLanes = 32
 /** After this many repeats of a part its lanes are run one by one. */
 const repeatsMax = 4
 
-/** Batches after one in which a statement failed that are taken in parts from the start. */
-const careBatches = 20
+/** Batches after one with a failed statement that run in parts, each behind a savepoint, from the start. */
+const cautiousBatches = 20
 
-/** Whether statements have failed lately. */
-export class Care {
+/** Savepoints cost a statement each: they are set only while statements have failed lately. */
+export class SavepointPolicy {
   #left = 0
 
   get needed(): boolean {
@@ -22,10 +22,10 @@ export class Care {
   }
 
   failed(): void {
-    this.#left = careBatches
+    this.#left = cautiousBatches
   }
 
-  passed(): void {
+  committed(): void {
     if (this.#left > 0) this.#left--
   }
 }

@@ -1,34 +1,43 @@
 interface Waiting {
-  readonly beside: boolean
-  readonly begin: () => void
+  readonly shared: boolean
+  readonly enter: () => void
 }
 
-/** Lets holders in one at a time, in order of asking; those that may stand beside each other together. */
-export class Turns {
+/** A lock within one process: holders enter in the order of asking, exclusive ones alone, shared ones together. */
+export class SharedLock {
   readonly #waiting: Waiting[] = []
   #holders = 0
-  #beside = false
-  #begun = 0
+  #shared = false
+  #entered = 0
 
   get busy(): boolean {
     return this.#holders > 0
   }
 
-  /** How many there were so far. */
-  get begun(): number {
-    return this.#begun
+  /** How many holders there were so far. */
+  get entered(): number {
+    return this.#entered
   }
 
-  /** Resolves when it is the caller's turn, with the function that ends it. `beside`: others that say so may have theirs too. */
-  async take(beside = false): Promise<() => void> {
+  /** Resolves when the caller holds the lock, with the function that releases it. */
+  exclusive(): Promise<() => void> {
+    return this.#take(false)
+  }
+
+  /** As `exclusive`, beside other shared holders. */
+  shared(): Promise<() => void> {
+    return this.#take(true)
+  }
+
+  async #take(shared: boolean): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#waiting.push({ beside, begin: resolve })
+    this.#waiting.push({ shared, enter: resolve })
     this.#next()
     await promise
-    let ended = false
+    let released = false
     return () => {
-      if (ended) return
-      ended = true
+      if (released) return
+      released = true
       this.#holders--
       this.#next()
     }
@@ -36,12 +45,12 @@ export class Turns {
 
   #next(): void {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
-      if (this.#holders > 0 && !(first.beside && this.#beside)) return
+      if (this.#holders > 0 && !(first.shared && this.#shared)) return
       this.#waiting.shift()
       this.#holders++
-      this.#begun++
-      this.#beside = first.beside
-      first.begin()
+      this.#entered++
+      this.#shared = first.shared
+      first.enter()
     }
   }
 }

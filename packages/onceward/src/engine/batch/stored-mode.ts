@@ -4,9 +4,10 @@ import { OncewardError } from '../../errors.ts'
 import { storableText } from '../../message/identity.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import { toStoredJson } from '../../stored-json.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
+import type { Decided } from './batch-attempt.ts'
 import { heldKeyOf, holderOf, isSettled } from './business-keys.ts'
 import { type Claims, unreadableFact } from './claim-batch.ts'
-import type { Decided, Spine } from './commit-batch.ts'
 import { identifyWork } from './identify-work.ts'
 import { type Decision, type Fact, stopsLane } from './outcome.ts'
 
@@ -31,13 +32,13 @@ export async function storeKept<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
   claims: Claims<M>,
-  { handOver }: Spine<M, Tx>,
+  { localHandoff }: ConsumerContext<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const kept = decided.filter(({ decision }) => decision.outcome === 'stored')
   if (kept.length === 0) return decided
   const messages = kept.map(({ received }) => keptMessage(received as ReadableMessage<M>, claims))
   const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
-  const leases = await session.held!.keep(messages, handOver?.holderOf(messages.length, bytes) ?? null)
+  const leases = await session.held!.keep(messages, localHandoff?.holderOf(messages.length, bytes) ?? null)
   const indexOf = new Map(kept.map((one, index) => [one, index]))
   return decided.map(one => {
     const index = indexOf.get(one)
@@ -68,16 +69,16 @@ function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMe
 export async function takeUpWork<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
-  spine: Spine<M, Tx>,
+  context: ConsumerContext<M, Tx>,
 ): Promise<Claims<M>> {
   const facts = new Map<Received<M>, Fact>()
   const readable: ReadableMessage<M>[] = []
   for (const received of batch) {
     if (received.readable) readable.push(received)
-    else facts.set(received, unreadableFact(received, spine))
+    else facts.set(received, unreadableFact(received, context))
   }
-  const before = await session.held!.takeUp(takenWork(batch, spine))
-  const { repeats, foreign, unkeyed } = await identifyWork(batch, facts, session, spine)
+  const before = await session.held!.takeUp(takenWork(batch, context))
+  const { repeats, foreign, unkeyed } = await identifyWork(batch, facts, session, context)
   const fresh = readable.filter(received => {
     if (isSettled(facts.get(received)) || repeats.has(received)) return false
     const leader = queues(received) ? before.get(received.orderKey!) : undefined
@@ -92,7 +93,7 @@ export async function takeUpWork<M, Tx>(
 
 function takenWork<M, Tx>(
   batch: readonly Received<M>[],
-  { suppresses }: Pick<Spine<M, Tx>, 'suppresses'>,
+  { suppresses }: Pick<ConsumerContext<M, Tx>, 'suppresses'>,
 ): TakenWork[] {
   const heads = new Set<string>()
   return batch.map(received => {

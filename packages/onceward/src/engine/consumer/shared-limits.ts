@@ -1,14 +1,17 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Surroundings } from '../../surroundings.ts'
-import { Turns } from '../batch/shared-lock.ts'
+import { SharedLock } from '../batch/shared-lock.ts'
 import { Breaker } from '../retry/breaker.ts'
 
-/** What a consumer and the worker beside it in one process have together. */
-export interface WorkerPair {
+/** What a consumer and the worker beside it in one process share: they call the same dependency and lock the same rows. */
+export interface SharedLimits {
   readonly breaker: Breaker
-  readonly turns: Turns
+  readonly writeLock: SharedLock
 }
 
-export function createPair<M, Tx>({ failure }: Consumer<M, Tx>, { clock }: Surroundings): WorkerPair {
-  return { breaker: new Breaker(failure, clock), turns: new Turns() }
+export function createSharedLimits<M, Tx>(
+  { failure }: Consumer<M, Tx>,
+  { clock }: Surroundings,
+): SharedLimits {
+  return { breaker: new Breaker(failure, clock), writeLock: new SharedLock() }
 }

@@ -1,7 +1,7 @@
 import type { FailureRules, PolicyClass } from '../../contract/failure-rules.ts'
 import type { Received } from '../../message/received.ts'
 import type { Clock } from '../../surroundings.ts'
-import type { Decided } from '../batch/commit-batch.ts'
+import type { Decided } from '../batch/batch-attempt.ts'
 import type { Fact } from '../batch/outcome.ts'
 
 /** What the breaker knows, for people. */

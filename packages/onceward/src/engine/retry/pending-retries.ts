@@ -1,6 +1,6 @@
 import type { Received } from '../../message/received.ts'
 import type { Timers } from '../../surroundings.ts'
-import type { Decided } from '../batch/commit-batch.ts'
+import type { Decided } from '../batch/batch-attempt.ts'
 import { isUnvalidated } from '../consumer/intake.ts'
 import type { Lanes } from '../consumer/lanes.ts'
 

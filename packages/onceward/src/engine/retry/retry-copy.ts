@@ -12,9 +12,10 @@ import type { Outgoing, StoreSession } from '../../contracts/store.ts'
 import { fitsOnWire } from '../../contracts/wire-size.ts'
 import type { Received } from '../../message/received.ts'
 import { fromStoredJson, toStoredJson } from '../../stored-json.ts'
-import type { Decided, Spine } from '../batch/commit-batch.ts'
+import type { Decided } from '../batch/batch-attempt.ts'
 import type { FailurePolicy } from '../batch/decide-outcome.ts'
 import type { Fact } from '../batch/outcome.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
 
 /**
  * The copies that will come back after their delay, written with the attempts they follow and published by a relay after the commit. So the
@@ -24,7 +25,7 @@ import type { Fact } from '../batch/outcome.ts'
 export async function sendRound<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
-  { consumer }: Spine<M, Tx>,
+  { consumer }: ConsumerContext<M, Tx>,
 ): Promise<void> {
   const rerouted = decided.filter(({ decision }) => decision.outcome === 'rerouted')
   if (rerouted.length === 0) return
@@ -37,7 +38,7 @@ export async function sendRound<M, Tx>(
 export function policyFor<M, Tx>(
   received: Received<M>,
   fact: Fact,
-  { consumer, mode, stage, store }: Spine<M, Tx>,
+  { consumer, mode, stage, store }: ConsumerContext<M, Tx>,
 ): FailurePolicy {
   const { failure } = consumer
   if (!byBroker(failure.mode) || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return failure

@@ -4,7 +4,7 @@ import { processDied } from '../../contracts/suspects.ts'
 import { readerFor } from '../../message/identity.ts'
 import type { Received } from '../../message/received.ts'
 import type { CounterKey, Labels, Metrics } from '../../observe/metrics.ts'
-import type { Decided } from '../batch/commit-batch.ts'
+import type { Decided } from '../batch/batch-attempt.ts'
 import type { Decision, Outcome } from '../batch/outcome.ts'
 
 const setAside: ReadonlySet<Outcome> = new Set(['parked', 'dead-lettered', 'quarantined'])

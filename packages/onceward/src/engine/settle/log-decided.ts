@@ -1,5 +1,5 @@
 import type { Log, LogFields, LogLevel } from '../../surroundings.ts'
-import type { Decided } from '../batch/commit-batch.ts'
+import type { Decided } from '../batch/batch-attempt.ts'
 import type { Decision, Outcome } from '../batch/outcome.ts'
 
 /** A person has to look at these. */

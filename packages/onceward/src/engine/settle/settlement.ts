@@ -1,115 +1,108 @@
-import type { Delivery, Subscription } from '../../contracts/source.ts'
+import type { Delivery } from '../../contracts/source.ts'
 import type { Received } from '../../message/received.ts'
-import type { Surroundings } from '../../surroundings.ts'
-import type { Decided } from '../batch/commit-batch.ts'
+import { messagingSystem } from '../../observe/messaging-system.ts'
+import type { Decided } from '../batch/batch-attempt.ts'
 import type { Tally } from '../consumer/tally.ts'
-import type { Counted } from './count-decided.ts'
+import type { ConsumerContext } from '../consumer-context.ts'
+import { type Counted, decisionCounter } from './count-decided.ts'
+import { logDecided } from './log-decided.ts'
 
 /**
- * When the source is told. `queue`: after the batch, batches in the order of their start: a broker can be told of a gapless run in one word,
- * of single ones only one by one. `log`: after each commit, whose records then count as done. `first`: before anything is tried.
+ * When deliveries are settled. `batch`, for queues: after the batch, batches in the order of their start, because a broker acknowledges a gapless run
+ * of deliveries in one frame and single ones each in their own. `commit`, for logs: after each commit. `first`: before the effect.
  */
-export type TellingTime = 'queue' | 'log' | 'first'
+export type SettleTiming = 'batch' | 'commit' | 'first'
 
-/** One batch from its start until the source has been told. */
+/** One batch from its start until it is settled. */
 export interface Settlement {
-  before(): Promise<void>
-  committed(decided: readonly Decided[]): void
-  after(decided: readonly Decided[]): Promise<void>
-  /** The batch waits for a lock or the store: it holds nobody up. */
-  pass(): void
+  beforeEffect(): Promise<void>
+  afterCommit(decided: readonly Decided[]): void
+  afterBatch(decided: readonly Decided[]): Promise<void>
+  /** The batch waits for a lock or the store: later batches are settled before it. */
+  letOthersPass(): void
   end(): void
 }
 
-export interface SettlingOptions {
-  /** What is to be tried again was put off in the store, and is not held here. */
-  readonly retriesDurable: boolean
-  /** Counts what a batch came to. */
-  readonly count: (decided: readonly Decided[]) => Counted
-  /** The broker, as metrics name it. */
-  readonly system: string
-}
-
-/** Tells the source what is durable, counts it, and knows which batches are under way. */
-export class Settling {
-  readonly #consumer: string
-  readonly #world: Surroundings
+/** Acknowledges what is durable, counts and logs it, and knows which batches are in progress. */
+export class Settlements {
+  readonly #context: ConsumerContext
   readonly #tally: Tally
-  readonly #options: SettlingOptions
-  readonly #underWay = new Map<readonly Received[], Promise<void>>()
+  readonly #count: (decided: readonly Decided[]) => Counted
+  readonly #inProgress = new Map<readonly Received[], Promise<void>>()
   #last: Promise<void> = Promise.resolve()
 
-  constructor(consumer: string, world: Surroundings, tally: Tally, options: SettlingOptions) {
-    this.#consumer = consumer
-    this.#world = world
+  constructor(context: ConsumerContext, tally: Tally) {
+    const { consumer, world, mode } = context
+    this.#context = context
     this.#tally = tally
-    this.#options = options
+    this.#count = decisionCounter(consumer, world.metrics, mode !== 'live')
   }
 
   get idle(): boolean {
-    return this.#underWay.size === 0
+    return this.#inProgress.size === 0
   }
 
-  /** Messages of the batches that are on their way. */
-  *underWay(): Iterable<Received> {
-    for (const batch of this.#underWay.keys()) yield* batch
+  /** Messages of the batches in progress. */
+  *inProgress(): Iterable<Received> {
+    for (const batch of this.#inProgress.keys()) yield* batch
   }
 
-  begin(batch: readonly Received[], when: TellingTime, subscription: Subscription): Settlement {
+  begin(batch: readonly Received[]): Settlement {
+    const timing = this.#context.settleTiming
     const earlier = this.#last
-    const { promise, resolve: pass } = Promise.withResolvers<void>()
+    const { promise, resolve: letOthersPass } = Promise.withResolvers<void>()
     this.#last = promise
-    this.#underWay.set(batch, promise)
-    const told: Promise<void>[] = []
-    const tell = (deliveries: readonly Delivery[]) => this.#tell(deliveries, subscription)
+    this.#inProgress.set(batch, promise)
+    const settled: Promise<void>[] = []
     return {
-      before: async () => {
-        if (when === 'first') await tell(batch.map(({ delivery }) => delivery))
+      beforeEffect: async () => {
+        if (timing === 'first') await this.#settle(batch.map(({ delivery }) => delivery))
       },
-      committed: decided => {
-        if (when === 'log') told.push(tell(this.#count(decided)))
+      afterCommit: decided => {
+        if (timing === 'commit') settled.push(this.#settle(this.#durable(decided)))
       },
-      after: async decided => {
-        if (when === 'log') return void (await Promise.all(told))
-        const durable = this.#count(decided)
-        if (when === 'first') return
+      afterBatch: async decided => {
+        if (timing === 'commit') return void (await Promise.all(settled))
+        const durable = this.#durable(decided)
+        if (timing === 'first') return
         await earlier
-        await tell(durable)
+        await this.#settle(durable)
       },
-      pass,
+      letOthersPass,
       end: () => {
-        this.#underWay.delete(batch)
-        pass()
+        this.#inProgress.delete(batch)
+        letOthersPass()
       },
     }
   }
 
   /** Resolves when no batch with such a message is in a transaction. */
   async without(matches: (received: Received) => boolean): Promise<void> {
-    const touched = [...this.#underWay].filter(([batch]) => batch.some(matches))
+    const touched = [...this.#inProgress].filter(([batch]) => batch.some(matches))
     await Promise.all(touched.map(([, passed]) => passed))
   }
 
-  async #tell(deliveries: readonly Delivery[], subscription: Subscription): Promise<void> {
+  async #settle(deliveries: readonly Delivery[]): Promise<void> {
     if (deliveries.length === 0) return
-    const { clock, metrics } = this.#world
-    const consumer = this.#consumer
-    const began = clock.nowMs()
+    const { consumer, subscription, world } = this.#context
+    const began = world.clock.nowMs()
     const { missed } = await subscription.settle(deliveries)
-    const labels = { consumer, 'messaging.system': this.#options.system }
-    metrics.record('settleDuration', (clock.nowMs() - began) / 1000, labels)
-    if (missed > 0) metrics.add('settleMissed', missed, { consumer })
+    const labels = { consumer: consumer.name, 'messaging.system': messagingSystem(consumer.source.kind) }
+    world.metrics.record('settleDuration', (world.clock.nowMs() - began) / 1000, labels)
+    if (missed > 0) world.metrics.add('settleMissed', missed, { consumer: consumer.name })
     this.#tally.missed(missed)
-    this.#world.reach('batch.settled')
+    world.reach('batch.settled')
   }
 
-  /** Answers with what is durable and may be told. */
-  #count(decided: readonly Decided[]): Delivery[] {
-    const { outcomes, conflicts } = this.#options.count(decided)
+  /** Counts and logs what was decided; answers with the deliveries that may be settled. A worker's retries are durable in the store. */
+  #durable(decided: readonly Decided[]): Delivery[] {
+    const { consumer, stage, world } = this.#context
+    logDecided(consumer.name, decided, world.log)
+    const { outcomes, conflicts } = this.#count(decided)
     this.#tally.decided(outcomes, conflicts)
     const durable: Delivery[] = []
     for (const { received, decision } of decided)
-      if (decision.outcome !== 'retry' || this.#options.retriesDurable) durable.push(received.delivery)
+      if (decision.outcome !== 'retry' || stage === 'work') durable.push(received.delivery)
     return durable
   }
 }

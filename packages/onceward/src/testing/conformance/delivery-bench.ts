@@ -4,7 +4,7 @@ import { defineConsumer } from '../../contract/define-consumer.ts'
 import type { BatchContext, HandlerContext, Mode } from '../../contract/handler.ts'
 import type { Store } from '../../contracts/store.ts'
 import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
-import { createPair } from '../../engine/consumer/shared-limits.ts'
+import { createSharedLimits } from '../../engine/consumer/shared-limits.ts'
 import { createWorker, leavesWork } from '../../inbox/create-worker.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { until } from '../until.ts'
@@ -65,7 +65,7 @@ export class DeliveryBench<Tx> {
       mode: options.mode ?? 'live',
       instance: `process ${this.#processes.length + 1}`,
     }
-    const shared = createPair(around.consumer, around.world)
+    const shared = createSharedLimits(around.consumer, around.world)
     const worker = leavesWork(around.consumer)
       ? createWorker({ ...around, shared, onCommitted: () => worker?.kick() })
       : null

@@ -1,0 +1,320 @@
+import type { SourceCapabilities } from '../../contracts/capabilities.ts'
+import type { Delivery } from '../../contracts/source.ts'
+import type { Received } from '../../message/received.ts'
+import { messagingSystem } from '../../observe/messaging-system.ts'
+import type { Decided } from '../batch/batch-attempt.ts'
+import { BatchRunner } from '../batch/batch-runner.ts'
+import { StorePaused } from '../batch/recover-attempt.ts'
+import { type ConsumerContext, firstTries } from '../consumer-context.ts'
+import type { Suspicion } from '../crash-suspects/crash-suspects.ts'
+import { WaryReading } from '../crash-suspects/suspect-reader.ts'
+import { SuspectLine, type SuspectTry } from '../crash-suspects/suspect-runner.ts'
+import type { BreakerView } from '../retry/breaker.ts'
+import { HeldRetries } from '../retry/pending-retries.ts'
+import { BatchSize } from './batch-size.ts'
+import { Intake } from './intake.ts'
+import { Lanes } from './lanes.ts'
+import { reportOutage } from './report-outage.ts'
+import type { StoreWatch } from './store-watch.ts'
+import type { Tally } from './tally.ts'
+
+/** Bytes of bodies in one transaction at most; a single larger message still gets its own. */
+const batchBytesMax = 8 * 1024 * 1024
+
+export interface SchedulerOptions<Tx> {
+  readonly capabilities: SourceCapabilities
+  readonly watch: StoreWatch<Tx>
+  readonly tally: Tally
+  /** Null for stores that do not outlive their processes. */
+  readonly suspicion: Suspicion | null
+  /** False while the consumer drains, and once it has stopped or halted: nothing new is taken. */
+  readonly isRunning: () => boolean
+  /** Called after every batch. */
+  readonly onBatchDecided: () => void
+  /** Called when the last batch of a consumer that is not running any more may have ended. */
+  readonly onIdle: () => void
+  readonly onError: (error: unknown) => void
+  /** Called when a dependency is found to be unavailable, and with null when it is back. */
+  readonly onOutage: (outage: BreakerView | null) => void
+}
+
+/**
+ * Decides when to receive and when a batch starts. One receive is outstanding whenever a batch slot is free: what arrived meanwhile is the next batch,
+ * so batches grow with load and no timer forms them. A batch keeps its slot until it is decided and settled; an unavailable
+ * store keeps it too. With all slots taken only one batch is read ahead, so that it can start the moment a slot is free:
+ * reading it then would leave the server idle for as long.
+ */
+export class BatchScheduler<M, Tx> {
+  readonly #context: ConsumerContext<M, Tx>
+  readonly #options: SchedulerOptions<Tx>
+  readonly #lanes = new Lanes()
+  readonly #intake: Intake<M>
+  readonly #size: BatchSize
+  readonly #retries: HeldRetries
+  readonly #runner: BatchRunner<M, Tx>
+  readonly #suspects: SuspectLine<M, Tx> | null
+  readonly #suspectReader: WaryReading<M, Tx> | null
+  #receiving = false
+  #batchesInFlight = 0
+  /** Suspects are being read, with an attempt of theirs on record: a handler that ends the process now would be blamed on one of them. */
+  #readingAlone = 0
+  #onNoBatch: (() => void)[] = []
+  #cancelProbe: () => void = () => {}
+
+  constructor(context: ConsumerContext<M, Tx>, options: SchedulerOptions<Tx>) {
+    const { consumer, stage, world } = context
+    const { capabilities, watch, tally, isRunning } = options
+    this.#context = context
+    this.#options = options
+    this.#size = new BatchSize(consumer.batch, stage === 'work' ? 1 : consumer.batch.sizeMax)
+    this.#runner = new BatchRunner(context, {
+      watch,
+      tally,
+      waits: isRunning,
+      onCommitted: decided => {
+        this.#suspectReader?.decided(decided)
+        this.#learnOutage(decided)
+      },
+    })
+    const isLive = (received: Received) => this.#runner.isLive(received)
+    this.#intake = new Intake(consumer, capabilities, world.timers, received => {
+      if (isLive(received)) this.#lanes.push(received)
+      this.pump()
+    })
+    const readAgain = ({ delivery }: Received) =>
+      void this.#read([delivery]).then(() => this.pump(), options.onError)
+    this.#retries = new HeldRetries(this.#lanes, world.timers, isLive, readAgain, () => this.pump())
+    this.#suspectReader = this.#newSuspectReader()
+    this.#suspects = this.#newSuspectRunner()
+  }
+
+  /** No batch is in progress and no suspect is tried. */
+  get idle(): boolean {
+    return !this.#suspects?.busy && this.#runner.idle
+  }
+
+  get receiving(): boolean {
+    return this.#receiving
+  }
+
+  get batchesInFlight(): number {
+    return this.#batchesInFlight
+  }
+
+  /** Deliveries that wait in memory for their next attempt. */
+  get pendingRetries(): number {
+    return this.#retries.size
+  }
+
+  /** Everything that was read and is not settled. */
+  *unfinished(): Iterable<Received> {
+    yield* this.#lanes.waiting()
+    yield* this.#retries.waiting()
+    yield* this.#runner.inProgress()
+  }
+
+  /** Partitions of a log are being revoked: forgets what no batch has taken, and waits for the batches that have some of them. */
+  async revoke(partitions: readonly string[]): Promise<void> {
+    const revoked = new Set(partitions)
+    const isRevoked = ({ delivery }: Received) => revoked.has(delivery.partition)
+    this.#lanes.forget(isRevoked)
+    await this.#runner.without(isRevoked)
+  }
+
+  stop(): void {
+    this.#intake.stop()
+    this.#retries.cancelAll()
+    this.#cancelProbe()
+  }
+
+  /** Starts every batch that is worth starting, then receives if there is room. Called after every change. */
+  pump(): void {
+    if (!this.#options.isRunning()) return this.#options.onIdle()
+    const { room } = this.#context.breaker
+    const closed = room === Number.POSITIVE_INFINITY
+    let alone = (this.#suspects?.busy ?? false) || this.#readingAlone > 0
+    if (!closed) this.#probe(room)
+    else
+      while (!alone && this.#batchesInFlight < this.#inFlightMax && this.#worthStarting()) {
+        const suspects = this.#suspects?.next(this.#batchesInFlight, this.#size.now) ?? null
+        alone = suspects !== null
+        if (suspects !== 'wait') this.#begin(suspects)
+      }
+    // What comes back for another try does not count: it would keep everybody else out for as long as it fails.
+    const ahead = this.#lanes.untried < this.#size.now
+    const mayReceive = ahead || (closed && !alone && this.#batchesInFlight < this.#inFlightMax)
+    if (mayReceive && !this.#receiving) void this.#receive()
+  }
+
+  get #inFlightMax(): number {
+    return this.#context.consumer.batch.inFlightMax
+  }
+
+  /**
+   * With nothing in flight anything is worth a transaction; beside one, only a full batch is: the rest grows until the
+   * other ends. Starting the second with whatever was there made 93–134 batches where 80 would do. Held work is claimed in full batches
+   * where there is enough of it, and may be slow: nothing of it waits for another.
+   */
+  #worthStarting(): boolean {
+    if (this.#context.stage === 'work') return this.#lanes.ready > 0
+    const working = this.#batchesInFlight - this.#runner.paused
+    return this.#lanes.ready >= (working === 0 ? 1 : this.#size.now)
+  }
+
+  /** Slots that are kept free for suspects are no reason to read ahead. */
+  #begin(suspects: readonly Received<M>[] | null, countMax = this.#size.now): void {
+    this.#batchesInFlight++
+    if (suspects !== null) return void this.#runSuspects(suspects)
+    const stops = this.#suspects?.any ? this.#suspects.isSuspect : undefined
+    void this.#runBatch(this.#lanes.cut(countMax, batchBytesMax, stops) as Received<M>[])
+  }
+
+  /** A dependency is unavailable: after the pause one message at a time is tried, each time another one, until one gets through. */
+  #probe(room: number): void {
+    if (room > 0) {
+      if (this.#batchesInFlight > 0 || this.#lanes.ready === 0 || this.#readingAlone > 0) return
+      const suspects = this.#suspects?.next(0, 1) ?? null
+      if (suspects !== 'wait') this.#begin(suspects, 1)
+      return
+    }
+    const { world, breaker } = this.#context
+    this.#cancelProbe()
+    this.#cancelProbe = world.timers.after(Math.max(1, breaker.waitMs), () => this.pump())
+  }
+
+  #learnOutage(decided: readonly Decided<M>[]): void {
+    const { breaker, consumer, world } = this.#context
+    const event = breaker.learn(decided, firstTries(this.#context))
+    if (event === null) return
+    reportOutage(event, breaker, consumer, world)
+    if (event !== 'still away') this.#options.onOutage(event === 'closed' ? null : breaker.view)
+  }
+
+  async #receive(): Promise<void> {
+    this.#receiving = true
+    try {
+      const deliveries = await this.#context.subscription.receive(this.#size.now)
+      await this.#take(deliveries)
+    } catch (error) {
+      this.#options.onError(error)
+    } finally {
+      this.#receiving = false
+    }
+    this.pump()
+  }
+
+  async #take(deliveries: readonly Delivery[]): Promise<void> {
+    if (deliveries.length === 0) return
+    const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
+    this.#countTaken(deliveries, redelivered)
+    this.#options.tally.delivered(deliveries.length, redelivered)
+    this.#options.suspicion?.look(deliveries)
+    await this.#read(deliveries)
+    this.#context.world.reach('batch.received')
+  }
+
+  #countTaken(deliveries: readonly Delivery[], redelivered: number): void {
+    const { consumer, stage, world } = this.#context
+    const { name } = consumer
+    if (stage === 'work') return world.metrics.add('claims', deliveries.length, { consumer: name })
+    world.metrics.add('deliveries', deliveries.length, {
+      consumer: name,
+      'messaging.system': messagingSystem(consumer.source.kind),
+      'messaging.destination.name': deliveries[0]!.origin,
+    })
+    if (redelivered > 0) world.metrics.add('redelivered', redelivered, { consumer: name })
+  }
+
+  async #read(deliveries: readonly Delivery[]): Promise<void> {
+    const reader = this.#suspectReader
+    const alone = reader !== null && deliveries.some(delivery => reader.suspects(delivery))
+    if (alone) this.#readingAlone++
+    try {
+      if (alone && this.#batchesInFlight > 0)
+        await new Promise<void>(resolve => this.#onNoBatch.push(resolve))
+      const read = await this.#intake.take(deliveries, reader)
+      if (this.#options.suspicion?.any) await this.#suspects?.learn(read)
+      for (const received of read) this.#lanes.push(received)
+    } finally {
+      if (alone) this.#readingAlone--
+    }
+  }
+
+  #leaveSlots(count: number): void {
+    this.#batchesInFlight -= count
+    if (this.#batchesInFlight > 0) return
+    for (const resolve of this.#onNoBatch.splice(0)) resolve()
+  }
+
+  async #runSuspects(group: readonly Received<M>[]): Promise<void> {
+    try {
+      await this.#suspects!.run(group, (suspect, onDecided) => this.#runBatch(group, suspect, onDecided))
+    } catch (error) {
+      this.#leaveSlots(1)
+      if (this.#options.isRunning()) this.#options.onError(error)
+    }
+    this.pump()
+  }
+
+  async #runBatch(
+    batch: readonly Received<M>[],
+    suspect: SuspectTry | null = null,
+    onDecided: (decided: readonly Decided<M>[]) => void = () => {},
+  ): Promise<readonly Decided<M>[]> {
+    const { stage, world, signal } = this.#context
+    let ended: readonly Decided<M>[] = []
+    const began = world.clock.nowMs()
+    let inFlight = 1
+    const leaveSlot = () => {
+      this.#leaveSlots(inFlight)
+      inFlight = 0
+    }
+    try {
+      const onBatchDecided = (decided: readonly Decided<M>[]) => {
+        this.#options.onBatchDecided()
+        ended = decided
+        onDecided(decided)
+        this.#size.took(batch.length, world.clock.nowMs() - began, suspect !== null)
+        if (stage !== 'work') this.#retries.hold(decided)
+        this.#lanes.release(batch)
+        leaveSlot()
+        this.pump()
+      }
+      await this.#runner.run(batch, onBatchDecided, suspect)
+    } catch (error) {
+      // While stopping, a batch that cannot be finished simply stays unsettled and goes back.
+      const givenUp = signal.aborted || (error instanceof StorePaused && !this.#options.isRunning())
+      if (!givenUp) this.#options.onError(error)
+    } finally {
+      leaveSlot()
+    }
+    this.pump()
+    return ended
+  }
+
+  #newSuspectReader(): WaryReading<M, Tx> | null {
+    const { consumer, store, enrolment, stage, world } = this.#context
+    const { suspicion, watch } = this.#options
+    if (suspicion === null) return null
+    return new WaryReading({
+      consumer,
+      suspicion,
+      store,
+      enrolment,
+      watch,
+      world,
+      readsOnly: stage === 'store',
+    })
+  }
+
+  /** Where no handler runs, only reading can crash the process. */
+  #newSuspectRunner(): SuspectLine<M, Tx> | null {
+    const { consumer, store, enrolment, stage, world } = this.#context
+    const { suspicion, watch } = this.#options
+    if (suspicion === null || stage === 'store') return null
+    const { attemptsMax } = consumer.failure
+    const lanes = this.#lanes
+    const common = { suspicion, store, enrolment, watch, world, lanes, attemptsMax }
+    return new SuspectLine({ ...common, bytesMax: batchBytesMax })
+  }
+}

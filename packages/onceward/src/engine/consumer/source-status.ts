@@ -1,0 +1,48 @@
+import type { SourceEvent } from '../../contracts/source.ts'
+import type { Surroundings } from '../../surroundings.ts'
+
+/** What the source said about its connection, for health checks; counts and logs each event. */
+export class SourceStatus {
+  readonly #names: { readonly consumer: string; readonly source: string }
+  readonly #world: Surroundings
+  #disconnected = false
+  readonly #degraded = new Map<string, string>()
+
+  constructor(consumer: string, source: string, world: Surroundings) {
+    this.#names = { consumer, source }
+    this.#world = world
+  }
+
+  /** True from when the source lost its broker until it is connected again. */
+  get disconnected(): boolean {
+    return this.#disconnected
+  }
+
+  /** Parts of the source that failed and are tried again, one sentence each. */
+  get degraded(): readonly string[] {
+    return [...this.#degraded].map(([part, reason]) => `${part} fails and is tried again: ${reason}`)
+  }
+
+  record(event: SourceEvent): void {
+    if (event.kind === 'connected') {
+      this.#disconnected = false
+      this.#degraded.clear()
+    }
+    if (event.kind === 'degraded') this.#degraded.set(event.part, event.reason)
+    if (event.kind === 'restored') this.#degraded.delete(event.part)
+    if (endsConnection(event)) this.#disconnected = true
+    const { metrics, log } = this.#world
+    metrics.add('sourceEvents', 1, { consumer: this.#names.consumer, kind: event.kind })
+    log[isRoutine(event) ? 'info' : 'warn'](`source ${event.kind}`, { ...this.#names, ...event })
+  }
+}
+
+function endsConnection({ kind }: SourceEvent): boolean {
+  return kind === 'disconnected' || kind === 'cancelled' || kind === 'timed_out'
+}
+
+/** What happens whenever a consumer starts or its group changes; the rest is trouble. */
+function isRoutine(event: SourceEvent): boolean {
+  if (event.kind === 'revoked') return event.orderly === true
+  return ['connected', 'ended', 'assigned', 'restored'].includes(event.kind)
+}

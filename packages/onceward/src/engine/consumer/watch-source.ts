@@ -1,0 +1,25 @@
+import type { ConsumerContext } from '../consumer-context.ts'
+
+/** Gauges of the source and the breaker. Each result ends one. */
+export function watchSource<M, Tx>({
+  consumer,
+  subscription,
+  breaker,
+  world,
+}: ConsumerContext<M, Tx>): readonly (() => void)[] {
+  const { metrics } = world
+  const labels = { consumer: consumer.name }
+  const unwatch: (() => void)[] = []
+  if (subscription.lag !== undefined) unwatch.push(metrics.watchLag(consumer.name, () => subscription.lag!()))
+  if (subscription.waitingPartitions !== undefined)
+    unwatch.push(
+      metrics.watch(['waitingPartitions'], see =>
+        see('waitingPartitions', subscription.waitingPartitions!(), labels),
+      ),
+    )
+  if (consumer.failure.breaker !== null)
+    unwatch.push(
+      metrics.watch(['paused'], see => see('paused', breaker.view.state === 'closed' ? 0 : 1, labels)),
+    )
+  return unwatch
+}
