@@ -209,7 +209,7 @@ describe('the world is passed in', () => {
 describe('names and marks', () => {
   test('no file is named after nothing in particular', () => {
     const vague =
-      /^(utils?|helpers?|common|manager|misc|shared|lib|stuff)(\.|$|-)|-(utils?|helpers?|manager)\./
+      /^((utils?|helpers?|common|manager|misc|lib|stuff)(\.|$|-)|shared(\.|$))|-(utils?|helpers?|manager)\./
     assert.deepEqual(
       files.filter(file => file.split('/').some(part => vague.test(part))),
       [],

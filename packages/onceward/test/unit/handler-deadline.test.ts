@@ -15,14 +15,14 @@ async function passedAfter(lateMs: number): Promise<Error> {
       return () => {}
     },
   }
-  const spine = {
+  const context = {
     consumer: { batch: { handlerTimeoutMs: 100 }, order: 'none' },
     store: { capabilities: { concurrent: true } },
-    care: { needed: false },
+    savepoints: { needed: false },
     world: { clock: { nowMs: () => nowMs }, timers },
     signal: new AbortController().signal,
   }
-  const deadline = handlerDeadline([], spine as never)
+  const deadline = handlerDeadline([], context as never)
   due()
   const error: Error = await deadline.passed.catch(reason => reason)
   assert.equal(deadline.cutBy(error), error)

@@ -31,7 +31,8 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
       await passFence(attempt, decided, claims.standing, session)
       return decided
     })
-    world.reach(stage === 'work' ? 'work.committed' : 'batch.committed')
+    if (stage === 'work') world.reach('work.committed')
+    else world.reach('batch.committed')
     savepoints.committed()
     countMarkers(claimed, decided, attempt.context)
     return decided
