@@ -15,6 +15,7 @@ const commands = {
   services: { entry: 'scripts/services/main.ts', need: 'production' },
   test: { entry: 'scripts/test.ts', need: 'everything' },
   cluster: { entry: 'scripts/test.ts', args: ['--cluster'], need: 'everything' },
+  extended: { entry: 'scripts/test.ts', args: ['--extended'], need: 'everything' },
   crash: { entry: 'packages/onceward/test/crash/main.ts', need: 'everything' },
   simulate: { entry: 'packages/onceward/test/simulator/main.ts', need: 'everything' },
   bench: { entry: 'bench/main.ts', need: 'everything' },

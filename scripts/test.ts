@@ -14,11 +14,16 @@ import {
 import { Outcome } from './test/outcome.ts'
 import { printFile, printSummary } from './test/print-outcome.ts'
 import { killRunningFiles, runFile } from './test/run-file.ts'
+import { inSuite } from './test/suite.ts'
 import { TestDatabases } from './test/test-databases.ts'
 
-const usage = `Usage: npm test [-- patterns…] [--no-check] [--services=postgres,rabbitmq,kafka|none] [--timeout=seconds]
+const usage = `Usage: npm test [-- patterns…] [--fast] [--no-check] [--services=postgres,rabbitmq,kafka|none] [--timeout=seconds]
+       npm run extended [-- patterns…]
        npm run cluster [-- patterns…]
-A pattern selects the test files whose path contains it. "npm run cluster" runs the files named *.cluster.test.ts, one by one.`
+A pattern selects the test files whose path contains it.
+  --fast             lint, types, unit tests, simulator, conformance on memory and PostgreSQL: for use while editing
+  npm run extended   what takes too long for every run: *.extended.test.ts and *.cluster.test.ts, one file at a time
+  npm run cluster    *.cluster.test.ts alone`
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const concurrency = 4
@@ -28,19 +33,23 @@ const { values, positionals } = parseArgs({
   allowNegative: true,
   options: {
     check: { type: 'boolean', default: true },
-    services: { type: 'string', default: serviceNames.join(',') },
+    services: { type: 'string' },
     timeout: { type: 'string', default: '600' },
+    fast: { type: 'boolean', default: false },
+    extended: { type: 'boolean', default: false },
     cluster: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
+
+const suite = (['fast', 'extended', 'cluster'] as const).find(name => values[name]) ?? 'default'
 
 function testFiles(): string[] {
   const patterns = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'scripts/**/*.test.ts']
   const exclude = (name: string) => name.includes('node_modules')
   const files = patterns
     .flatMap(pattern => globSync(pattern, { cwd: root, exclude }))
-    .filter(file => file.endsWith('.cluster.test.ts') === values.cluster)
+    .filter(file => inSuite(suite, file))
     .sort()
   return positionals.length === 0
     ? files
@@ -50,7 +59,8 @@ function testFiles(): string[] {
 async function haveServices(): Promise<Service[]> {
   // A third less of the broker's processor time over one run. Benchmarks start theirs without.
   process.env.KAFKA_JVM_PERFORMANCE_OPTS ??= shortLived.join(' ')
-  const names = serviceNames.filter(name => values.services.split(',').includes(name))
+  const wanted = values.services?.split(',') ?? (suite === 'fast' ? ['postgres'] : serviceNames)
+  const names = serviceNames.filter(name => wanted.includes(name))
   const services = await ensureServices(names, { log: line => console.log(line) })
   for (const service of services) {
     if ('unavailable' in service) console.log(`! ${service.name} is unavailable: ${service.unavailable}`)
@@ -96,7 +106,7 @@ async function runAll(files: string[], env: NodeJS.ProcessEnv): Promise<Outcome>
   }
   await runFiles(
     files.filter(file => !alone.includes(file) && !beside.includes(file)),
-    values.cluster ? 1 : concurrency,
+    suite === 'cluster' || suite === 'extended' ? 1 : concurrency,
     runOne,
   )
   await Promise.all([runFiles(alone, 1, runOne), runFiles(beside, concurrency - 1, runOne)])
