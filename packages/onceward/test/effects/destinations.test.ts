@@ -5,11 +5,8 @@ import type { BrokerMarks } from '../../src/contracts/source.ts'
 import { openConnection } from '../../src/sources/rabbitmq/connection.ts'
 import { identityOf } from '../../src/sources/rabbitmq/identity.ts'
 import { declareDestination, findDestination } from '../../src/stores/postgres/destinations.ts'
-import { migrate } from '../../src/stores/postgres/migrate.ts'
-import { migrations } from '../../src/stores/postgres/migrations/index.ts'
-import { createPool } from '../../src/stores/postgres/pool.ts'
 import { createVirtualHost, type TestVirtualHost } from '../rabbitmq/virtual-host.ts'
-import { createEmptyDatabase, skipWithout } from '../services/services.ts'
+import { skipWithout } from '../services/services.ts'
 import { openScene, type Scene } from './scene.ts'
 
 describe('destinations', await skipWithout('postgres', 'rabbitmq'), () => {
@@ -135,43 +132,5 @@ describe('a producer without an address', await skipWithout('postgres'), () => {
     assert.deepEqual(await written(scene), ['early kafka'])
     const { rows } = await scene.pool.query('select destination, waiting from onceward.outbox_unserved')
     assert.deepEqual(rows, [{ destination: 'kafka', waiting: 1 }])
-  })
-})
-
-describe('migrating an outbox of the old shape', await skipWithout('postgres'), () => {
-  it('is refused while it has rows, says how to empty it, and changes nothing', async t => {
-    const database = await createEmptyDatabase()
-    const pool = createPool(database.url, { max: 2 })
-    t.after(async () => {
-      await pool.end()
-      await database.drop()
-    })
-    const version = async () =>
-      (await pool.query('select max(version) as version from onceward.migration')).rows[0].version
-    await pool.query(`create schema onceward; create table onceward.migration (version integer primary key,
-      name text not null, compatible_from integer not null, applied_at timestamptz not null default clock_timestamp())`)
-    for (const one of migrations.filter(({ version: n }) => n < 12)) {
-      await pool.query(one.sql)
-      await pool.query('insert into onceward.migration values ($1, $2, $3)', [
-        one.version,
-        one.name,
-        one.compatibleFrom,
-      ])
-    }
-    await pool.query(
-      `insert into onceward.outbox (broker, bucket, queue, message_id, body) values ('rabbitmq', 0, 'q', 'm', '')`,
-    )
-    await pool.query('delete from onceward.migration where version = 11')
-    await assert.rejects(
-      migrate(pool),
-      /onceward\.outbox still has 1 rows .*onceward relay.*onceward status/s,
-    )
-    assert.equal(await version(), 10)
-    await pool.query(`insert into onceward.migration values (11, 'campaign ahead', 3)`)
-    await assert.rejects(migrate(pool), /Nothing was changed/)
-    assert.equal(await version(), 11)
-    await pool.query('delete from onceward.outbox')
-    await migrate(pool)
-    assert.ok((await version()) >= 12)
   })
 })

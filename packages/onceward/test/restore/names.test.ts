@@ -7,8 +7,6 @@ import type { BrokerMarks } from '../../src/contracts/source.ts'
 import { acceptBroker, listBrokers } from '../../src/restore/brokers.ts'
 import { acceptServer, readRestore } from '../../src/restore/lives.ts'
 import { listReadings, renameConsumer, separateConsumer } from '../../src/restore/names.ts'
-import { findDestination } from '../../src/stores/postgres/destinations.ts'
-import { clusters } from '../../src/stores/postgres/migrations/0020-clusters.ts'
 import { createPostgresStore } from '../../src/stores/postgres/store.ts'
 import { People, refusal } from '../parking/people.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
@@ -154,30 +152,6 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
     const marks = exchanges()
     await Promise.all(Array.from({ length: 8 }, (_, n) => meetBroker(rabbit(`rabbit@${n}`, marks))))
     assert.equal((await listBrokers(scene.pool)).length, 1)
-  })
-
-  test('a database of the version before knows its clusters again', async () => {
-    await using scene = await open('production')
-    await scene.pool.query(`
-      drop table onceward.cluster_name, onceward.cluster_mark;
-      drop function onceward.note_cluster, onceward.check_reading;
-      insert into onceward.broker (kind, cluster) values ('rabbitmq', 'rabbit@a'), ('rabbitmq', 'rabbit@alone');
-      insert into onceward.destination (name, kind, virtual_host, mark) values
-        ('rabbitmq:rabbit@b/v', 'rabbitmq', 'v', 'm-v'), ('rabbitmq:rabbit@a/w', 'rabbitmq', 'w', 'm-w');
-      insert into onceward.destination_cluster (kind, virtual_host, cluster, destination, first_at) values
-        ('rabbitmq', 'v', 'rabbit@b', 'rabbitmq:rabbit@b/v', now() - interval '3 days'),
-        ('rabbitmq', 'w', 'rabbit@a', 'rabbitmq:rabbit@a/w', now() - interval '2 days'),
-        ('rabbitmq', 'v', 'rabbit@a', 'rabbitmq:rabbit@b/v', now() - interval '1 day')`)
-    await scene.pool.query(clusters)
-    const meetBroker = meeting({ pool: scene.pool })
-    for (const [host, mark] of [
-      ['v', 'm-v'],
-      ['w', 'm-w'],
-    ] as const) {
-      await meetBroker(rabbit('rabbit@new', exchanges(mark), host))
-      const name = await findDestination(scene.pool, rabbit('rabbit@newer', exchanges(mark), host), null)
-      assert.equal(name, host === 'v' ? 'rabbitmq:rabbit@b/v' : 'rabbitmq:rabbit@a/w')
-    }
   })
 })
 

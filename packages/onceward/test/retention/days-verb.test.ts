@@ -9,7 +9,6 @@ import { fileURLToPath } from 'node:url'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { partitionConsumer } from '../../src/retention/partition-consumer.ts'
-import { assertUsable } from '../../src/stores/postgres/migrate.ts'
 import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 import { consumerOf, daysScene } from './days-scene.ts'
 
@@ -204,18 +203,5 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
       `inbox_${scene.consumerId}_rest`,
       'nobody had a marker of that day yet',
     )
-  })
-
-  test('code that does not know days is kept away from then on, and a migration does not let it back in', async () => {
-    await using scene = await daysScene()
-    const compatibleFrom = async () =>
-      (await scene.pool.query('select max(compatible_from) as from from onceward.migration')).rows[0].from
-    const before = await compatibleFrom()
-    await scene.partition()
-    await assertUsable(scene.pool)
-    await scene.pool.query(
-      `insert into onceward.migration (version, name, compatible_from) values (1000, 'later', 3)`,
-    )
-    assert.equal(await compatibleFrom(), Math.max(before, 10), 'older code than before is not let in')
   })
 })

@@ -3,6 +3,8 @@ import { describe, test } from 'node:test'
 import { defineConsumer, runConsumer } from 'onceward'
 import { runRelay } from 'onceward/outbox'
 import { createPool, createPostgresStore, migrate, postgresQueue } from 'onceward/postgres'
+import { applyMigrations, assertSchema } from '../../src/stores/postgres/migrate.ts'
+import { type Migration, migrations } from '../../src/stores/postgres/migrations/index.ts'
 import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 
 const facts = {
@@ -25,7 +27,7 @@ describe('migrations', await skipWithout('postgres'), () => {
     const pools = Array.from({ length: 8 }, () => createPool(database.url, { max: 1 }))
     const results = await Promise.all(pools.map(pool => migrate(pool)))
     await Promise.all(pools.map(pool => pool.end()))
-    assert.equal(results.filter(result => result.applied.includes('spine')).length, 1)
+    assert.equal(results.filter(result => result.applied.includes('first set')).length, 1)
     assert.deepEqual(new Set(results.map(result => result.to)).size, 1)
   })
 
@@ -35,23 +37,70 @@ describe('migrations', await skipWithout('postgres'), () => {
     await assert.rejects(store.enroll(facts), { code: 'schema_missing', message: /onceward migrate/ })
   })
 
-  test('a schema older than the code is refused; a newer one only when it says so', async () => {
+  test('a schema older than the code is refused, and so is a newer one unless it says that the code works on it', async () => {
     await using database = await freshDatabase()
     await migrate(database.pool)
     await using store = closing(createPostgresStore({ url: database.url }))
     await store.enroll(facts)
-
-    await database.pool.query(
-      `insert into onceward.migration (version, name, compatible_from) values (900, 'later', 1)`,
-    )
+    await assert.rejects(assertSchema(database.pool, [...migrations, note(2)]), {
+      code: 'schema_too_old',
+      message: /onceward migrate/,
+    })
+    await applyMigrations(database.pool, [...migrations, note(2)])
     await store.enroll(facts)
-    await database.pool.query('update onceward.migration set compatible_from = 900 where version = 900')
+    await applyMigrations(database.pool, [...migrations, note(2), note(3, { compatibleFrom: 3 })])
     await assert.rejects(store.enroll(facts), { code: 'schema_too_new', message: /newer version/ })
-    await database.pool.query('delete from onceward.migration where version > 0')
-    await database.pool.query(
-      `insert into onceward.migration (version, name, compatible_from) values (0, 'earlier', 0)`,
+    await applyMigrations(database.pool, [...migrations, note(2), note(3), note(4)])
+    await assert.rejects(store.enroll(facts), { code: 'schema_too_new' }, 'a later step lets nobody back in')
+  })
+
+  test('a step of an upgrade is applied once, by whoever comes first', async () => {
+    await using database = await freshDatabase()
+    await migrate(database.pool)
+    const list = [...migrations, note(2), note(3)]
+    const results = await Promise.all([1, 2].map(() => applyMigrations(database.pool, list)))
+    assert.deepEqual(results.flatMap(result => result.applied).sort(), ['note 2', 'note 3'])
+    assert.deepEqual(await applyMigrations(database.pool, list), { from: 3, to: 3, applied: [] })
+  })
+
+  test('a step that fails is undone, those before it stay, and the next call goes on', async () => {
+    await using database = await freshDatabase()
+    await migrate(database.pool)
+    const broken = note(3, { sql: 'create table onceward.half (id integer); select 1 / 0' })
+    const steps = [...migrations, note(2)]
+    await assert.rejects(applyMigrations(database.pool, [...steps, broken]), /division by zero/)
+    const { rows } = await database.pool.query(
+      `select max(version) as version, to_regclass('onceward.half') as half from onceward.migration`,
     )
-    await assert.rejects(store.enroll(facts), { code: 'schema_too_old', message: /onceward migrate/ })
+    assert.deepEqual(rows, [{ version: 2, half: null }])
+    assert.deepEqual(await applyMigrations(database.pool, [...steps, note(3)]), {
+      from: 2,
+      to: 3,
+      applied: ['note 3'],
+    })
+  })
+
+  test('a schema of a version that was never released is refused by migrate and at start, and left alone', async () => {
+    await using database = await freshDatabase()
+    const unreleased = {
+      version: 1,
+      name: 'spine',
+      sql: 'create table onceward.outbox ()',
+      compatibleFrom: 1,
+    }
+    await applyMigrations(database.pool, [unreleased, note(2)])
+    await using store = closing(createPostgresStore({ url: database.url }))
+    const refusal = (end: RegExp) => ({ code: 'configuration', message: end })
+    await assert.rejects(
+      migrate(database.pool, { environment: 'production' }),
+      refusal(/never released.*"spine".*Nothing was changed.*make the database anew/),
+    )
+    await assert.rejects(store.enroll(facts), refusal(/never released.*Nothing was started/))
+    const { rows } = await database.pool.query(
+      `select (select count(*)::int from onceward.migration) as steps, to_regclass('onceward.consumer') as made,
+         (select count(*)::int from onceward.environment) as named`,
+    )
+    assert.deepEqual(rows, [{ steps: 2, made: null, named: 0 }])
   })
 
   test('the database of another environment is refused and left alone', async () => {
@@ -98,6 +147,15 @@ describe('migrations', await skipWithout('postgres'), () => {
     client.release()
     await assert.rejects(migrate(database.pool), { code: 'configuration', message: /client_encoding LATIN1/ })
   })
+})
+
+/** A step that is not in the list yet. */
+const note = (version: number, changes: Partial<Migration> = {}): Migration => ({
+  version,
+  name: `note ${version}`,
+  sql: `create table onceward.note_${version} (id integer)`,
+  compatibleFrom: 1,
+  ...changes,
 })
 
 async function freshDatabase(encoding?: 'LATIN1' | 'SQL_ASCII') {

@@ -269,24 +269,21 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
       schema[0] === undefined ? null : { version: schema[0].version, compatibleFrom: schema[0].compatible },
     environment: environment[0]?.name ?? null,
     consumers,
-    ...(await readGuards(client, schema[0]?.version ?? 0)),
+    ...(await readGuards(client)),
   }
 }
 
-const readBrokers = 'select kind, cluster from onceward.broker'
 /** By every name that their nodes announced. */
-const readAnnounced = `
+const readBrokers = `
   select b.kind, coalesce(n.announced, b.cluster) as cluster from onceward.broker b
   left join onceward.cluster_name n on n.kind = b.kind and n.cluster = b.cluster`
 
-/** What version 8 of the schema writes down to tell another name, another cluster and another copy. */
-async function readGuards(client: SqlClient, version: number) {
-  if (version < 8) return {}
-  const host = version < 12 ? 'null::text' : 'virtual_host'
+/** What is written down to tell another name, another cluster and another copy. */
+async function readGuards(client: SqlClient) {
   const { rows: readings } = await client.query(
-    `select consumer_name as name, kind, place, reader, ${host} as "virtualHost" from onceward.reading`,
+    'select consumer_name as name, kind, place, reader, virtual_host as "virtualHost" from onceward.reading',
   )
-  const { rows: brokers } = await client.query(version < 20 ? readBrokers : readAnnounced)
+  const { rows: brokers } = await client.query(readBrokers)
   const { rows: may } = await client.query(
     `select has_function_privilege('onceward.server_check()', 'execute') as may`,
   )

@@ -6,7 +6,6 @@ import type { SqlClient, SqlPool } from './pool.ts'
 import { setRoleSettings } from './role-settings.ts'
 
 const serverVersionMin = 150_000
-const newest = migrations.at(-1)!
 
 export interface MigrationResult {
   readonly from: number
@@ -14,42 +13,52 @@ export interface MigrationResult {
   readonly applied: readonly string[]
 }
 
+interface MigrateOptions {
+  readonly environment?: string | undefined
+  readonly reach?: Reach
+}
+
+/** Brings the schema to this version. */
+export function migrate(pool: SqlPool, options: MigrateOptions = {}): Promise<MigrationResult> {
+  return applyMigrations(pool, migrations, options)
+}
+
 /**
- * Brings the schema to this version. Each migration is one transaction under an advisory lock that ends with it (so it works
- * through PgBouncer): concurrent callers wait and find it done, a killed one leaves whole steps behind, and the next goes on.
+ * Each migration is one transaction under an advisory lock that ends with it (so it works through PgBouncer): concurrent
+ * callers wait and find it done, a killed one leaves whole steps behind, and the next goes on. The list is a parameter for
+ * tests of the steps between versions.
  */
-export async function migrate(
+export async function applyMigrations(
   pool: SqlPool,
-  options: { readonly environment?: string | undefined; readonly reach?: Reach } = {},
+  list: readonly Migration[],
+  { environment, reach = inert }: MigrateOptions = {},
 ): Promise<MigrationResult> {
   const applied: string[] = []
-  const { from } = await step(pool, options.environment, () => null)
-  if (from > 0) await assertAllEmpty(pool, from)
+  let first: number | undefined
   for (;;) {
-    const { done } = await step(pool, options.environment, version =>
-      migrations.find(m => m.version > version),
-    )
-    if (done === null) break
+    const { from, done } = await step(pool, list, environment)
+    first ??= from
+    if (done === null) return { from: first, to: Math.max(first, list.at(-1)!.version), applied }
     applied.push(done)
-    ;(options.reach ?? inert)('migrate.applied')
+    reach('migrate.applied')
   }
-  return { from, to: Math.max(from, newest.version), applied }
 }
 
 async function step(
   pool: SqlPool,
+  list: readonly Migration[],
   environment: string | undefined,
-  choose: (version: number) => Migration | null | undefined,
 ): Promise<{ from: number; done: string | null }> {
   const client = await pool.connect()
   try {
     await client.query(`begin; set local lock_timeout = '60s'; ${setRoleSettings}`)
     await client.query(`select pg_advisory_xact_lock(hashtext('onceward.migrate'))`)
     await prepare(client, environment)
-    const { rows } = await client.query('select coalesce(max(version), 0) as version from onceward.migration')
-    const from = rows[0].version as number
-    const migration = choose(from) ?? null
-    if (migration !== null) await apply(client, migration)
+    const history = await readHistory(client)
+    assertReleased(history, list, 'Nothing was changed and nothing is lost.')
+    const from = history.at(-1)?.version ?? 0
+    const migration = list.find(({ version }) => version > from)
+    if (migration !== undefined) await apply(client, migration)
     await client.query('commit')
     client.release()
     return { from, done: migration?.name ?? null }
@@ -84,11 +93,6 @@ async function prepare(client: SqlClient, environment: string | undefined): Prom
 }
 
 async function apply(client: SqlClient, migration: Migration): Promise<void> {
-  if (migration.emptied !== undefined) {
-    // Writers wait behind the lock, so that no row is added between the look and the change.
-    await client.query(`lock table ${migration.emptied.table} in access exclusive mode`)
-    await assertEmpty(client, migration.emptied)
-  }
   await client.query(migration.sql)
   await client.query('insert into onceward.migration (version, name, compatible_from) values ($1, $2, $3)', [
     migration.version,
@@ -97,58 +101,67 @@ async function apply(client: SqlClient, migration: Migration): Promise<void> {
   ])
 }
 
-/** Before the first step, so that a refusal leaves the schema as it was. */
-async function assertAllEmpty(pool: SqlPool, from: number): Promise<void> {
-  for (const { version, emptied } of migrations)
-    if (version > from && emptied !== undefined) await assertEmpty(pool, emptied)
+interface Applied {
+  readonly version: number
+  readonly name: string
+  readonly compatibleFrom: number
 }
 
-async function assertEmpty(
-  client: Pick<SqlClient, 'query'>,
-  { table, how }: NonNullable<Migration['emptied']>,
-): Promise<void> {
+async function readHistory(client: Pick<SqlClient, 'query'>): Promise<readonly Applied[]> {
   const { rows } = await client.query(
-    `select count(*)::int as n from (select from ${table} limit 100000) counted`,
+    'select version, name, compatible_from as "compatibleFrom" from onceward.migration order by version',
   )
-  const n = rows[0].n as number
-  if (n === 0) return
+  return rows
+}
+
+/** A version that this list knows under another name was made by code that was never released: it has another schema. */
+function assertReleased(history: readonly Applied[], list: readonly Migration[], end: string): void {
+  const other = history.find(({ version, name }) =>
+    list.some(known => known.version === version && known.name !== name),
+  )
+  if (other === undefined) return
   throw new OncewardError(
     'configuration',
-    `Table ${table} still has ${n} rows of the version before. ${how} Nothing was changed and nothing is lost.`,
-    { details: { table, rows: n } },
+    `The schema was made by a version that was never released: its migration ${other.version} is "${other.name}". It cannot be migrated. ${end} Dump what you need of it, make the database anew, and run "onceward migrate" there.`,
+    { details: { version: other.version, name: other.name } },
   )
 }
 
 /** The gate: older code on a newer schema works only while that schema says so; newer code wants its own. */
 export async function assertUsable(pool: Pick<SqlPool, 'query'>, environment?: string): Promise<void> {
   await assertUtf8(pool)
+  await assertSchema(pool, migrations)
+  if (environment !== undefined) await assertEnvironment(pool, environment)
+}
+
+/** The part of the gate that asks for the schema. The list is a parameter as above. */
+export async function assertSchema(pool: Pick<SqlPool, 'query'>, list: readonly Migration[]): Promise<void> {
   const { rows } = await pool.query(`select to_regclass('onceward.migration') is not null as present`)
-  const found = rows[0].present
-    ? await pool.query(
-        'select version, (select max(compatible_from) from onceward.migration) as compatible_from from onceward.migration order by version desc limit 1',
-      )
-    : { rows: [] }
-  const schema = found.rows[0] as { version: number; compatible_from: number } | undefined
-  const fix = 'Nothing was started and nothing is lost.'
-  if (schema === undefined) {
+  const history = rows[0].present ? await readHistory(pool) : []
+  const end = 'Nothing was started and nothing is lost.'
+  const at = history.at(-1)?.version
+  const newest = list.at(-1)!.version
+  if (at === undefined) {
     throw new OncewardError(
       'schema_missing',
-      `The database has no Onceward schema. Run "onceward migrate". ${fix}`,
+      `The database has no Onceward schema. Run "onceward migrate". ${end}`,
     )
   }
-  if (schema.version < newest.version) {
+  assertReleased(history, list, end)
+  if (at < newest) {
     throw new OncewardError(
       'schema_too_old',
-      `The schema is at version ${schema.version}, this process needs ${newest.version}. Run "onceward migrate". ${fix}`,
+      `The schema is at version ${at}, this process needs ${newest}. Run "onceward migrate". ${end}`,
     )
   }
-  if (schema.compatible_from > newest.version) {
+  // The strictest of all steps counts: a later one that asks for less does not let older code back in.
+  const compatibleFrom = Math.max(...history.map(step => step.compatibleFrom))
+  if (compatibleFrom > newest) {
     throw new OncewardError(
       'schema_too_new',
-      `The schema is at version ${schema.version} and works with code from version ${schema.compatible_from} on; this process knows ${newest.version}. Deploy a newer version. ${fix}`,
+      `The schema is at version ${at} and works with code from version ${compatibleFrom} on; this process knows ${newest}. Deploy a newer version. ${end}`,
     )
   }
-  if (environment !== undefined) await assertEnvironment(pool, environment)
 }
 
 /** A database without the schema belongs to no environment yet. */

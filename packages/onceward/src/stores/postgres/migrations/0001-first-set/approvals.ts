@@ -1,0 +1,183 @@
+/** Requests for a second person: to delete messages, or to apply a fixed payload. */
+export const approvals = `
+create table onceward.approval (
+  id           bigint generated always as identity primary key,
+  verb         text not null check (verb in ('delete', 'fix')),
+  consumer_id  integer not null,
+  held_ids     bigint[] not null,
+  -- The fix that is to be approved. A later fix is another one, even if it has the same bytes.
+  lineage_id   bigint,
+  digest       bytea not null,
+  reason       text not null,
+  requested_by text not null,
+  requested_at timestamptz not null,
+  expires_at   timestamptz not null,
+  approved_by  text,
+  approved_at  timestamptz,
+  executed_by  text,
+  executed_at  timestamptz,
+  constraint approver_is_not_requester
+    check (approved_by is null or not onceward.same_person(approved_by, requested_by)),
+  constraint fix_has_its_lineage check ((verb = 'fix') = (lineage_id is not null)),
+  check ((approved_by is null) = (approved_at is null)),
+  check (executed_at is null or approved_at is not null)
+);
+create index approval_of_fix on onceward.approval (lineage_id) where lineage_id is not null;
+
+-- Requested, approved, executed: one step per statement. Names and times are set here, and nothing else of a
+-- request ever changes.
+create function onceward.approval_step() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    if not onceward.is_person() then
+      raise exception 'role % is not listed in onceward.person', session_user
+        using errcode = 'insufficient_privilege'; end if;
+    new.requested_by := onceward.actor();
+    new.requested_at := clock_timestamp();
+    new.expires_at := least(new.expires_at, new.requested_at + interval '7 days');
+    new.approved_by := null; new.approved_at := null; new.executed_by := null; new.executed_at := null;
+    return new;
+  end if;
+  if (new.id, new.verb, new.consumer_id, new.held_ids, new.digest, new.reason, new.requested_by,
+    new.requested_at, new.expires_at, new.lineage_id)
+    is distinct from (old.id, old.verb, old.consumer_id, old.held_ids, old.digest, old.reason,
+      old.requested_by, old.requested_at, old.expires_at, old.lineage_id)
+  then
+    raise exception 'a request for approval never changes' using errcode = 'insufficient_privilege'; end if;
+  if clock_timestamp() > old.expires_at then
+    raise exception 'request % has expired', old.id using errcode = 'insufficient_privilege'; end if;
+  if old.approved_at is null then
+    if not onceward.is_person() then
+      raise exception 'role % is not listed in onceward.person', session_user
+        using errcode = 'insufficient_privilege'; end if;
+    if onceward.same_person(onceward.actor(), old.requested_by) then
+      raise exception 'who requests does not approve' using errcode = 'insufficient_privilege'; end if;
+    new.approved_by := onceward.actor();
+    new.approved_at := clock_timestamp();
+    new.executed_by := null; new.executed_at := null;
+  elsif old.executed_at is null and old.verb = 'delete' then
+    new.approved_by := old.approved_by; new.approved_at := old.approved_at;
+    new.executed_by := onceward.actor();
+    new.executed_at := clock_timestamp();
+  else
+    raise exception 'request % is %', old.id, case old.verb when 'delete' then 'executed' else 'approved' end
+      using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end $$;
+create trigger step before insert or update on onceward.approval
+  for each row execute function onceward.approval_step();
+create trigger stands before delete or truncate on onceward.approval
+  for each statement execute function onceward.audit_stands();
+
+create function onceward.request_deletion(consumer text, ids bigint[], seen bytea, because text,
+  lasts_seconds integer)
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare of integer := onceward.selected_consumer(ids, consumer); made onceward.approval;
+  subject text := array_to_string(ids[1:20], ' ');
+begin
+  if onceward.says_nothing(because) then
+    return onceward.refuse('parked delete request', consumer, subject, 'Say why.'); end if;
+  if not onceward.is_person() then
+    return onceward.refuse('parked delete request', consumer, subject,
+      'Role ' || session_user || ' is nobody in person: it is not listed in onceward.person.'); end if;
+  if of is null then
+    return onceward.refuse('parked delete request', consumer, subject,
+      'Not all of these rows are there and of this consumer.'); end if;
+  if onceward.selection_digest(ids) is distinct from seen then
+    return onceward.refuse('parked delete request', consumer, subject,
+      'The selection has changed since it was shown.'); end if;
+  insert into onceward.approval
+      (verb, consumer_id, held_ids, digest, reason, requested_by, requested_at, expires_at)
+    values ('delete', of, ids, seen, because, '', clock_timestamp(),
+      clock_timestamp() + lasts_seconds * interval '1 second')
+    returning * into made;
+  perform onceward.audit_entry('parked delete request', 'done', consumer, made.id::text, because,
+    jsonb_build_object('rows', to_jsonb(ids), 'digest', encode(seen, 'hex'), 'until', made.expires_at));
+  return jsonb_build_object('ok', true, 'approval', made.id, 'expiresAt', made.expires_at);
+end $$;
+
+-- For deletions and fixes: by another person, before the request expires, of exactly what that person saw.
+create function onceward.approve(request bigint, seen bytea, because text)
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare a onceward.approval; of text; still bytea;
+begin
+  select * into a from onceward.approval where id = request for update;
+  if not found then
+    return onceward.refuse('approve', null, request::text, 'There is no such request.'); end if;
+  select name into of from onceward.consumer where id = a.consumer_id;
+  if onceward.says_nothing(because) then
+    return onceward.refuse('approve', of, request::text, 'Say why.'); end if;
+  if onceward.same_person(a.requested_by, onceward.actor()) then
+    return onceward.refuse('approve', of, request::text, 'Who requests does not approve.'); end if;
+  if not onceward.is_person() then
+    return onceward.refuse('approve', of, request::text,
+      'Role ' || session_user || ' is nobody in person: it is not listed in onceward.person.'); end if;
+  if clock_timestamp() > a.expires_at then
+    return onceward.refuse('approve', of, request::text, 'The request has expired.'); end if;
+  if a.approved_at is not null then
+    return onceward.refuse('approve', of, request::text,
+      'It is approved already, by ' || a.approved_by || '.'); end if;
+  if a.verb = 'fix' then
+    perform from onceward.held h where h.id = a.held_ids[1] for update;
+    select sha256(h.body) into still from onceward.held h
+    where h.id = a.held_ids[1] and h.state in ('parked', 'dead', 'quarantined') and a.lineage_id = (
+      select max(l.id) from onceward.lineage l where l.held_id = h.id and l.kind = 'payload');
+    if still is distinct from a.digest then
+      return onceward.refuse('approve', of, request::text,
+        'The payload is not what was requested any more: it was fixed again, or is gone.'); end if;
+    if a.digest is distinct from seen then
+      return onceward.refuse('approve', of, request::text,
+        'That is not the digest of the fixed payload.'); end if;
+  elsif a.digest is distinct from seen or onceward.selection_digest(a.held_ids) is distinct from a.digest then
+    return onceward.refuse('approve', of, request::text, 'The selection is not what was requested any more.');
+  end if;
+  update onceward.approval set approved_by = onceward.actor() where id = request;
+  perform onceward.audit_entry('approve', 'done', of, request::text, because,
+    jsonb_build_object('verb', a.verb, 'requestedBecause', a.reason, 'requestedBy', a.requested_by,
+      'digest', encode(a.digest, 'hex')));
+  return jsonb_build_object('ok', true);
+end $$;
+
+create function onceward.delete_parked(request bigint, consumer text)
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare a onceward.approval; of text; answer jsonb;
+begin
+  select * into a from onceward.approval where id = request for update;
+  if not found then
+    return onceward.refuse('parked delete', consumer, request::text, 'There is no such request.'); end if;
+  select name into of from onceward.consumer where id = a.consumer_id;
+  if of is distinct from consumer then
+    return onceward.refuse('parked delete', of, request::text,
+      format('Request %s is not of consumer "%s".', request, consumer)); end if;
+  if a.verb <> 'delete' then
+    return onceward.refuse('parked delete', of, request::text,
+      'Request ' || request || ' is for a ' || a.verb || ', and erases nothing.'); end if;
+  if a.approved_at is null then
+    return onceward.refuse('parked delete', of, request::text, 'Nobody has approved it.'); end if;
+  if onceward.same_person(a.approved_by, a.requested_by) then
+    return onceward.refuse('parked delete', of, request::text,
+      'Who requested has approved it, under another spelling.'); end if;
+  if a.executed_at is not null then
+    return onceward.refuse('parked delete', of, request::text, 'It is done already.'); end if;
+  if clock_timestamp() > a.expires_at then
+    return onceward.refuse('parked delete', of, request::text, 'The approval has expired.'); end if;
+  perform from onceward.blocked_key b where b.consumer_id = a.consumer_id and b.key in (
+    select h.order_key from onceward.held h where h.id = any (a.held_ids)) order by b.key for update;
+  perform from onceward.held h where h.id = any (a.held_ids) order by h.id for update;
+  if onceward.selection_digest(a.held_ids) is distinct from a.digest then
+    return onceward.refuse('parked delete', of, request::text,
+      'The selection has changed since it was approved.'); end if;
+  answer := onceward.close_rows(a.consumer_id, a.held_ids, 'deleted', a.reason);
+  update onceward.lineage set body_before = null where held_id = any (a.held_ids);
+  update onceward.approval set executed_at = clock_timestamp() where id = request;
+  perform onceward.audit_entry('parked delete', 'done', of, request::text, a.reason,
+    answer || jsonb_build_object('requestedBy', a.requested_by,
+    'approvedBy', a.approved_by, 'digest', encode(a.digest, 'hex'),
+    'rows', (select jsonb_agg(jsonb_build_object('number', c.held_id, 'message', c.message_id,
+      'digest', encode(c.digest, 'hex')) order by c.held_id)
+      from onceward.closed_held c where c.held_id = any (a.held_ids))));
+  return answer;
+end $$;
+`

@@ -1,0 +1,113 @@
+/** How far a campaign is, what came of it, and the parked rows that it covers. */
+export const campaignProgress = `
+-- How far a campaign is in each range of its plan; written in the transaction of the effects. The epoch
+-- fences a process that has lost the campaign. Batches in flight end in any order: next is the first record
+-- that is not decided, and ahead has the decided ones after it, which are counted already. Empty while
+-- batches end in order.
+create table onceward.campaign_partition (
+  campaign_id bigint not null,
+  partition   text collate "C" not null,
+  epoch       integer not null,
+  run_id      integer not null,
+  incarnation text,
+  next        text,
+  ahead       int8multirange not null default '{}',
+  at          timestamptz not null default clock_timestamp(),
+  primary key (campaign_id, partition)
+) with (fillfactor = 50);
+
+-- Every range of the plan has been read to its end.
+create function onceward.campaign_complete(c onceward.campaign) returns boolean language sql stable
+return not exists (
+  select from jsonb_to_recordset(coalesce((c).plan -> 'catchUp', (c).plan -> 'ranges')) as r (partition text,
+    "to" text)
+  left join onceward.campaign_partition p on p.campaign_id = (c).id and p.partition = r.partition
+  where p.next is distinct from r."to");
+
+create table onceward.campaign_outcome (
+  campaign_id bigint not null,
+  outcome     text collate "C" not null,
+  count       bigint not null,
+  primary key (campaign_id, outcome)
+) with (fillfactor = 50);
+
+-- The first messages that did not end as they should in a replay: neither applied nor applied already.
+create table onceward.campaign_finding (
+  campaign_id bigint not null,
+  message_id  text collate "C" not null,
+  outcome     text not null,
+  code        text not null,
+  key         text collate "C",
+  position    text,
+  reason      text not null,
+  at          timestamptz not null default now(),
+  primary key (campaign_id, message_id)
+);
+
+-- Effects outside the database that a handler asked for and that the campaign suppressed.
+create table onceward.would_have (
+  campaign_id bigint not null,
+  kind        text not null check (kind in ('external', 'call', 'publish')),
+  target      text collate "C" not null,
+  key         text collate "C" not null,
+  message_id  text collate "C" not null,
+  digest      bytea not null,
+  at          timestamptz not null default now(),
+  primary key (campaign_id, kind, target, key)
+);
+create index would_have_by_message on onceward.would_have (message_id);
+
+-- Rows of a campaign on what is parked, exactly as they were selected. They stay parked while the campaign
+-- has them, so that an operator may act on any of them at any time; whoever commits first has the row.
+create table onceward.campaign_row (
+  campaign_id bigint not null,
+  held_id     bigint not null,
+  -- What was selected: state, content and last fix.
+  seen        text not null,
+  state       text not null default 'open' check (state in ('open', 'done', 'left')),
+  why         text,
+  primary key (campaign_id, held_id)
+) with (fillfactor = 80);
+
+create function onceward.seen_of(h onceward.held) returns text language sql stable
+return concat_ws(' ', (h).state, encode((h).digest, 'hex'), (
+  select max(l.id) from onceward.lineage l where l.held_id = (h).id));
+
+create function onceward.campaign_rows_digest(campaign bigint) returns text language sql stable
+return (
+  select encode(sha256(convert_to(
+    coalesce(string_agg(r.held_id || ' ' || r.seen, ',' order by r.held_id), ''), 'UTF8')), 'hex')
+  from onceward.campaign_row r where r.campaign_id = campaign);
+
+-- The approved plan names the digest of the rows, so that nobody adds a row after the approval.
+create function onceward.campaign_rows_guard() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $guard$
+begin
+  if onceward.campaign_rows_digest(new.id) is distinct from new.plan #>> '{parked,digest}' then
+    raise exception 'the rows of campaign % are not those of its plan', new.id
+      using errcode = 'insufficient_privilege';
+  end if;
+  return new;
+end $guard$;
+create trigger campaign_rows_guard before update of state on onceward.campaign for each row
+  when (new.state = 'running' and old.state <> 'running' and new.plan ? 'parked')
+  execute function onceward.campaign_rows_guard();
+
+-- Nor while the campaign runs, when the digest is not compared any more. The campaign is locked: a process
+-- that is about to run it is waited for.
+create function onceward.campaign_rows_fixed() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $fixed$
+declare late onceward.campaign;
+begin
+  perform from onceward.campaign c where c.id in (select campaign_id from added)
+    order by c.id for no key update;
+  select * into late from onceward.campaign c
+    where c.id in (select campaign_id from added) and c.state not in ('created', 'previewed') limit 1;
+  if found then
+    raise exception 'campaign % is %: its rows are fixed', late.id, late.state
+      using errcode = 'check_violation'; end if;
+  return null;
+end $fixed$;
+create trigger campaign_rows_fixed after insert on onceward.campaign_row referencing new table as added
+  for each statement execute function onceward.campaign_rows_fixed();
+`

@@ -1,0 +1,84 @@
+/**
+ * Brokers that feed this database, and what tells one RabbitMQ cluster from another. Without a set cluster
+ * name each node announces a name of its own, and two clusters may announce the same one; a mark in the
+ * virtual host, which every node has, decides. All of it is read when processes start or connect, never by a
+ * batch.
+ */
+export const clusters = `
+-- The clusters that this database is fed by. The first of a kind is taken as it comes; another one counts as
+-- another environment until a person accepts it.
+create table onceward.broker (
+  kind     text collate "C" not null,
+  cluster  text collate "C" not null,
+  first_at timestamptz not null default clock_timestamp(),
+  added_by text not null default session_user,
+  because  text not null default 'the first of its kind',
+  primary key (kind, cluster)
+);
+
+create function onceward.meet_broker(of_kind text, of_cluster text) returns text[]
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare others text[];
+begin
+  if exists (select from onceward.broker b where b.kind = of_kind and b.cluster = of_cluster) then
+    return '{}'; end if;
+  perform pg_advisory_xact_lock(hashtext('onceward.broker'), hashtext(of_kind));
+  others := array(select b.cluster from onceward.broker b where b.kind = of_kind order by b.first_at);
+  if cardinality(others) = 0 then
+    insert into onceward.broker (kind, cluster) values (of_kind, of_cluster) on conflict do nothing;
+  elsif of_cluster = any (others) then others := '{}';
+  end if;
+  return others;
+end $$;
+
+create function onceward.accept_broker(of_kind text, of_cluster text, because text) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if onceward.says_nothing(because) then
+    return onceward.refuse('brokers accept', null, of_cluster, 'Say why.'); end if;
+  insert into onceward.broker (kind, cluster, added_by, because)
+    values (of_kind, of_cluster, onceward.actor(), because) on conflict do nothing;
+  if not found then
+    return onceward.refuse('brokers accept', null, of_cluster, 'This cluster is accepted already.'); end if;
+  perform onceward.audit_entry('brokers accept', 'done', null, of_kind || ' ' || of_cluster, because);
+  return jsonb_build_object('ok', true);
+end $$;
+
+-- Every name under which a cluster was reached. cluster is the first of them; a second cluster of the same
+-- name has a number behind it.
+create table onceward.cluster_name (
+  kind      text collate "C" not null,
+  cluster   text collate "C" not null,
+  announced text collate "C" not null,
+  first_at  timestamptz not null default clock_timestamp(),
+  primary key (kind, cluster, announced)
+);
+
+-- mark is the name of an exchange in the virtual host; null where the user was not allowed to declare one.
+create table onceward.cluster_mark (
+  kind         text collate "C" not null,
+  cluster      text collate "C" not null,
+  virtual_host text collate "C" not null,
+  mark         text,
+  first_at     timestamptz not null default clock_timestamp(),
+  primary key (kind, cluster, virtual_host)
+);
+
+-- Notes a name of a cluster, and its mark in a virtual host. False when another process has noted one since
+-- the caller looked: the caller looks again. Processes write both tables by this function alone.
+create function onceward.note_cluster(of_kind text, of_cluster text, as_announced text, of_host text,
+  with_mark text, seen integer) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock(hashtext('onceward.cluster'), hashtext(of_kind));
+  if (select count(*) from onceward.cluster_name n where n.kind = of_kind)
+    + (select count(*) from onceward.cluster_mark m where m.kind = of_kind and m.mark is not null) <> seen
+  then return false; end if;
+  insert into onceward.cluster_name (kind, cluster, announced) values (of_kind, of_cluster, as_announced)
+    on conflict do nothing;
+  insert into onceward.cluster_mark as m (kind, cluster, virtual_host, mark)
+    values (of_kind, of_cluster, of_host, with_mark)
+  on conflict (kind, cluster, virtual_host) do update set mark = coalesce(m.mark, excluded.mark);
+  return true;
+end $$;
+`

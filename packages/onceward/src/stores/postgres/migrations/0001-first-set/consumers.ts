@@ -1,0 +1,80 @@
+/** Consumers, their risk, and the process lives (runs) in which they work. */
+export const consumers = `
+-- How grave a risk is, the gravest first. A risk that is not listed is unknown, which is graver than all.
+create function onceward.risk_rank(risk text) returns integer language sql immutable
+return coalesce(array_position(
+  array['regulatory', 'money', 'notification', 'projection', 'telemetry', 'low value'], risk), 0);
+
+create function onceward.is_grave(risk text) returns boolean language sql immutable
+return onceward.risk_rank(risk) < 3;
+
+create table onceward.consumer (
+  id          integer generated always as identity primary key,
+  name        text collate "C" not null,
+  generation  smallint not null,
+  owner       text not null,
+  risk        text not null,
+  dedup       text not null default 'marker',
+  enrolled_at timestamptz not null default clock_timestamp(),
+  unique (name, generation)
+);
+
+-- The gravest risk of all generations: a campaign of one generation may write what another one reads.
+create function onceward.risk_of(consumer text) returns text language sql stable
+return coalesce((select c.risk from onceward.consumer c where c.name = consumer
+  order by onceward.risk_rank(c.risk) limit 1), 'unknown');
+
+-- A contract whose risk is not grave any more frees its later campaigns of approval: the audit says so.
+create function onceward.audit_risk() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform onceward.audit_entry('contract risk lowered', 'done', new.name, new.generation::text, '',
+    jsonb_build_object('from', old.risk, 'to', new.risk));
+  return null;
+end $$;
+create trigger risk_lowered after update of risk on onceward.consumer for each row
+  when (onceward.is_grave(old.risk) and not onceward.is_grave(new.risk))
+  execute function onceward.audit_risk();
+
+-- Only functions of the schema's owner remove a row or change its identity. If a process could, the rows that
+-- refer to its number would have another risk, and the audit would not say so.
+create function onceward.owner_only() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if current_user <> (select pg_get_userbyid(t.relowner) from pg_class t where t.oid = tg_relid) then
+    raise exception 'a row of onceward.% is neither removed nor given another identity', tg_table_name
+      using errcode = 'insufficient_privilege'; end if;
+  return coalesce(new, old);
+end $$;
+create trigger stays before delete on onceward.consumer for each row execute function onceward.owner_only();
+create trigger keeps_name before update of id, name, generation on onceward.consumer for each row
+  when ((old.id, old.name, old.generation) is distinct from (new.id, new.name, new.generation))
+  execute function onceward.owner_only();
+
+-- One process life of a consumer, which writes heard_at now and then. A run without ended_at whose heard_at
+-- is old has died. It is a suspect until cleared_at: until the messages that it may have died over are
+-- through, or one of them is found to be the cause. A consumer that halts ends its run; where a message in
+-- hand may be why, halted_because keeps the reason, and the run is a suspect too.
+create table onceward.run (
+  id              integer generated always as identity primary key,
+  consumer_id     integer not null,
+  instance        text not null,
+  handler_version text not null,
+  mode            text not null,
+  -- Of a run that works for a campaign.
+  campaign_id     bigint,
+  deliveries_max  integer not null default 0,
+  -- Where its messages go, by kind of broker: read by runs of the same consumer that have no broker address.
+  destinations    jsonb,
+  started_at      timestamptz not null default clock_timestamp(),
+  heard_at        timestamptz not null default clock_timestamp(),
+  -- Set while the run makes no attempts because a downstream system is away.
+  paused_since    timestamptz,
+  paused_because  text,
+  ended_at        timestamptz,
+  halted_because  text,
+  cleared_at      timestamptz
+);
+create index run_suspect on onceward.run (consumer_id)
+  where cleared_at is null and (ended_at is null or halted_because is not null);
+`

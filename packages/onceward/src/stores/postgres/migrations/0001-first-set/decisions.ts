@@ -1,0 +1,52 @@
+/** What people decided about messages that were set aside: labels, fixes, and messages that were given up. */
+export const decisions = `
+-- A label for a row, and the person it is assigned to.
+create table onceward.triage (
+  held_id  bigint primary key,
+  label    text,
+  assignee text,
+  note     text,
+  at       timestamptz not null default clock_timestamp(),
+  actor    text not null default onceward.actor()
+);
+create index triage_assigned on onceward.triage (assignee) where assignee is not null;
+
+-- One row per fix, with what was there before. The row keeps the digest that the message came with, so that
+-- its marker goes on protecting it; both digests are here.
+create table onceward.lineage (
+  id             bigint generated always as identity primary key,
+  held_id        bigint not null,
+  consumer_id    integer not null,
+  message_id     text collate "C" not null,
+  at             timestamptz not null default clock_timestamp(),
+  actor          text not null default onceward.actor(),
+  kind           text not null check (kind in ('payload', 'state')),
+  reason         text not null,
+  digest_before  bytea not null,
+  digest_after   bytea not null,
+  body_before    bytea
+);
+create index lineage_by_message on onceward.lineage (consumer_id, message_id);
+create index lineage_by_row on onceward.lineage (held_id);
+
+-- Rows that left without an effect by a person's decision (skipped, deleted), or whose effect is in the
+-- tables that a rebuild swapped in (rebuilt). A deleted row keeps its digest and record, and not its bytes.
+create table onceward.closed_held (
+  held_id     bigint primary key,
+  consumer_id integer not null,
+  message_id  text collate "C",
+  digest      bytea not null,
+  how         text not null check (how in ('skipped', 'deleted', 'rebuilt')),
+  at          timestamptz not null default clock_timestamp(),
+  actor       text not null default onceward.actor(),
+  reason      text not null,
+  -- The campaign that took the message up after all. That of a rebuild counts while its tables are live.
+  reopened_by bigint,
+  record      jsonb not null,
+  body        bytea
+);
+create index closed_held_of on onceward.closed_held (consumer_id, held_id);
+create index closed_held_by_message on onceward.closed_held (consumer_id, message_id)
+  where message_id is not null;
+create index closed_held_without_id on onceward.closed_held (consumer_id, digest) where message_id is null;
+`

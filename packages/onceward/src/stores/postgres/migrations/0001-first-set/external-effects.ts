@@ -1,0 +1,108 @@
+/** The ledger of effects outside the database. */
+export const externalEffects = `
+create type onceward.effect_state as enum
+  ('pending', 'in flight', 'retryable', 'unknown', 'reconciling', 'completed', 'failed');
+
+create table onceward.ledger (
+  id                bigint generated always as identity primary key,
+  consumer_name     text collate "C" not null,
+  -- The first name it was asked for under, where the consumer has another name now. What the target was told
+  -- is made of it, and must stay the same.
+  asked_as          text,
+  target            text collate "C" not null,
+  effect_key        text collate "C" not null,
+  state             onceward.effect_state not null default 'pending',
+  epoch             integer not null default 0,
+  attempts          integer not null default 0,
+  attempts_forgiven integer not null default 0,
+  -- When the row may be taken next: at the next try, or at the end of a lease. Infinity where only people go
+  -- on.
+  due_at            timestamptz not null default clock_timestamp(),
+  created_at        timestamptz not null default clock_timestamp(),
+  last_attempt_at   timestamptz,
+  -- When the first call began that may have taken effect.
+  doubt_since       timestamptz,
+  completed_at      timestamptz,
+  run_id            integer not null,
+  message_id        text collate "C" not null,
+  request_digest    bytea not null,
+  content_type      text not null,
+  body              bytea not null,
+  response_status   integer,
+  response_digest   bytea,
+  response_excerpt  text,
+  last_error        text,
+  unique (consumer_name, target, effect_key)
+);
+-- Without completed rows: ten million of those cost nothing but their place in the unique index.
+create index ledger_open on onceward.ledger (consumer_name, target, due_at) where state <> 'completed';
+
+-- What people did to rows of the ledger, and why. Written with the change, and never changed.
+create table onceward.ledger_action (
+  id         bigint generated always as identity primary key,
+  ledger_id  bigint not null,
+  at         timestamptz not null default clock_timestamp(),
+  actor      text not null default session_user,
+  action     text not null,
+  reason     text not null,
+  from_state onceward.effect_state not null,
+  to_state   onceward.effect_state not null
+);
+create index ledger_action_by_row on onceward.ledger_action (ledger_id);
+
+create function onceward.ledger_action_actor() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$ begin new.actor := onceward.actor(); return new; end $$;
+create trigger actor before insert on onceward.ledger_action
+  for each row execute function onceward.ledger_action_actor();
+
+create function onceward.audit_ledger_action() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+begin
+  perform onceward.audit_entry('ledger ' || new.action, 'done', l.consumer_name, new.ledger_id::text,
+    new.reason,
+    jsonb_build_object('from', new.from_state, 'to', new.to_state, 'target', l.target, 'key', l.effect_key))
+  from onceward.ledger l where l.id = new.ledger_id;
+  return null;
+end $$;
+create trigger audited after insert on onceward.ledger_action
+  for each row execute function onceward.audit_ledger_action();
+
+-- What a person found out about an effect, or wants tried again. Only on effects that wait for people, of the
+-- named consumer, and while the row is as it was shown: of two people who act at once the second waits for
+-- the first, and then finds another epoch.
+create function onceward.act_on_effect(effect bigint, consumer text, seen integer, act text,
+  finding onceward.effect_state, because text) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare was onceward.ledger; becomes onceward.effect_state; why text;
+  named text := 'ledger ' || coalesce(left(act, 20), 'act');
+begin
+  select * into was from onceward.ledger l where l.id = effect for update;
+  if not found then
+    return onceward.refuse(named, consumer, effect::text, format('There is no effect %s.', effect)); end if;
+  becomes := case when act = 'reconcile' and finding in ('completed', 'failed') then finding
+    when act = 'retry' and finding is null
+      then case when was.state = 'failed' then 'retryable' else 'unknown' end::onceward.effect_state end;
+  why := case
+    when was.consumer_name is distinct from consumer
+      then format('Effect %s is not of consumer "%s".', effect, consumer)
+    when onceward.says_nothing(because) then 'Say why.'
+    when was.epoch is distinct from seen
+      then format('Effect %s was changed by somebody else a moment ago.', effect)
+    when was.state = 'completed' then format('Effect %s is completed: it has happened.', effect)
+    when was.due_at <> 'infinity'
+      then format('Effect %s is %s: a dispatcher still works on it.', effect, was.state)
+    when becomes is null then 'An effect is retried, or reconciled as completed or failed.'
+    when was.state = 'failed' and becomes = 'failed'
+      then format('Effect %s is failed already: it did not happen.', effect)
+  end;
+  if why is not null then return onceward.refuse(named, was.consumer_name, effect::text, why); end if;
+  update onceward.ledger l set state = becomes, epoch = l.epoch + 1,
+    due_at = case when act = 'retry' then clock_timestamp() else 'infinity' end,
+    attempts_forgiven = case when act = 'retry' then l.attempts else l.attempts_forgiven end,
+    completed_at = case when becomes = 'completed' then clock_timestamp() end
+  where l.id = effect;
+  insert into onceward.ledger_action (ledger_id, action, reason, from_state, to_state)
+    values (effect, act, because, was.state, becomes);
+  return jsonb_build_object('ok', true);
+end $$;
+`

@@ -1,0 +1,106 @@
+/**
+ * Fixed payloads. Where the risk of the consumer is grave, a second person approves exactly the fixed bytes
+ * before anybody may let the row go; the fix itself makes the request.
+ */
+export const fixes = `
+-- Why a row may not go although its payload is fixed; null when it may, or was not fixed. A request that was
+-- made stands when the risk is lowered later; without a request, a risk that became grave asks for one.
+create function onceward.fix_waits(number bigint) returns text language sql stable
+return (
+  select case when asked.id is null or asked.approved_at is null and asked.expires_at < clock_timestamp()
+    then 'its fix waits for approval, and no request for it stands: fix it again'
+    else 'its fix waits for the approval of somebody other than ' || f.actor
+      || ' (request ' || asked.id || ')' end
+  from onceward.held h
+  join onceward.consumer c on c.id = h.consumer_id
+  join lateral (
+    select l.id, l.actor from onceward.lineage l where l.held_id = h.id and l.kind = 'payload'
+      order by l.id desc limit 1) f on true
+  left join lateral (
+    select a.* from onceward.approval a where a.lineage_id = f.id order by a.id desc limit 1) asked on true
+  where h.id = number and (asked.id is not null or onceward.is_grave(onceward.risk_of(c.name)))
+    and not coalesce(asked.approved_at is not null and asked.digest = sha256(h.body)
+      and not onceward.same_person(asked.approved_by, f.actor), false));
+
+-- The payload for whoever reads or archives it without judge_parked: while a fix waits for approval, it is
+-- the payload that the message came with. A campaign on an archive, and a rebuild of what is held, are
+-- approved for files and ranges, and not for the fixed bytes.
+create function onceward.body_of(number bigint, body bytea) returns bytea language sql stable
+return (
+  case when onceward.fix_waits(number) is null then body else (
+    select coalesce(l.body_before, ''::bytea) from onceward.lineage l
+      where l.held_id = number and l.kind = 'payload' order by l.id limit 1) end);
+
+-- Whatever lets a row go: it does not go with a fix that is not approved.
+create function onceward.fix_guard() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare why text := onceward.fix_waits(old.id);
+begin
+  if why is not null then
+    raise exception 'Number % stays: %.', old.id, why using errcode = 'insufficient_privilege'; end if;
+  return new;
+end $$;
+create trigger fix_guard before update of state on onceward.held for each row
+  when (old.state in ('parked', 'dead', 'quarantined') and new.state not in ('parked', 'dead', 'quarantined'))
+  execute function onceward.fix_guard();
+
+-- digest_after is the digest that the contract makes of the new bytes, as the caller says; bytesAfter in the
+-- audit is the database's own digest of them.
+create function onceward.fix_parked(consumer text, number bigint, kind text, seen bytea, body bytea,
+  digest_after bytea, new_id text, because text)
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare h onceward.held; of integer := onceward.selected_consumer(array[number], consumer); marker record;
+  subject text := number::text; fix bigint; asked onceward.approval;
+  grave boolean := kind = 'payload' and onceward.is_grave(onceward.risk_of(consumer));
+begin
+  if onceward.says_nothing(because) then
+    return onceward.refuse('parked fix', consumer, subject, 'Say why.'); end if;
+  if of is null then
+    return onceward.refuse('parked fix', consumer, subject, 'There is no such row of this consumer.'); end if;
+  if grave and not onceward.is_person() then
+    return onceward.refuse('parked fix', consumer, subject,
+      'Role ' || session_user || ' is nobody in person: it is not listed in onceward.person, '
+      'and this payload needs two people.'); end if;
+  select * into h from onceward.held where id = number for update;
+  if h.state not in ('parked', 'dead', 'quarantined') then
+    return onceward.refuse('parked fix', consumer, subject, 'It is at work.'); end if;
+  if sha256(h.body) is distinct from seen then
+    return onceward.refuse('parked fix', consumer, subject,
+      'Somebody has changed it since it was read.'); end if;
+  if h.message_id is null then
+    if new_id is null then
+      return onceward.refuse('parked fix', consumer, subject,
+        'It has no message id: give one that reads well.'); end if;
+    select status, message_id into marker from onceward.inbox i
+      where i.consumer_id = of and i.message_id = new_id;
+    if found then
+      return onceward.refuse('parked fix', consumer, subject,
+        'Message ' || new_id || ' is ' || marker.status || ' here already: skip this row.'); end if;
+    insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
+      values (of, h.run_id, h.state::text::onceward.marker_status, new_id, h.digest, h.position);
+    update onceward.held set message_id = new_id where id = number;
+  elsif new_id is not null and new_id <> h.message_id then
+    return onceward.refuse('parked fix', consumer, subject,
+      'A fix keeps the message id, which is ' || h.message_id || '.');
+  end if;
+  insert into onceward.lineage
+      (held_id, consumer_id, message_id, kind, reason, digest_before, digest_after, body_before)
+    values (number, of, coalesce(h.message_id, new_id), kind, because,
+      coalesce((select l.digest_after from onceward.lineage l where l.held_id = number
+        order by l.id desc limit 1), h.digest),
+      coalesce(digest_after, h.digest), case when kind = 'payload' then h.body end)
+    returning id into fix;
+  if kind = 'payload' then update onceward.held set body = fix_parked.body where id = number; end if;
+  if grave then
+    insert into onceward.approval
+        (verb, consumer_id, held_ids, digest, reason, requested_by, requested_at, expires_at, lineage_id)
+      values ('fix', of, array[number], sha256(fix_parked.body), because, '', clock_timestamp(),
+        clock_timestamp() + interval '7 days', fix)
+      returning * into asked;
+  end if;
+  perform onceward.audit_entry('parked fix', 'done', consumer, subject, because,
+    jsonb_build_object('kind', kind, 'before', encode(h.digest, 'hex'), 'after', encode(digest_after, 'hex'),
+      'bytesAfter', encode(sha256(coalesce(fix_parked.body, h.body)), 'hex'), 'request', asked.id));
+  return jsonb_build_object('ok', true, 'approval', asked.id::text);
+end $$;
+`

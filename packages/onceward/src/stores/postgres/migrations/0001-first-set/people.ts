@@ -1,0 +1,78 @@
+/**
+ * Who acts. Every rule that asks for a second person compares people by one function, `same_person`: the
+ * login and the name that a console gives, in any spelling that a reader would take for the same, are one
+ * person.
+ */
+export const people = String.raw`
+-- Logins that belong to one person each. Only they request and approve: with a login that several people
+-- share, one person could do both.
+create table onceward.person (
+  role_name text primary key,
+  at        timestamptz not null default clock_timestamp(),
+  added_by  text not null default session_user
+);
+
+-- A text without its invisible characters: compatibility forms become one form, blanks of every alphabet
+-- become single spaces, format characters are removed.
+create function onceward.visible_text(said text) returns text language sql immutable
+return regexp_replace(regexp_replace(normalize(said, NFKC) collate "C",
+  '[\u0001-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F\u00AD\u034F\u0600-\u0605'
+  '\u061C\u06DD\u070F\u0890\u0891\u08E2\u115F\u1160'
+  || '\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164'
+  '\uFE00-\uFE0F\uFEFF\uFFA0\uFFF0-\uFFFB'
+  || '\U000110BD\U000110CD\U00013430-\U0001343F\U0001BCA0-\U0001BCA3'
+  '\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]', '', 'g'),
+  '[\u0009-\u000D\u0020\u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u2800\u3000]+', ' ', 'g');
+
+-- True for a reason that nobody can see: blanks of any alphabet, invisible characters, or null.
+create function onceward.says_nothing(said text) returns boolean language sql immutable
+return coalesce(btrim(onceward.visible_text(said)), '') = '';
+
+-- The comparable form of a name. Compatibility forms, upper and lower case, invisible characters and blanks
+-- do not tell two people apart, nor does the login that a console appends. Case is folded by a collation that
+-- is named here, because the database's own may know ASCII only.
+do $do$
+declare fold text := (
+  select format('collate pg_catalog.%I', c.collname) from pg_catalog.pg_collation c
+  where c.collnamespace = 'pg_catalog'::regnamespace
+    and c.collname in ('und-x-icu', 'pg_unicode_fast', 'pg_c_utf8')
+    and c.collencoding in (-1, (select d.encoding from pg_catalog.pg_database d
+      where d.datname = current_database()))
+  order by array_position(array['und-x-icu', 'pg_unicode_fast', 'pg_c_utf8']::name[], c.collname) limit 1);
+begin
+  execute replace($body$
+create function onceward.human_of(actor text) returns text language sql immutable
+return (
+  with folded as (
+    select replace(normalize(lower(upper(normalize(onceward.visible_text(actor), NFKC) FOLD) FOLD), NFKC),
+      U&'i\0307', 'i') collate "C" as name)
+  select btrim(regexp_replace(name, ' ?[(] ?via( .*)?$', '')) from folded)
+$body$, 'FOLD', coalesce(fold, ''));
+end $do$;
+
+-- A name that is missing or blank is nobody, and nobody counts as a second person.
+create function onceward.same_person(one text, other text) returns boolean language sql immutable
+return coalesce(onceward.human_of(one) = onceward.human_of(other)
+  or onceward.human_of(one) = '' or onceward.human_of(other) = '', true);
+
+-- Whether the session's login is a console that may name its users. A login that belongs to one person is
+-- none, whatever roles it has: it could pass for two people. Membership is read from the catalogue, because a
+-- superuser would be a member of every role.
+create function onceward.is_console() returns boolean language sql stable
+return not exists (select from onceward.person where role_name = session_user) and exists (
+  select from pg_catalog.pg_auth_members m
+  join pg_catalog.pg_roles g on g.oid = m.roleid join pg_catalog.pg_roles u on u.oid = m.member
+  where g.rolname = 'onceward_console' and u.rolname = session_user);
+
+-- Who acts: the login of the session, which no client can set. Only a console may name the user it acts for.
+create function onceward.actor() returns text language sql stable
+return case when onceward.is_console()
+  and onceward.human_of(pg_catalog.current_setting('onceward.acting_as', true)) <> ''
+  then pg_catalog.current_setting('onceward.acting_as', true) || ' (via ' || session_user || ')'
+  else session_user::text end;
+
+create function onceward.is_person() returns boolean language sql stable
+return exists (select from onceward.person where role_name = session_user)
+  or (onceward.is_console()
+    and coalesce(onceward.human_of(pg_catalog.current_setting('onceward.acting_as', true)), '') <> '');
+`

@@ -1,0 +1,148 @@
+/** Replays of parked messages into the live consumer ("onceward parked replay"). */
+export const redrives = `
+-- One replay: an exact selection, moved in stages under one request id, however often it is asked for.
+create table onceward.redrive (
+  id           bigint generated always as identity primary key,
+  request_id   text not null unique,
+  consumer_id  integer not null,
+  at           timestamptz not null default clock_timestamp(),
+  actor        text not null default onceward.actor(),
+  reason       text not null,
+  digest       bytea not null,
+  rate_max     integer check (rate_max > 0),
+  state        text not null default 'moving' check (state in ('moving', 'stopped', 'moved')),
+  next_at      timestamptz not null default clock_timestamp(),
+  -- Every selected row up to this number is moved or left.
+  done_to      bigint not null default 0
+);
+
+-- What became of a moved row is read from the held row and the marker until another act takes the row;
+-- outcome keeps what it was then.
+create table onceward.redrive_row (
+  redrive_id bigint not null,
+  held_id    bigint not null,
+  message_id text collate "C",
+  behind     boolean not null default false,
+  state      text not null default 'selected' check (state in ('selected', 'moved', 'left')),
+  why        text,
+  moved_at   timestamptz,
+  outcome    text,
+  primary key (redrive_id, held_id)
+);
+create index redrive_row_of on onceward.redrive_row (held_id);
+create index redrive_row_by_message on onceward.redrive_row (message_id) where message_id is not null;
+
+-- Asked for again, it is the same replay only for the same selection and consumer. To go on after a stop is
+-- an act with a reason of its own.
+create function onceward.redrive_start(request text, consumer text, ids bigint[], seen bytea,
+  per_second integer, because text)
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare known onceward.redrive; of integer; mine bigint;
+begin
+  if onceward.says_nothing(because) then
+    return onceward.refuse('parked replay', consumer, request, 'Say why.'); end if;
+  perform pg_advisory_xact_lock(hashtext('onceward.redrive'), hashtext(request));
+  select * into known from onceward.redrive r where r.request_id = request for update;
+  if found then
+    if known.digest is distinct from seen or not exists (
+      select from onceward.consumer c where c.id = known.consumer_id and c.name = consumer) then
+      return onceward.refuse('parked replay', consumer, request,
+        'This request id was used for another selection.'); end if;
+    if known.state = 'stopped' then
+      update onceward.redrive set state = 'moving', next_at = clock_timestamp() where id = known.id;
+      perform onceward.audit_entry('parked replay', 'done', consumer, request, because, '{"resumed": true}');
+    end if;
+    return jsonb_build_object('ok', true, 'known', true);
+  end if;
+  of := onceward.selected_consumer(ids, consumer);
+  if of is null then
+    return onceward.refuse('parked replay', consumer, request,
+      'Not all of these rows are there and of this consumer.'); end if;
+  if onceward.selection_digest(ids) is distinct from seen then
+    return onceward.refuse('parked replay', consumer, request,
+      'The selection has changed since it was shown.'); end if;
+  insert into onceward.redrive (request_id, consumer_id, reason, digest, rate_max)
+    values (request, of, because, seen, per_second) returning id into mine;
+  insert into onceward.redrive_row (redrive_id, held_id, message_id) select mine, h.id, h.message_id
+    from onceward.held h where h.id = any (ids);
+  perform onceward.audit_entry('parked replay', 'done', consumer, request, because,
+    jsonb_build_object('rows', cardinality(ids), 'digest', encode(seen, 'hex'), 'perSecond', per_second));
+  return jsonb_build_object('ok', true, 'known', false);
+end $$;
+
+-- One stage. The redrive's row is locked: two processes that run the same redrive take turns, and both keep
+-- to its rate. A row is judged in the transaction that moves it; a row that may not go is left, with the
+-- reason. The planner has no statistics of a selection that was just written: without the two settings each
+-- stage read and sorted all that is still to come.
+create function onceward.redrive_stage(request text, count_max integer)
+returns jsonb language plpgsql security definer
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
+declare drive onceward.redrive; picked bigint[]; ids bigint[]; whys text[]; gone bigint[]; keys text[];
+  n_moved integer; n_left integer; n_behind integer; more boolean; wait_ms float8;
+begin
+  select * into drive from onceward.redrive r where r.request_id = request for update;
+  if not found then
+    return onceward.refuse('parked replay', null, request, 'There is no such replay.'); end if;
+  wait_ms := extract(epoch from drive.next_at - clock_timestamp()) * 1000;
+  if drive.state <> 'moving' or wait_ms > 0 then
+    return jsonb_build_object('ok', true, 'state', drive.state, 'moved', 0, 'behind', 0, 'left', 0,
+      'waitMs', greatest(0, ceil(wait_ms)));
+  end if;
+  picked := array(select held_id from onceward.redrive_row
+    where redrive_id = drive.id and held_id > drive.done_to and state = 'selected'
+    order by held_id limit least(count_max, drive.rate_max));
+  select coalesce(array_agg(r.id), '{}'), coalesce(array_agg(r.why), '{}'),
+    coalesce(array_agg(r.id) filter (where r.why is null), '{}')
+    into ids, whys, gone from onceward.let_go(drive.consumer_id, picked, true) r;
+  update onceward.redrive_row r
+  set state = case when ruled.why is null then 'moved' else 'left' end, why = ruled.why,
+    moved_at = clock_timestamp()
+  from unnest(ids, whys) as ruled (id, why) where r.redrive_id = drive.id and r.held_id = ruled.id;
+
+  drive.done_to := coalesce(picked[cardinality(picked)], drive.done_to);
+  n_moved := cardinality(gone);
+  n_left := cardinality(picked) - n_moved;
+  update onceward.redrive_row set outcome = 'parked again'
+    where held_id = any (gone) and redrive_id <> drive.id and state = 'moved' and outcome is null;
+  keys := array(select distinct h.order_key from onceward.held h
+    where h.id = any (gone) and h.order_key is not null);
+  insert into onceward.redrive_row (redrive_id, held_id, message_id, behind, state, moved_at)
+    select drive.id, h.id, h.message_id, true, 'moved', clock_timestamp()
+    from unnest(onceward.free_keys(drive.consumer_id, keys)) as freed (id)
+    join onceward.held h on h.id = freed.id
+    on conflict (redrive_id, held_id) do update set state = 'moved', why = null, moved_at = clock_timestamp();
+  get diagnostics n_behind = row_count;
+
+  more := exists (select from onceward.redrive_row
+    where redrive_id = drive.id and held_id > drive.done_to and state = 'selected');
+  update onceward.redrive set done_to = drive.done_to, state = case when more then 'moving' else 'moved' end,
+    next_at = clock_timestamp() + coalesce((n_moved + n_behind)::float8 / rate_max, 0) * interval '1 second'
+  where id = drive.id returning * into drive;
+  if not more then
+    perform onceward.audit_entry('parked replay moved', 'done',
+      (select name from onceward.consumer where id = drive.consumer_id), request, drive.reason, (
+        select jsonb_build_object('moved', count(*) filter (where state = 'moved' and not behind),
+          'behind', count(*) filter (where behind), 'left', count(*) filter (where state = 'left'))
+        from onceward.redrive_row where redrive_id = drive.id));
+  end if;
+  return jsonb_build_object('ok', true, 'state', drive.state, 'moved', n_moved, 'behind', n_behind,
+    'left', n_left, 'waitMs', greatest(0, ceil(extract(epoch from drive.next_at - clock_timestamp()) * 1000)));
+end $$;
+
+create function onceward.redrive_stop(request text, because text)
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare drive onceward.redrive; of text;
+begin
+  if onceward.says_nothing(because) then
+    return onceward.refuse('parked stop', null, request, 'Say why.'); end if;
+  select * into drive from onceward.redrive r where r.request_id = request for update;
+  if not found then return onceward.refuse('parked stop', null, request, 'There is no such replay.'); end if;
+  select name into of from onceward.consumer where id = drive.consumer_id;
+  if drive.state <> 'moving' then
+    return onceward.refuse('parked stop', of, request,
+      'This replay is ' || drive.state || ' already.'); end if;
+  update onceward.redrive set state = 'stopped' where id = drive.id;
+  perform onceward.audit_entry('parked stop', 'done', of, request, because);
+  return jsonb_build_object('ok', true);
+end $$;
+`

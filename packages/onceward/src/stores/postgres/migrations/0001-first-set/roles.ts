@@ -1,0 +1,97 @@
+/** Rights of the group roles, as data: a later migration adds a row per function, and restates nothing. */
+export const roles = `
+-- A listed function may be called by exactly these roles; one that is not listed, by processes (run) alone.
+create table onceward.function_right (
+  function_name text collate "C" primary key,
+  callers       text[] not null check (callers <@ array['run', 'operator', 'approver', 'console'])
+);
+insert into onceward.function_right
+select unnest(names), callers from (values
+  -- What all roles look with. None of them changes anything.
+  (array['run', 'operator', 'approver', 'console'], array[
+    'actor', 'is_console', 'is_person', 'human_of', 'same_person', 'says_nothing', 'visible_text',
+    'place_of', 'cause_of', 'selection_digest', 'selected_consumer', 'audit_field', 'audit_content',
+    'fold_parked_counts', 'seen_of', 'campaign_rows_digest', 'campaign_complete', 'loss_digest',
+    'server_now', 'server_check', 'same_life', 'risk_rank', 'is_grave', 'risk_of', 'fix_waits', 'body_of',
+    'is_given_up']),
+  -- Acts of people, audited.
+  (array['operator', 'console'], array[
+    'redrive_start', 'redrive_stage', 'redrive_stop', 'skip_parked', 'fix_parked', 'triage_parked',
+    'request_deletion', 'delete_parked', 'release_held', 'act_on_effect', 'accept_server',
+    'separate_reader', 'rename_consumer', 'accept_broker', 'accept_loss', 'retire_destination']),
+  -- Audited, by people or by the process that does it for them.
+  (array['run', 'operator', 'console'], array[
+    'create_campaign', 'plan_campaign', 'select_campaign_rows', 'steer_campaign', 'notice_server']),
+  (array['approver', 'console'], array[
+    'approve', 'approve_campaign']),
+  -- Parts of the above, and of the owner's commands.
+  (array[]::text[], array[
+    'audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'free_keys', 'let_go', 'let_keys_go',
+    'create_roles', 'build_days', 'move_to_days', 'hold_inbox', 'attach_days', 'make_day', 'grant_same',
+    'is_rebuilt', 'count_forgotten', 'assert_past', 'note_late', 'audit_risk', 'fix_guard',
+    'assert_present', 'owner_only'])
+) as listed (callers, names);
+
+-- Group roles with no more rights than their work needs: for processes, for people who operate and who
+-- approve, and for a console that may name its users. Called by the owner ("onceward migrate --roles"), who
+-- needs the right to create roles. Called again, it restates all rights.
+create function onceward.create_roles() returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+declare name text; granted record;
+begin
+  foreach name in array
+    array['onceward_run', 'onceward_operator', 'onceward_approver', 'onceward_console'] loop
+    begin
+      if not exists (select from pg_roles where rolname = name) then
+        execute format('create role %I nologin', name); end if;
+    -- Roles belong to the whole server: another database has just made it.
+    exception when duplicate_object or unique_violation then null;
+    end;
+  end loop;
+  grant usage on schema onceward to onceward_run, onceward_operator, onceward_approver, onceward_console;
+
+  revoke all on all tables in schema onceward from onceward_operator, onceward_approver, onceward_console;
+  grant select on all tables in schema onceward to onceward_operator, onceward_approver, onceward_console;
+  grant select, insert, update, delete on all tables in schema onceward to onceward_run;
+  revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval,
+    onceward.lineage, onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage,
+    onceward.migration, onceward.environment, onceward.function_right from onceward_run;
+  revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event, onceward.campaign_step
+    from onceward_run;
+  revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading,
+    onceward.marker_days, onceward.late_marker from onceward_run;
+  revoke insert, update, delete on onceward.cluster_name, onceward.cluster_mark from onceward_run;
+  revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
+  -- A process declares losses and reads on past accepted ones. It may not accept one.
+  revoke insert, update, delete on onceward.gap from onceward_run;
+  execute (select format('grant insert (%1$s), update (%1$s) on onceward.gap to onceward_run',
+    string_agg(quote_ident(attname), ', '))
+    from pg_attribute where attrelid = 'onceward.gap'::regclass and attnum > 0 and not attisdropped
+      and attname not like 'accepted%');
+
+  revoke all on all functions in schema onceward
+    from public, onceward_run, onceward_operator, onceward_approver, onceward_console;
+  for granted in
+    select p.oid::regprocedure as function, 'onceward_' || caller as role
+    from pg_proc p left join onceward.function_right r on r.function_name = p.proname
+    cross join unnest(coalesce(r.callers, array['run'])) as caller
+    where p.pronamespace = 'onceward'::regnamespace
+  loop
+    execute format('grant execute on function %s to %I', granted.function, granted.role);
+  end loop;
+end $$;
+
+-- Before create_roles is called, nobody but the owner may call these.
+revoke execute on function
+  onceward.audit_entry, onceward.refuse, onceward.campaign_event_of, onceward.free_keys,
+  onceward.close_rows, onceward.end_key_waits, onceward.act_on_effect, onceward.approve,
+  onceward.accept_loss, onceward.accept_server, onceward.notice_server, onceward.last_heard,
+  onceward.separate_reader, onceward.rename_consumer, onceward.check_reading, onceward.accept_broker,
+  onceward.note_cluster, onceward.retire_destination, onceward.create_campaign, onceward.plan_campaign,
+  onceward.select_campaign_rows, onceward.steer_campaign, onceward.campaign_reopens,
+  onceward.reopen_given_up, onceward.make_days, onceward.seal_day, onceward.drop_day, onceward.assert_past,
+  onceward.note_late, onceward.make_day, onceward.build_days, onceward.move_to_days, onceward.hold_inbox,
+  onceward.attach_days, onceward.grant_same, onceward.is_rebuilt, onceward.count_forgotten,
+  onceward.create_roles
+from public;
+`
