@@ -69,7 +69,6 @@ describe('import boundaries', () => {
       'testing/',
       'runtime/',
       'embedded/',
-      'demo/',
       'alerts/',
     ]
     const core = imports.filter(({ file }) => within(file, 'engine/', 'message/', 'contract/', 'contracts/'))
@@ -137,7 +136,6 @@ describe('import boundaries', () => {
       'init/',
       'contract/duration.ts',
       'iso-time.ts',
-      'demo/',
       'errors.ts',
       'surroundings.ts',
       ...doors,

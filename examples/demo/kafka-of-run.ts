@@ -6,9 +6,9 @@ const partitions = 4
 /** Topics of one run, and how far its group stands behind their end. */
 export async function kafkaOfRun({ kafkaBootstrap, queue, deadLetters }: DemoSettings): Promise<BrokerOfRun> {
   const { Admin, offsetFetchV9 } = await import('@platformatic/kafka')
-  const { KafkaConnections } = await import('../sources/kafka/client/connections.ts')
-  const { listOffsets } = await import('../sources/kafka/client/list-offsets.ts')
-  const { ensureTopic } = await import('../sources/kafka/index.ts')
+  const { KafkaConnections } = await import('../../packages/onceward/src/sources/kafka/client/connections.ts')
+  const { listOffsets } = await import('../../packages/onceward/src/sources/kafka/client/list-offsets.ts')
+  const { ensureTopic } = await import('onceward/kafka')
   const connection = { bootstrap: kafkaBootstrap!, clientId: 'onceward-demo' }
   const connections = new KafkaConnections(connection)
 

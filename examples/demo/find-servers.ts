@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { OncewardError } from '../errors.ts'
+import { OncewardError } from 'onceward'
 import type { DemoBroker, ServerAddresses } from './settings.ts'
 
 interface Service {
@@ -45,7 +45,7 @@ function isEnough(broker: DemoBroker, found: ServerAddresses): boolean {
 }
 
 async function startService(name: string, say: (line: string) => void): Promise<Service> {
-  const services = new URL('../../../../scripts/services/services.ts', import.meta.url)
+  const services = new URL('../../scripts/services/services.ts', import.meta.url)
   if (!existsSync(fileURLToPath(services))) return {}
   const { ensureServices } = (await import(services.href)) as {
     ensureServices(names: string[], options: object): Promise<Service[]>
