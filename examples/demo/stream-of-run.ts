@@ -13,7 +13,10 @@ export function partitionsOf(superStream: string): string[] {
   return Array.from({ length: partitions }, (_, n) => `${superStream}-${n}`)
 }
 
-/** A super stream, so that both consumers have something to do: of each partition one of them is the active reader. */
+/**
+ * A super stream, so that both consumers have something to do: of each partition one of them is the active reader. AMQP does not tell a
+ * stream's end or a stored offset, hence the inner parts of the stream source.
+ */
 export async function streamOfRun(settings: DemoSettings): Promise<BrokerOfRun> {
   const { rabbitmqUrl, rabbitmqStreamUrl, queue, deadLetters } = settings
   const { connect } = await import('amqplib')
