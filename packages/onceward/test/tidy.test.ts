@@ -155,6 +155,11 @@ describe('import boundaries', () => {
     )
   })
 
+  test('the Kafka client is imported by one file alone', () => {
+    const importing = files.filter(file => /from '@platformatic\//.test(withoutComments(text.get(file)!)))
+    assert.deepEqual(importing, ['sources/kafka/client/wire.ts'])
+  })
+
   test('no public door re-exports wholesale', () => {
     for (const file of Object.values(doorFiles())) assert.doesNotMatch(text.get(file)!, /export \*/, file)
   })

@@ -56,7 +56,8 @@ describe('the published package, in an empty folder', await skipWithout('postgre
 
 /** Last, so that everything before has run without the libraries. Their own types are theirs to check. */
 async function checkOrmDoors(folder: string): Promise<void> {
-  const libraries = ['kysely@0.29.8', 'drizzle-orm@0.45.4', 'knex@3.3.0']
+  // Not the versions of this repository: a range is what the package asks for.
+  const libraries = ['kysely@0.29.8', 'drizzle-orm@0.45.4', 'knex@3.3.0', '@platformatic/kafka@2.12.0']
   await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...libraries], { cwd: folder })
   writeFileSync(
     join(folder, 'orm-doors.ts'),
@@ -65,11 +66,12 @@ import type { Transaction } from 'kysely'
 import type { Store } from 'onceward'
 import { createDrizzleStore } from 'onceward/drizzle'
 import { createKnexStore } from 'onceward/knex'
+import { topic } from 'onceward/kafka'
 import { createKyselyStore } from 'onceward/kysely'
 const store: Store<Knex.Transaction> = createKnexStore(createKnex({ client: 'pg' }))
 // @ts-expect-error a store of Knex is none of Kysely
 const other: Store<Transaction<{ t: { id: string } }>> = store
-if ([createDrizzleStore, createKyselyStore, store.transaction, other.transaction].some(door => typeof door !== 'function'))
+if ([createDrizzleStore, createKyselyStore, store.transaction, other.transaction, topic].some(door => typeof door !== 'function'))
   throw new Error('a door is missing')
 `,
   )
