@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { projectFiles } from '../../../src/init/project.ts'
+import { newestOf, peer, withVersion } from '../../registry/other-versions.ts'
 
 const run = promisify(execFile)
 const client = '@platformatic/kafka'
-const read = (path: string) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
-const range: string = read('../../../package.json').peerDependencies[client]
-const installed: string = read('../../../../../package.json').dependencies[client]
+const { range, here } = peer(client)
 const oldest = range.replace('^', '')
 const inRange = (version: string) => version.split('.')[0] === oldest.split('.')[0]
 
@@ -24,31 +20,8 @@ async function recorded(...folder: string[]): Promise<{ sent: object; values: ob
   return JSON.parse(stdout)
 }
 
-async function withVersion(version: string, look: (folder: string) => Promise<void>): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'onceward-kafka-client-'))
-  try {
-    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
-    const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--loglevel=error']
-    await run('npm', ['install', ...flags, `${client}@${version}`], { cwd: folder })
-    assert.equal(read(`${join(folder, 'node_modules', client, 'package.json')}`).version, version)
-    await look(folder)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
 const sendsTheSame = (version: string) =>
-  withVersion(version, async folder => assert.deepEqual(await recorded(folder), await recorded()))
-
-/** The newest version in the registry, or why nobody can say. */
-async function newest(): Promise<{ version: string } | { skip: string }> {
-  try {
-    const { stdout } = await run('npm', ['view', client, 'version'], { timeout: 30_000 })
-    return { version: stdout.trim() }
-  } catch (error) {
-    return { skip: `the registry does not answer: ${(error as Error).message.split('\n')[0]}` }
-  }
-}
+  withVersion(client, version, async folder => assert.deepEqual(await recorded(folder), await recorded()))
 
 describe('the Kafka client, an optional peer', () => {
   test('is asked for as a range, the same in the package and in what "onceward init" writes', () => {
@@ -64,17 +37,16 @@ describe('the Kafka client, an optional peer', () => {
   })
 
   test('of the oldest version in the range sends the same bytes', async t => {
-    const found = await newest()
+    const found = await newestOf(client)
     if ('skip' in found) return t.skip(found.skip)
     await sendsTheSame(oldest)
   })
 
   test('of the newest version in the registry sends the same bytes', async t => {
-    const found = await newest()
+    const found = await newestOf(client)
     if ('skip' in found) return t.skip(found.skip)
     const { version } = found
-    if (version === installed)
-      return t.skip(`${version} is installed here, and every Kafka test runs with it`)
+    if (version === here) return t.skip(`${version} is installed here, and every Kafka test runs with it`)
     if (inRange(version)) return await sendsTheSame(version)
     const differs = await sendsTheSame(version).then(
       () => 'sends the same bytes: the range may be widened',
