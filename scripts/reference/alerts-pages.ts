@@ -3,6 +3,7 @@ import { renderRunbook } from '../../packages/onceward/src/alerts/runbook.ts'
 import { runbooks } from '../../packages/onceward/src/alerts/runbooks.ts'
 import { catalogue, prometheusName } from '../../packages/onceward/src/observe/catalogue.ts'
 import { everything } from '../../packages/onceward/test/alerts/declared.ts'
+import { alertOrigins } from './alert-origins.ts'
 import { table } from './markdown.ts'
 
 /** `docs/runbooks.md`: its first words stay, every runbook below them is what the command prints. */
@@ -15,7 +16,7 @@ export function withRunbooks(page: string): string {
 export function alertsTable(): string {
   const rows = alerts.map(alert => [
     `\`${alert.name}\``,
-    [...new Set(alert.seeds.map(seed => seed.split(':')[0]!))].join(', '),
+    [...new Set((alertOrigins[alert.name] ?? []).map(origin => origin.split(':')[0]!))].join(', '),
     `[${alert.runbook}](runbooks.md#${alert.runbook})`,
     alert.metrics.map(key => `\`${prometheusName(catalogue[key])}\``).join(', '),
   ])
