@@ -87,7 +87,9 @@ async function install(folder: string): Promise<void> {
   const [{ filename, files }] = JSON.parse(packed.stdout)
   const paths = (files as { path: string }[]).map(file => file.path)
   assert.deepEqual(
-    paths.filter(path => /^(src|test)\/|\.test\./.test(path)),
+    paths.filter(path =>
+      /^(src|test|examples|scripts)\/|\.test\.|^dist\/demo\/|migrations.*\.d\.ts$/.test(path),
+    ),
     [],
     'only what users need is packed',
   )
@@ -118,12 +120,15 @@ async function checkTypes(folder: string): Promise<void> {
     join(folder, 'doors.ts'),
     `import { ConsumerProcess, defineConsumer, runConsumer } from 'onceward'
 import { startEmbeddedPostgres } from 'onceward/embedded'
+import { file } from 'onceward/file'
 import { MemoryQueue, MemoryStore } from 'onceward/memory'
+import { runRelay } from 'onceward/outbox'
 import { createPostgresStore, migrate, publish } from 'onceward/postgres'
 import { createRabbitSource, queue } from 'onceward/rabbitmq'
+import { stream } from 'onceward/rabbitmq-stream'
 import { deliveryConformance, sourceConformance, storeConformance } from 'onceward/testing'
 const doors = [ConsumerProcess, defineConsumer, runConsumer, startEmbeddedPostgres, MemoryQueue, MemoryStore, createPostgresStore,
-  migrate, publish, createRabbitSource, queue, deliveryConformance, sourceConformance, storeConformance]
+  migrate, publish, createRabbitSource, queue, deliveryConformance, sourceConformance, storeConformance, file, runRelay, stream]
 if (doors.some(door => typeof door !== 'function')) throw new Error('a door is missing')
 // @ts-expect-error a consumer without an owner is no contract
 void (() => defineConsumer({ name: 'x', risk: 'money', source: queue('q'), identity: { id: () => 'x' }, handle() {} }))
