@@ -10,7 +10,7 @@ import { ensureInstalled } from './bootstrap/install.mjs'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 const commands = {
-  demo: { entry: 'packages/onceward/src/cli/main.ts', args: ['demo'], need: 'production' },
+  demo: { entry: 'examples/demo/main.ts', need: 'production' },
   cli: { entry: 'packages/onceward/src/cli/main.ts', need: 'production' },
   services: { entry: 'scripts/services/main.ts', need: 'production' },
   test: { entry: 'scripts/test.ts', need: 'everything' },

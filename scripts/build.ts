@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, cpSync, existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { dropUnreachedTypes } from './build/drop-unreached-types.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const home = join(root, 'packages', 'onceward')
@@ -27,6 +28,7 @@ const project = join(home, 'tsconfig.build.json')
 const { status } = spawnSync(process.execPath, [compiler, '-p', project], { cwd: root, stdio: 'inherit' })
 if (status === 0) {
   copyAssets()
+  dropUnreachedTypes(home)
   const cli = join(dist, 'cli', 'main.js')
   if (existsSync(cli)) chmodSync(cli, 0o755)
   console.log('Built packages/onceward/dist')

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { policySchema } from '../packages/onceward/src/policy/json-schema.ts'
+import { policySchema } from './reference/json-schema.ts'
 
 const file = join(import.meta.dirname, '../packages/onceward/policy.schema.json')
 writeFileSync(file, `${JSON.stringify(policySchema())}\n`)

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { checksPage } from '../../packages/onceward/src/check/page.ts'
-import { checklistsPage } from '../../packages/onceward/test/check/checklists-page.ts'
-import { combinationsPage } from '../../packages/onceward/test/matrix/combinations-page.ts'
+import { alertsTable, withRunbooks } from './alerts-pages.ts'
+import { checklistsPage } from './checklists-page.ts'
+import { checksPage } from './checks-page.ts'
 import { cliPage } from './cli-page.ts'
+import { combinationsPage } from './combinations-page.ts'
 import { errorsPage } from './errors-page.ts'
 import { replaceTable } from './markdown.ts'
 import { metricsTable } from './metrics-table.ts'
@@ -25,14 +26,16 @@ export const wholePages: Readonly<Record<string, () => string>> = {
 /** Tables in pages that people write; the words of its head say which table it is. */
 export const writtenTables: Readonly<Record<string, () => string>> = {
   'metrics.md': metricsTable,
+  'alerts.md': alertsTable,
 }
 
 /** Every page that code has a part in, as it should be. */
 export function referencePages(): Record<string, string> {
+  const now = (path: string) => readFileSync(join(docs, path), 'utf8')
   const whole = Object.entries(wholePages).map(([path, write]) => [path, write()])
   const parts = Object.entries(writtenTables).map(([path, write]) => [
     path,
-    replaceTable(readFileSync(join(docs, path), 'utf8'), write(), path),
+    replaceTable(now(path), write(), path),
   ])
-  return Object.fromEntries([...whole, ...parts])
+  return Object.fromEntries([...whole, ...parts, ['runbooks.md', withRunbooks(now('runbooks.md'))]])
 }

@@ -1,4 +1,4 @@
-import { keyReference } from '../../packages/onceward/src/policy/key-reference.ts'
+import { keyReference } from './key-reference.ts'
 import { page, table } from './markdown.ts'
 
 export function policyPage(): string {

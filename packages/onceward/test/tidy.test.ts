@@ -69,7 +69,6 @@ describe('import boundaries', () => {
       'testing/',
       'runtime/',
       'embedded/',
-      'demo/',
       'alerts/',
     ]
     const core = imports.filter(({ file }) => within(file, 'engine/', 'message/', 'contract/', 'contracts/'))
@@ -137,7 +136,6 @@ describe('import boundaries', () => {
       'init/',
       'contract/duration.ts',
       'iso-time.ts',
-      'demo/',
       'errors.ts',
       'surroundings.ts',
       ...doors,
@@ -155,6 +153,11 @@ describe('import boundaries', () => {
       withoutComments(text.get('runtime/observe-server.ts')!),
       /^import .*@opentelemetry\/(?!api')/m,
     )
+  })
+
+  test('the Kafka client is imported by one file alone', () => {
+    const importing = files.filter(file => /from '@platformatic\//.test(withoutComments(text.get(file)!)))
+    assert.deepEqual(importing, ['sources/kafka/client/wire.ts'])
   })
 
   test('no public door re-exports wholesale', () => {

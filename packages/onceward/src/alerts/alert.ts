@@ -16,8 +16,6 @@ export interface AlertContext {
 export interface Alert {
   /** As Prometheus knows it. */
   readonly name: string
-  /** Where the source documents ask for it; empty for what only runbooks need. */
-  readonly seeds: readonly string[]
   readonly severity: Severity
   /** Of consumers whose risk is not money, regulatory or notification, where it differs. */
   readonly severityElsewhere?: Severity

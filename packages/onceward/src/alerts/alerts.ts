@@ -7,5 +7,5 @@ const all = [...flowAlerts, ...failureAlerts, ...effectAlerts]
 
 export type AlertName = (typeof all)[number]['name']
 
-/** Every alert there is: those of 001 §30, the derived signals of 003 §19, and what else leads to a runbook. */
+/** Every alert there is. */
 export const alerts: readonly (Alert & { readonly name: AlertName })[] = all

@@ -10,7 +10,6 @@ const place = ['broker', 'destination'] as const
 export const effectAlerts = [
   {
     name: 'OncewardCommitFailures',
-    seeds: [],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'commit-failures',
@@ -23,7 +22,6 @@ export const effectAlerts = [
   },
   {
     name: 'OncewardOffsetCommitFailures',
-    seeds: ['001 §30: offset commit failures', '000 §22: consumer.ack.after.commit.failures'],
     severity: 'warning',
     runbook: 'offset-commit-failures',
     forMs: 10 * minuteMs,
@@ -35,7 +33,6 @@ export const effectAlerts = [
   },
   {
     name: 'OncewardOutboxGrowing',
-    seeds: ['001 §30: outbox pending growing'],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'outbox-growing',
@@ -53,7 +50,6 @@ export const effectAlerts = [
   },
   {
     name: 'OncewardOutboxUnserved',
-    seeds: [],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'outbox-unserved',
@@ -68,7 +64,6 @@ export const effectAlerts = [
   },
   {
     name: 'OncewardUnknownEffects',
-    seeds: [],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'unknown-effects',
@@ -84,7 +79,6 @@ export const effectAlerts = [
   },
   {
     name: 'OncewardEffectsDelayed',
-    seeds: [],
     severity: 'warning',
     runbook: 'effects-delayed',
     forMs: 5 * minuteMs,
@@ -97,7 +91,6 @@ export const effectAlerts = [
   },
   {
     name: 'OncewardHorizonTooShort',
-    seeds: [],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'horizon-too-short',
@@ -110,7 +103,6 @@ export const effectAlerts = [
   },
   {
     name: 'OncewardLoss',
-    seeds: [],
     severity: 'critical',
     runbook: 'loss',
     forMs: 0,

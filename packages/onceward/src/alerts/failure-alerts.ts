@@ -25,7 +25,6 @@ const oldestOf =
 export const failureAlerts = [
   {
     name: 'OncewardDuplicateSpike',
-    seeds: ['001 §30: duplicate rate spike', '003 §19: duplicate rate spike'],
     severity: 'warning',
     severityElsewhere: 'info',
     runbook: 'duplicate-spike',
@@ -41,7 +40,6 @@ export const failureAlerts = [
   },
   {
     name: 'OncewardConflict',
-    seeds: ['000 §22: consumer.duplicate_conflicts.total'],
     severity: 'critical',
     toProducer: true,
     runbook: 'conflict',
@@ -55,7 +53,6 @@ export const failureAlerts = [
   },
   {
     name: 'OncewardDeadLetters',
-    seeds: ['001 §30: DLQ rate > 0 for critical topic'],
     severity: 'critical',
     severityElsewhere: 'warning',
     toDeadLetterOwner: true,
@@ -69,7 +66,6 @@ export const failureAlerts = [
   },
   {
     name: 'OncewardRetriesExhausted',
-    seeds: ['001 §30: retry exhausted'],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'retries-exhausted',
@@ -82,7 +78,6 @@ export const failureAlerts = [
   },
   {
     name: 'OncewardPoison',
-    seeds: ['001 §30: poison message detected'],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'poison',
@@ -95,7 +90,6 @@ export const failureAlerts = [
   },
   {
     name: 'OncewardUnreadable',
-    seeds: ['001 §30: deserialization failure'],
     severity: 'critical',
     severityElsewhere: 'warning',
     toProducer: true,
@@ -109,7 +103,6 @@ export const failureAlerts = [
   },
   {
     name: 'OncewardQuarantined',
-    seeds: ['003 §19: quarantined count increasing'],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'quarantined',
@@ -124,7 +117,6 @@ export const failureAlerts = [
   // Only what the alerts above leave alone because it is few: one message never raises two of them.
   {
     name: 'OncewardSetAsideTooLong',
-    seeds: [],
     severity: 'warning',
     toDeadLetterOwner: true,
     runbook: 'set-aside-too-long',
@@ -143,7 +135,6 @@ export const failureAlerts = [
   },
   {
     name: 'OncewardParkingNearCap',
-    seeds: [],
     severity: 'critical',
     severityElsewhere: 'warning',
     toDeadLetterOwner: true,
@@ -158,7 +149,6 @@ export const failureAlerts = [
   },
   {
     name: 'OncewardClaimsExpired',
-    seeds: ['003 §19: claim expired count increasing'],
     severity: 'warning',
     runbook: 'stuck-claims',
     forMs: 5 * minuteMs,

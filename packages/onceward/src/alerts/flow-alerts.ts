@@ -23,7 +23,6 @@ const rising = (context: AlertContext) => {
 export const flowAlerts = [
   {
     name: 'OncewardDown',
-    seeds: [],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'down',
@@ -35,7 +34,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardPaused',
-    seeds: [],
     severity: 'warning',
     runbook: 'paused',
     forMs: 10 * minuteMs,
@@ -46,7 +44,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardStalled',
-    seeds: [],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'stalled',
@@ -58,7 +55,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardLagRising',
-    seeds: ['001 §30: consumer lag rising'],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'lag-rising',
@@ -71,7 +67,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardReadingTooSlow',
-    seeds: ['003 §19: Kafka lag increasing, inbox pending low'],
     severity: 'warning',
     runbook: 'reading-too-slow',
     forMs: 10 * minuteMs,
@@ -85,7 +80,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardProcessingTooSlow',
-    seeds: ['003 §19: Kafka lag low, inbox pending high'],
     severity: 'warning',
     runbook: 'processing-too-slow',
     forMs: 10 * minuteMs,
@@ -102,7 +96,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardOldestPending',
-    seeds: ['003 §19: oldest pending age high'],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'oldest-pending',
@@ -117,7 +110,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardWorkUnserved',
-    seeds: [],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'work-unserved',
@@ -129,7 +121,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardApplySlow',
-    seeds: ['001 §30: processing p99 high'],
     severity: 'warning',
     runbook: 'apply-slow',
     forMs: 10 * minuteMs,
@@ -151,7 +142,6 @@ export const flowAlerts = [
   // A process that was handed nothing since its start has no counter of deliveries: silence is a running consumer without growth.
   {
     name: 'OncewardSourceIdle',
-    seeds: ['001 §30: partition idle unexpectedly'],
     severity: 'warning',
     runbook: 'source-idle',
     forMs: 5 * minuteMs,
@@ -173,7 +163,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardPartitionIdle',
-    seeds: ['001 §30: partition idle unexpectedly'],
     severity: 'info',
     runbook: 'partition-idle',
     forMs: 5 * minuteMs,
@@ -193,7 +182,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardPartitionsWaiting',
-    seeds: [],
     severity: 'warning',
     runbook: 'partitions-waiting',
     forMs: 5 * minuteMs,
@@ -205,7 +193,6 @@ export const flowAlerts = [
   },
   {
     name: 'OncewardPartitionStuck',
-    seeds: ['001 §30: poison message detected (partition may block)'],
     severity: 'critical',
     severityElsewhere: 'warning',
     runbook: 'partition-stuck',

@@ -26,7 +26,6 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   alerts: async () => (await import('./commands/alerts.ts')).alertsCommand(),
   dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
   runbook: async () => (await import('./commands/runbook.ts')).runbookCommand(),
-  demo: async () => (await import('./commands/demo.ts')).demoCommand(),
 }
 
 /** The `onceward` command, with one of its commands or with all. Wrong use ends in one error with exit code 2 and changes nothing. */

@@ -19,56 +19,13 @@ export function failureProblems(contract: ConsumerContract, wrong: Report): void
   wholeNumber(failure.attemptsMax, 'failure.attemptsMax', 1, 1_000, wrong)
   wholeNumber(failure.delayMs, 'failure.delayMs', 0, delayMaxMs, wrong)
   wholeNumber(failure.delayMaxMs, 'failure.delayMaxMs', 0, delayMaxMs, wrong)
-  retryProblems(failure, wrong)
+  flag(failure.jitter, 'failure.jitter', wrong)
   modeProblems(contract, wrong)
   classProblems(failure, wrong)
   exhaustedProblems(contract, wrong)
   pauseProblems(failure, wrong)
   deadLetterProblems(failure, wrong)
   passingProblems(contract, failure, wrong)
-}
-
-/** One thing is said in one place: a policy that was pasted beside the plain fields would win or lose without anybody noticing. */
-function retryProblems(failure: FailureSection, wrong: Report): void {
-  const { retry } = failure
-  if (retry === undefined) return
-  if (!isRecord(retry)) return wrong('failure.retry', 'must be an object')
-  unknownKeys(retry, 'failure.retry', 'failure.retry.', wrong)
-  wholeNumber(retry.maxAttempts, 'failure.retry.maxAttempts', 1, 1_000, wrong)
-  wholeNumber(retry.initialDelayMs, 'failure.retry.initialDelayMs', 0, delayMaxMs, wrong)
-  wholeNumber(retry.maxDelayMs, 'failure.retry.maxDelayMs', 0, delayMaxMs, wrong)
-  if (retry.backoff !== undefined)
-    oneOf(retry.backoff, ['exponential', 'exponential-jitter'], 'failure.retry.backoff', wrong)
-  flag(retry.jitter, 'failure.retry.jitter', wrong)
-  const both = retry.jitter !== undefined && retry.backoff !== undefined
-  if (both && (retry.backoff === 'exponential') === retry.jitter)
-    wrong('failure.retry.jitter', 'contradicts failure.retry.backoff: leave one of the two out')
-  const twice = [
-    ['attemptsMax', 'maxAttempts'],
-    ['delayMs', 'initialDelayMs'],
-    ['delayMaxMs', 'maxDelayMs'],
-  ] as const
-  for (const [plain, pasted] of twice) {
-    if (failure[plain] !== undefined && retry[pasted] !== undefined)
-      wrong(`failure.${plain}`, `is said a second time by failure.retry.${pasted}: leave one of the two out`)
-  }
-  listProblems(failure, wrong)
-}
-
-function listProblems({ retry, classes = {} }: FailureSection, wrong: Report): void {
-  const seen = new Set(Object.keys(classes))
-  for (const name of ['retryable', 'nonRetryable'] as const) {
-    const codes: unknown = retry![name]
-    if (codes === undefined) continue
-    if (!Array.isArray(codes) || codes.some(code => typeof code !== 'string' || code === '')) {
-      wrong(`failure.retry.${name}`, 'must be a list of error codes')
-      continue
-    }
-    for (const code of codes) {
-      if (seen.has(code)) wrong(`failure.retry.${name}`, `names '${code}', which is classed elsewhere too`)
-      seen.add(code)
-    }
-  }
 }
 
 function modeProblems(contract: ConsumerContract, wrong: Report): void {

@@ -50,7 +50,8 @@ export interface FailureRules {
 
 const shared: readonly PolicyClass[] = ['transient', 'overload', 'rate limited', 'unclassified', 'verdict']
 const away: readonly PolicyClass[] = ['transient', 'overload', 'rate limited']
-const once: readonly FailureClass[] = [
+/** Classes that are not tried again. */
+export const triedOnce: readonly FailureClass[] = [
   'business conflict',
   'validation',
   'poison',
@@ -65,17 +66,16 @@ const terminals: Partial<Record<PolicyClass, Terminal>> = {
 
 export function failureRules<M, Tx>(contract: ConsumerContract<M, Tx>): FailureRules {
   const failure = contract.failure ?? {}
-  const { retry = {}, policies = {}, breaker } = failure
+  const { policies = {}, breaker } = failure
   const deadLetter = typeof failure.deadLetter === 'string' ? { to: failure.deadLetter } : failure.deadLetter
   const all: AllRules = {
-    attemptsMax:
-      failure.attemptsMax ?? retry.maxAttempts ?? (contract.settle?.when === 'before effect' ? 1 : 5),
-    delayMs: failure.delayMs ?? retry.initialDelayMs ?? 1_000,
-    delayMaxMs: failure.delayMaxMs ?? retry.maxDelayMs ?? 60_000,
+    attemptsMax: failure.attemptsMax ?? (contract.settle?.when === 'before effect' ? 1 : 5),
+    delayMs: failure.delayMs ?? 1_000,
+    delayMaxMs: failure.delayMaxMs ?? 60_000,
   }
   const atMostOnce = contract.settle?.when === 'before effect'
   const rulesOf = (name: PolicyClass) => classRules(name, all, policies[name as FailureClass], atMostOnce)
-  const named = [...shared, ...once, 'contention' as const]
+  const named = [...shared, ...triedOnce, 'contention' as const]
   const rules = Object.fromEntries(named.map(name => [name, rulesOf(name)])) as Record<
     PolicyClass,
     ClassRules
@@ -85,8 +85,8 @@ export function failureRules<M, Tx>(contract: ConsumerContract<M, Tx>): FailureR
     mode: failure.mode ?? 'block',
     retryLevelsMs: byBroker(failure.mode ?? 'block') ? retryLevelsMs(Object.values(rules)) : [],
     exhausted: failure.exhausted ?? 'set aside',
-    jitter: retry.jitter ?? retry.backoff !== 'exponential',
-    classes: { ...listedClasses(failure), ...failure.classes },
+    jitter: failure.jitter ?? true,
+    classes: { ...failure.classes },
     rules,
     sameMax: failure.poison?.maxAttemptsBeforePark ?? null,
     breaker:
@@ -110,7 +110,7 @@ function classRules(
   policy: ClassPolicy = {},
   atMostOnce: boolean,
 ): ClassRules {
-  const single = atMostOnce || once.includes(name as FailureClass)
+  const single = atMostOnce || triedOnce.includes(name as FailureClass)
   return {
     attemptsMax: policy.attemptsMax ?? (single ? 1 : all.attemptsMax),
     ownBudget: policy.attemptsMax !== undefined || !shared.includes(name),
@@ -119,20 +119,6 @@ function classRules(
     terminal: policy.terminal ?? terminals[name] ?? 'parked',
     breaker: policy.breaker ?? away.includes(name),
   }
-}
-
-/** Codes the policy lists by name keep the class they are known by where that fits. */
-function listedClasses({ retry }: FailureSection): Record<string, FailureClass> {
-  const listed: Record<string, FailureClass> = {}
-  for (const code of retry?.retryable ?? []) {
-    const known = policyWords[code]
-    listed[code] = known !== undefined && !once.includes(known) ? known : 'transient'
-  }
-  for (const code of retry?.nonRetryable ?? []) {
-    const known = policyWords[code]
-    listed[code] = known !== undefined && once.includes(known) ? known : 'poison'
-  }
-  return listed
 }
 
 /** Words people use for codes in retry policies. */

@@ -11,11 +11,11 @@ export type FailureClass =
 export interface FailureSection {
   /** Default 5. Attempts of one message, counted durably, before it is parked. Classes with a budget of their own do not count here. */
   attemptsMax?: number
-  /** Default 1 s, doubled per attempt up to `delayMaxMs` (default 60 s), full jitter. */
+  /** Default 1 s, doubled per attempt up to `delayMaxMs` (default 60 s). */
   delayMs?: number
   delayMaxMs?: number
-  /** The same as the three above in the words of a retry policy, to be pasted as it is. Give one of the two. */
-  retry?: RetrySection
+  /** Default true: anything from zero to the doubled delay. */
+  jitter?: boolean
   /**
    * Default `block`: the delivery is held unacked, its lane waits. `defer`: the message is kept in the store until its next try and the
    * broker told; later ones of its key wait behind it, others flow. `retry queue`: it waits
@@ -39,18 +39,6 @@ export interface FailureSection {
   parking?: ParkingSection
   /** Queue on the same broker that gets a copy of dead letters and quarantined messages, or what else is said of them. */
   deadLetter?: string | DeadLetterSection
-}
-
-export interface RetrySection {
-  maxAttempts?: number
-  initialDelayMs?: number
-  maxDelayMs?: number
-  backoff?: 'exponential' | 'exponential-jitter'
-  /** Default true: anything from zero to the doubled delay. */
-  jitter?: boolean
-  /** Codes that are tried again, and codes that are not; others go by their class. */
-  retryable?: readonly string[]
-  nonRetryable?: readonly string[]
 }
 
 export interface ClassPolicy {

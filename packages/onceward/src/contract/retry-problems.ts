@@ -35,7 +35,6 @@ function levelProblems(contract: ConsumerContract, mode: string, wrong: Report):
   const { failure = {}, source } = contract
   const delays = [
     ['failure.delayMs', failure.delayMs],
-    ['failure.retry.initialDelayMs', failure.retry?.initialDelayMs],
     ...Object.entries(failure.policies ?? {}).map(
       ([name, policy]) => [`failure.policies.${name}.delayMs`, policy?.delayMs] as const,
     ),

@@ -49,7 +49,7 @@ export function fileName({ name }: Pick<ProjectAnswers, 'name'>): string {
 const clients: Partial<Record<InitSource, Readonly<Record<string, string>>>> = {
   rabbitmq: { amqplib: '^2.3.0' },
   'rabbitmq-stream': { amqplib: '^2.3.0' },
-  kafka: { '@platformatic/kafka': '2.12.1' },
+  kafka: { '@platformatic/kafka': '^2.12.0' },
 }
 
 function packageText(answers: ProjectAnswers, version: string): string {

@@ -3,7 +3,7 @@ import { durations, source } from './catalogue/source.ts'
 import { effects, held, memory } from './catalogue/work.ts'
 import type { Label, MetricSpec } from './metric-spec.ts'
 
-export type { Label, MetricSpec, SeedName } from './metric-spec.ts'
+export type { Label, MetricSpec } from './metric-spec.ts'
 
 /** Every metric there is. Instruments are made from it, and alerts, dashboards and `docs/metrics.md` are checked against it. */
 export const catalogue = { ...messages, ...failures, ...durations, ...source, ...held, ...effects, ...memory }

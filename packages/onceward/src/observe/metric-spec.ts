@@ -24,13 +24,6 @@ export type Label =
   | 'messaging.destination.name'
   | 'messaging.operation.name'
 
-/** A name of the source documents that a metric answers to, and the labels that narrow it down to exactly that. */
-export interface SeedName {
-  readonly from: '000 §22' | '001 §29' | '003 §19'
-  readonly name: string
-  readonly where?: Partial<Record<Label, string>>
-}
-
 export interface MetricSpec {
   readonly name: string
   readonly kind: 'counter' | 'histogram' | 'gauge'
@@ -40,23 +33,6 @@ export interface MetricSpec {
   /** Labels that have one value. */
   readonly fixed?: Partial<Record<Label, string>>
   readonly description: string
-  readonly seeds: readonly SeedName[]
 }
-
-export const idempotency = (name: string, where?: SeedName['where']): SeedName => ({
-  from: '000 §22',
-  name,
-  ...(where && { where }),
-})
-export const delivery = (name: string, where?: SeedName['where']): SeedName => ({
-  from: '001 §29',
-  name,
-  ...(where && { where }),
-})
-export const state = (name: string, where?: SeedName['where']): SeedName => ({
-  from: '003 §19',
-  name,
-  ...(where && { where }),
-})
 
 export const byMessage = ['consumer', 'mode'] as const

@@ -8,14 +8,6 @@ import type { Policies } from './read-policy.ts'
 
 type Contract = Readonly<Record<string, unknown>>
 
-/** Two keys of a contract that say the same: where one is given, a general layer does not bring the other. */
-const twins: readonly (readonly [string, string])[] = [
-  ['failure.attemptsMax', 'failure.retry.maxAttempts'],
-  ['failure.delayMs', 'failure.retry.initialDelayMs'],
-  ['failure.delayMaxMs', 'failure.retry.maxDelayMs'],
-  ['failure.retry.jitter', 'failure.retry.backoff'],
-]
-
 /**
  * The contract with what the file says of it. What the TypeScript contract and the file's consumer both say must be the same; a source's and
  * everybody's defaults fill in what is still open, the source's first.
@@ -55,11 +47,8 @@ function told({ values }: Layer): { readonly given: GivenValue; readonly path: r
 
 function mayFill(contract: Contract, path: readonly string[]): boolean {
   if (find(contract, path).is !== 'free') return false
-  const name = path.join('.')
   // Without a retention section nothing is ever removed, and saying how long a source keeps must not be what begins it.
-  if (name === 'retention.sourceKeeps' && contract.retention === undefined) return false
-  const twin = twins.find(pair => pair.includes(name))?.find(one => one !== name)
-  return twin === undefined || find(contract, twin.split('.')).is === 'free'
+  return path.join('.') !== 'retention.sourceKeeps' || contract.retention !== undefined
 }
 
 /** A value of a contract in the form the file's values have. */

@@ -4,6 +4,7 @@ import type { PolicyKey } from './keys/policy-key.ts'
 import type { Placed, PlacedEntry } from './parse-yaml.ts'
 import { type Place, type Refuse, shownName } from './problem.ts'
 import { readValue } from './read-value.ts'
+import { asContractSays, refuseTwoClasses } from './retry-import.ts'
 
 /** One value of the file, for one place of the contract. */
 export interface GivenValue {
@@ -39,7 +40,10 @@ const elsewhere: Readonly<Record<string, string>> = {
   'failure.delayMs': 'is said by failure.retry.initialDelay',
   'failure.delayMax': 'is said by failure.retry.maxDelay',
   'failure.delayMaxMs': 'is said by failure.retry.maxDelay',
-  'failure.retry.jitter': "is said by failure.retry.backoff: 'exponential-jitter'",
+  'failure.jitter': "is said by failure.retry.backoff: 'exponential' or 'exponential-jitter'",
+  'failure.retry.jitter': "is said by failure.retry.backoff: 'exponential' or 'exponential-jitter'",
+  'failure.retry.initialDelayMs': "is written with its unit: initialDelay: '1s'",
+  'failure.retry.maxDelayMs': "is written with its unit: maxDelay: '60s'",
 }
 
 /** Everything a consumer, a source or the defaults say. Reports what it cannot use and goes on. */
@@ -47,6 +51,7 @@ export function readLayer(node: Placed, tree: KeyBranch, filePath: readonly stri
   const layer = { at: placeOf(node), values: [] as GivenValue[], unread: [] as (readonly string[])[] }
   if (node.kind === 'scalar' && node.value === null) return layer
   walk(node, tree, { filePath, names: [], depth: filePath.length }, layer, refuse)
+  refuseTwoClasses(layer.values, refuse)
   return layer
 }
 
@@ -105,7 +110,10 @@ function take(node: Placed, key: PolicyKey, where: Where, layer: Writable, refus
   if ('wrong' in read) {
     refuse(node, where.filePath, read.wrong)
     layer.unread.push(path ?? [])
-  } else layer.values.push({ key, path, value: read.value, at: placeOf(node), filePath: where.filePath })
+  } else {
+    const given = { key, path, value: read.value, at: placeOf(node), filePath: where.filePath }
+    layer.values.push(...asContractSays(given))
+  }
 }
 
 function placeOf({ line, column }: Place): Place {

@@ -15,7 +15,7 @@ export function importKafka() {
   return import('../sources/kafka/index.ts').catch(cause => {
     throw new OncewardError(
       'configuration',
-      'Kafka is needed, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka@2.12.1". Nothing was started.',
+      'Kafka is needed, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka@2". Nothing was started.',
       { cause },
     )
   })

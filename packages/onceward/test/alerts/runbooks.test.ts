@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { Command } from 'commander'
 import { alertsOf } from '../../src/alerts/alert-rules.ts'
@@ -8,7 +9,6 @@ import { runbooks } from '../../src/alerts/runbooks.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { sections } from '../../src/contract/known-names.ts'
 import { everything, hostile, plain } from './declared.ts'
-import { alertRows, printedRunbooks, readPage } from './pages.ts'
 
 /** Everything the issue lists; the rest comes from alerts. */
 const required = [
@@ -135,18 +135,20 @@ describe('runbooks', () => {
 })
 
 describe('the pages', () => {
-  const stale = 'node --conditions=@onceward/source test/alerts/pages.ts writes it anew'
+  const readPage = (name: string) =>
+    readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), 'utf8')
 
-  test('docs/runbooks.md is what the command prints', () => {
-    const page = readPage('runbooks.md')
-    assert.equal(page.slice(page.indexOf('\n## ') + 1), printedRunbooks(), stale)
-  })
-
-  test('docs/alerts.md lists every alert with its runbook and metrics', () => {
-    const rows = readPage('alerts.md')
-      .split('\n')
-      .filter(line => line.startsWith('| `Onceward'))
-    assert.deepEqual(rows, alertRows(), stale)
+  test('docs/runbooks.md has a section for each, docs/alerts.md a row for each alert', () => {
+    const headings = [...readPage('runbooks.md').matchAll(/^## (.+)$/gm)].map(([, name]) => name)
+    assert.deepEqual(
+      headings,
+      runbooks.map(({ name }) => name),
+    )
+    const rows = [...readPage('alerts.md').matchAll(/^\| `(Onceward\w+)` \|/gm)].map(([, name]) => name)
+    assert.deepEqual(
+      rows,
+      alerts.map(({ name }) => name),
+    )
   })
 
   test('docs/alerts.md says every objective and its default', () => {

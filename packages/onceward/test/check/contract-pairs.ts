@@ -130,8 +130,8 @@ export const contractPairs: Record<string, { bad: Changes; good: Changes }> = {
     good: { failure: { policies: { transient: { attemptsMax: 3 } } } },
   },
   OW134: {
-    bad: { failure: { retry: { backoff: 'exponential' } } },
-    good: { failure: { retry: { backoff: 'exponential-jitter' } } },
+    bad: { failure: { jitter: false } },
+    good: { failure: { jitter: true } },
   },
   OW135: { bad: { failure: { breaker: false } }, good: { failure: { breaker: { failuresMax: 9 } } } },
   OW136: {

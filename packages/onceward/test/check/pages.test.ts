@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { checklistsPage } from '../../../../scripts/reference/checklists-page.ts'
+import { checksPage } from '../../../../scripts/reference/checks-page.ts'
 import { catalogue } from '../../src/check/catalogue.ts'
-import { checksPage } from '../../src/check/page.ts'
 import { sections } from '../../src/contract/known-names.ts'
 import { questions } from './checklist-questions.ts'
-import { checklistsPage } from './checklists-page.ts'
 
 const page = (name: string) => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), 'utf8')
 const ids = new Set(catalogue.map(rule => rule.id))

@@ -108,7 +108,6 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       ['run', 'missing.ts', '--drain', '30s'],
       ['relay', '--broker', 'cdc', '--cdc-keep', '1h'],
       ['relay', '--broker', 'cdc', '--drain', ''],
-      ['demo', '--messages', 'many'],
       ['brokers', 'accept', 'Kafka', 'abc', '--because', 'x'],
     ]) {
       const { code, stderr } = await onceward(args)

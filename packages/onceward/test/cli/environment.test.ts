@@ -13,8 +13,8 @@ import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 
 const source = new URL('../../src/', import.meta.url)
 
-/** They ask no database, or one of their own. */
-const withoutDatabase = new Set(['init', 'contract', 'alerts', 'dashboard', 'runbook', 'demo'])
+/** They ask no database. */
+const withoutDatabase = new Set(['init', 'contract', 'alerts', 'dashboard', 'runbook'])
 
 /** What a command needs beside its arguments and mandatory options before it asks its database. */
 const more: Readonly<Record<string, readonly string[]>> = {

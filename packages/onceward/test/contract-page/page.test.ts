@@ -48,7 +48,7 @@ describe('the one-page contract', () => {
     const one = page({
       order: 'key',
       producer: 'portal',
-      failure: { retry: { maxAttempts: 3 }, deadLetter: { to: 'case-dlq', owner: 'ops' }, exhausted: 'stop' },
+      failure: { attemptsMax: 3, deadLetter: { to: 'case-dlq', owner: 'ops' }, exhausted: 'stop' },
       replay: {
         modes: ['rebuild'],
         window: '30d',

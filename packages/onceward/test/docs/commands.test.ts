@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { demoCommand } from '../../../../examples/demo/command.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { refusalOf } from './cli-words.ts'
+import { refusalBy, refusalOf } from './cli-words.ts'
 import { type Block, blocksIn, blocksOf, pages, pageText, placeOf, root } from './pages.ts'
 import { commandsOf } from './shell-words.ts'
 
@@ -51,7 +52,7 @@ async function problemOf(block: Block, words: readonly string[]): Promise<string
 async function npmProblem([verb, ...rest]: readonly string[]): Promise<string | null> {
   if (['test', 'init', 'pkg'].includes(verb!)) return null
   if (verb === 'run' && rest[0] === 'onceward') return refusalOf(rest.slice(2))
-  if (verb === 'run' && rest[0] === 'demo') return refusalOf(['demo', ...rest.slice(2)])
+  if (verb === 'run' && rest[0] === 'demo') return refusalBy(demoCommand(), rest.slice(2))
   if (verb === 'run') return Object.hasOwn(scripts, rest[0]!) ? null : 'there is no such script'
   const packages = rest.filter(word => !word.startsWith('-')).map(word => word.replace(/(?<=.)@.*$/, ''))
   const strangers = packages.filter(one => !installable.includes(one))

@@ -30,7 +30,9 @@ const consumer = defineConsumer<{ id: string }, SqlTransaction>({
   failure: {
     mode: orders.declaration.kind === 'kafka' ? 'retry topic' : 'retry queue',
     attemptsMax: 100,
-    retry: { initialDelayMs: 100, maxDelayMs: 200, backoff: 'exponential' },
+    delayMs: 100,
+    delayMaxMs: 200,
+    jitter: false,
     breaker: false,
   },
   inbox: { leaseMs: 1_000 },

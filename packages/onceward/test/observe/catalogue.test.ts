@@ -3,10 +3,20 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider } from '@opentelemetry/sdk-metrics'
-import { catalogue, type MetricSpec, prometheusLabel, prometheusName } from '../../src/observe/catalogue.ts'
+import { metricOrigins } from '../../../../scripts/reference/metric-origins.ts'
+import {
+  catalogue,
+  type MetricKey,
+  type MetricSpec,
+  prometheusLabel,
+  prometheusName,
+} from '../../src/observe/catalogue.ts'
 import { createMetrics } from '../../src/observe/metrics.ts'
 
 const specs = Object.values(catalogue) as readonly MetricSpec[]
+const origins = (Object.entries(catalogue) as [MetricKey, MetricSpec][]).flatMap(([key, spec]) =>
+  (metricOrigins[key] ?? []).map(origin => ({ spec, ...origin })),
+)
 const page = readFileSync(new URL('../../../../docs/metrics.md', import.meta.url), 'utf8')
 
 /** As the source documents list them. */
@@ -70,11 +80,11 @@ function openProvider() {
 describe('the table of metrics', () => {
   test('answers to every name of the source documents, and to no other', () => {
     for (const [from, names] of Object.entries(seeds)) {
-      const answered = specs.flatMap(spec => spec.seeds.filter(seed => seed.from === from))
+      const answered = origins.filter(origin => origin.from === from)
       assert.deepEqual(answered.map(({ name }) => name).sort(), [...names].sort(), from)
-      for (const spec of specs)
-        for (const { where = {} } of spec.seeds)
-          for (const label of Object.keys(where)) assert.ok(spec.labels.includes(label as never), spec.name)
+    }
+    for (const { spec, where = {} } of origins) {
+      for (const label of Object.keys(where)) assert.ok(spec.labels.includes(label as never), spec.name)
     }
   })
 
@@ -91,15 +101,13 @@ describe('the table of metrics', () => {
     )
     assert.deepEqual(rows('Prometheus'), lines)
     const told = Object.keys(seeds).flatMap(from =>
-      specs.flatMap(spec =>
-        spec.seeds
-          .filter(seed => seed.from === from)
-          .map(({ name, where }) => {
-            const labels = Object.entries(where ?? {}).map(([label, value]) => `${label}="${value}"`)
-            const narrowed = labels.length === 0 ? '' : `{${labels.join(',')}}`
-            return `| ${from} | \`${name}\` | \`${prometheusName(spec)}${narrowed}\` |`
-          }),
-      ),
+      origins
+        .filter(origin => origin.from === from)
+        .map(({ spec, name, where }) => {
+          const labels = Object.entries(where ?? {}).map(([label, value]) => `${label}="${value}"`)
+          const narrowed = labels.length === 0 ? '' : `{${labels.join(',')}}`
+          return `| ${from} | \`${name}\` | \`${prometheusName(spec)}${narrowed}\` |`
+        }),
     )
     assert.deepEqual(rows('source'), told)
   })

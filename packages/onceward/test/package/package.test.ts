@@ -56,7 +56,8 @@ describe('the published package, in an empty folder', await skipWithout('postgre
 
 /** Last, so that everything before has run without the libraries. Their own types are theirs to check. */
 async function checkOrmDoors(folder: string): Promise<void> {
-  const libraries = ['kysely@0.29.8', 'drizzle-orm@0.45.4', 'knex@3.3.0']
+  // Not the versions of this repository: a range is what the package asks for.
+  const libraries = ['kysely@0.29.8', 'drizzle-orm@0.45.4', 'knex@3.3.0', '@platformatic/kafka@2.12.0']
   await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...libraries], { cwd: folder })
   writeFileSync(
     join(folder, 'orm-doors.ts'),
@@ -65,11 +66,12 @@ import type { Transaction } from 'kysely'
 import type { Store } from 'onceward'
 import { createDrizzleStore } from 'onceward/drizzle'
 import { createKnexStore } from 'onceward/knex'
+import { topic } from 'onceward/kafka'
 import { createKyselyStore } from 'onceward/kysely'
 const store: Store<Knex.Transaction> = createKnexStore(createKnex({ client: 'pg' }))
 // @ts-expect-error a store of Knex is none of Kysely
 const other: Store<Transaction<{ t: { id: string } }>> = store
-if ([createDrizzleStore, createKyselyStore, store.transaction, other.transaction].some(door => typeof door !== 'function'))
+if ([createDrizzleStore, createKyselyStore, store.transaction, other.transaction, topic].some(door => typeof door !== 'function'))
   throw new Error('a door is missing')
 `,
   )
@@ -85,7 +87,9 @@ async function install(folder: string): Promise<void> {
   const [{ filename, files }] = JSON.parse(packed.stdout)
   const paths = (files as { path: string }[]).map(file => file.path)
   assert.deepEqual(
-    paths.filter(path => /^(src|test)\/|\.test\./.test(path)),
+    paths.filter(path =>
+      /^(src|test|examples|scripts)\/|\.test\.|^dist\/demo\/|migrations.*\.d\.ts$/.test(path),
+    ),
     [],
     'only what users need is packed',
   )
@@ -116,12 +120,15 @@ async function checkTypes(folder: string): Promise<void> {
     join(folder, 'doors.ts'),
     `import { ConsumerProcess, defineConsumer, runConsumer } from 'onceward'
 import { startEmbeddedPostgres } from 'onceward/embedded'
+import { file } from 'onceward/file'
 import { MemoryQueue, MemoryStore } from 'onceward/memory'
+import { runRelay } from 'onceward/outbox'
 import { createPostgresStore, migrate, publish } from 'onceward/postgres'
 import { createRabbitSource, queue } from 'onceward/rabbitmq'
+import { stream } from 'onceward/rabbitmq-stream'
 import { deliveryConformance, sourceConformance, storeConformance } from 'onceward/testing'
 const doors = [ConsumerProcess, defineConsumer, runConsumer, startEmbeddedPostgres, MemoryQueue, MemoryStore, createPostgresStore,
-  migrate, publish, createRabbitSource, queue, deliveryConformance, sourceConformance, storeConformance]
+  migrate, publish, createRabbitSource, queue, deliveryConformance, sourceConformance, storeConformance, file, runRelay, stream]
 if (doors.some(door => typeof door !== 'function')) throw new Error('a door is missing')
 // @ts-expect-error a consumer without an owner is no contract
 void (() => defineConsumer({ name: 'x', risk: 'money', source: queue('q'), identity: { id: () => 'x' }, handle() {} }))

@@ -122,8 +122,7 @@ describe('every key', () => {
   test('of a contract that is plain data is a key of the policy file', () => {
     const code = [
       ...['name', 'source', 'handle', 'handleBatch', 'effect.apply', 'message.schema', 'message.codec'],
-      ...['identity.businessDigest', 'failure.attemptsMax', 'failure.delayMs', 'failure.delayMaxMs'],
-      ...['failure.retry.jitter', 'query', 'call'],
+      ...['identity.businessDigest', 'query', 'call'],
     ]
     const places: Record<string, string> = {
       contract: '',

@@ -72,6 +72,59 @@ describe('a contract and its policy file', () => {
     })
   })
 
+  test('a retry policy of operations is taken into the words of contracts', () => {
+    const retry = `{ maxAttempts: 4, initialDelay: 2s, maxDelay: 30s, backoff: exponential-jitter,
+        retryable: [DATABASE_TIMEOUT, DEPENDENCY_UNAVAILABLE, RATE_LIMITED, SCHEMA_LATE],
+        nonRetryable: [SCHEMA_INVALID, AUTHORIZATION_FAILED, UNKNOWN_EVENT_TYPE, HOPELESS] }`
+    const file = `consumers:\n  orders: { owner: a, risk: money, failure: { retry: ${retry} } }\n`
+    const { failure, declared } = withPolicy(parts(), policy(file))
+    const { attemptsMax, delayMs, delayMaxMs } = failure.rules.transient
+    assert.deepEqual([attemptsMax, delayMs, delayMaxMs, failure.jitter], [4, 2_000, 30_000, true])
+    assert.deepEqual(failure.classes, {
+      DATABASE_TIMEOUT: 'transient',
+      DEPENDENCY_UNAVAILABLE: 'overload',
+      RATE_LIMITED: 'rate limited',
+      SCHEMA_LATE: 'transient',
+      SCHEMA_INVALID: 'validation',
+      AUTHORIZATION_FAILED: 'configuration',
+      UNKNOWN_EVENT_TYPE: 'poison',
+      HOPELESS: 'poison',
+    })
+    for (const code of ['SCHEMA_INVALID', 'AUTHORIZATION_FAILED', 'UNKNOWN_EVENT_TYPE', 'HOPELESS'])
+      assert.equal(failure.rules[failure.classes[code]!].attemptsMax, 1, `${code} is tried once`)
+    assert.equal(Object.hasOwn(declared.failure!, 'retry'), false)
+  })
+
+  test('a code has one class: in the file, and between file and code', () => {
+    const listed = (failure: string) =>
+      policy(`consumers:\n  orders: { owner: a, risk: money, failure: { ${failure} } }\n`)
+    for (const twice of [
+      'retry: { retryable: [A], nonRetryable: [A] }',
+      'classes: { A: overload }, retry: { retryable: [A] }',
+    ])
+      assert.match(
+        refused(() => withPolicy(parts(), listed(twice))),
+        /names 'A', which is classed elsewhere too/,
+      )
+    const inCode = parts({ failure: { classes: { A: 'poison' } } })
+    assert.match(
+      refused(() => withPolicy(inCode, listed('retry: { retryable: [A] }'))),
+      /failure\.retry\.retryable is said differently by the contract/,
+    )
+    withPolicy(inCode, listed('retry: { nonRetryable: [A] }'))
+  })
+
+  test('codes of a consumer and of the defaults count each by itself', () => {
+    const text = `defaults: { failure: { retry: { retryable: [A, B], nonRetryable: [C] } } }
+consumers: { orders: { owner: a, risk: money, failure: { retry: { nonRetryable: [A] } } } }
+`
+    assert.deepEqual(withPolicy(parts(), policy(text)).failure.classes, {
+      A: 'poison',
+      B: 'transient',
+      C: 'poison',
+    })
+  })
+
   test('may say the same, and not two things', () => {
     const text = 'consumers:\n  orders:\n    owner: shop\n    risk: money\n    retention: { markers: 7y }\n'
     const same = parts({ owner: 'shop', risk: 'money', retention: { markers: 7 * 365 * 86_400_000 } })

@@ -171,7 +171,7 @@ describe('a campaign from the archive', await skipWithout('postgres'), () => {
       throw new Error('not now')
     }
     const replay = await scene.replay(
-      scene.contract({ handle, failure: { retry: { initialDelayMs: 60_000, maxDelayMs: 60_000 } } }),
+      scene.contract({ handle, failure: { delayMs: 60_000, delayMaxMs: 60_000 } }),
     )
     const id = await scene.planned(replay, { mode, selection: selectionOf(scene) })
     const { state } = await replay.run(id, { signal: stop.signal })

@@ -12,7 +12,7 @@ type Changes = Partial<Pick<ConsumerContract, 'failure' | 'risk' | 'order'>>
 
 /** The rules a contract makes of its failure section. */
 function policyOf({ failure, ...changes }: Changes = {}): FailureRules {
-  const base = failure?.retry ? {} : { attemptsMax: 3, delayMs: 100, delayMaxMs: 1_000 }
+  const base = { attemptsMax: 3, delayMs: 100, delayMaxMs: 1_000 }
   return failureRules({
     owner: 'o',
     risk: 'low value',
@@ -278,13 +278,13 @@ interface PolicyRow {
   readonly failureClass?: string
 }
 
-const pasted = { maxAttempts: 5, initialDelayMs: 1_000, maxDelayMs: 60_000, jitter: true }
+const patient = { attemptsMax: 5, delayMs: 1_000, delayMaxMs: 60_000 }
 
 const policies: readonly PolicyRow[] = [
   ...[1, 2, 3, 4].map(
     (attempts): PolicyRow => ({
-      says: `a pasted policy retries attempt ${attempts} with full jitter`,
-      contract: { failure: { retry: pasted } },
+      says: `attempt ${attempts} is tried again with full jitter`,
+      contract: { failure: patient },
       fact: failed('transient'),
       attempt: { byClass: { transient: attempts } },
       outcome: 'retry',
@@ -292,15 +292,15 @@ const policies: readonly PolicyRow[] = [
     }),
   ),
   {
-    says: 'a pasted policy ends at its fifth attempt',
-    contract: { failure: { retry: pasted } },
+    says: 'the fifth of five attempts is the last',
+    contract: { failure: patient },
     fact: failed('transient'),
     attempt: { byClass: { transient: 5 } },
     outcome: 'parked',
   },
   {
-    says: 'a pasted policy caps the delay',
-    contract: { failure: { retry: { ...pasted, maxAttempts: 20, jitter: false } } },
+    says: 'the delay is capped',
+    contract: { failure: { ...patient, attemptsMax: 20, jitter: false } },
     fact: failed('transient'),
     attempt: { byClass: { transient: 12 } },
     outcome: 'retry',
@@ -308,7 +308,7 @@ const policies: readonly PolicyRow[] = [
   },
   {
     says: 'without jitter the delay is exact',
-    contract: { failure: { retry: { initialDelayMs: 1_000, backoff: 'exponential' } } },
+    contract: { failure: { ...patient, jitter: false } },
     fact: failed('overload'),
     attempt: { byClass: { overload: 2 } },
     outcome: 'retry',

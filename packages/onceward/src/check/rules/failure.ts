@@ -46,8 +46,8 @@ export const failureRules: readonly Rule<Consumer>[] = [
     severity: 'note',
     title: 'Retries are spread',
     reason: 'Without jitter everything that failed at one moment is tried again at one moment.',
-    fix: "Leave failure.retry.jitter out, or use backoff 'exponential-jitter'.",
-    judge: ({ failure }) => (failure.jitter ? null : 'failure.retry has no jitter'),
+    fix: "Leave failure.jitter out; in a policy file, use failure.retry.backoff 'exponential-jitter'.",
+    judge: ({ failure }) => (failure.jitter ? null : 'failure.jitter is false'),
   },
   {
     id: 'OW135',

@@ -1,4 +1,4 @@
-import { byMessage, delivery, idempotency, type MetricSpec, state } from '../metric-spec.ts'
+import { byMessage, type MetricSpec } from '../metric-spec.ts'
 
 /** Deliveries and what became of them. */
 export const messages = {
@@ -9,11 +9,6 @@ export const messages = {
     labels: [...byMessage, 'messaging.system', 'messaging.destination.name', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'receive' },
     description: 'Deliveries received from the broker',
-    seeds: [
-      idempotency('consumer.deliveries.total'),
-      delivery('consumer.messages.received.total'),
-      state('consumer.records.polled.count'),
-    ],
   },
   redelivered: {
     name: 'consumer.redelivered',
@@ -21,7 +16,6 @@ export const messages = {
     unit: '{message}',
     labels: byMessage,
     description: 'Deliveries the broker marked as redelivered',
-    seeds: [idempotency('consumer.redelivered.total')],
   },
   outcomes: {
     name: 'consumer.outcomes',
@@ -29,10 +23,6 @@ export const messages = {
     unit: '{message}',
     labels: [...byMessage, 'outcome', 'type'],
     description: 'Deliveries by outcome, durable ones only; type is one the contract lists',
-    seeds: [
-      delivery('consumer.messages.processed.total'),
-      state('consumer.inbox.quarantined.count', { outcome: 'quarantined' }),
-    ],
   },
   processed: {
     name: 'consumer.processed',
@@ -40,7 +30,6 @@ export const messages = {
     unit: '{message}',
     labels: byMessage,
     description: 'Messages whose effect was applied for the first time',
-    seeds: [idempotency('consumer.processed.total'), state('consumer.inbox.processed.count')],
   },
   duplicates: {
     name: 'consumer.duplicates',
@@ -48,11 +37,6 @@ export const messages = {
     unit: '{message}',
     labels: byMessage,
     description: 'Duplicates skipped safely',
-    seeds: [
-      idempotency('consumer.duplicates.total'),
-      delivery('consumer.duplicates.total'),
-      state('consumer.inbox.duplicate.count'),
-    ],
   },
   conflicts: {
     name: 'consumer.duplicate_conflicts',
@@ -60,7 +44,6 @@ export const messages = {
     unit: '{message}',
     labels: byMessage,
     description: 'Same identity, other content',
-    seeds: [idempotency('consumer.duplicate_conflicts.total')],
   },
   inserts: {
     name: 'consumer.inbox.inserts',
@@ -68,7 +51,6 @@ export const messages = {
     unit: '{message}',
     labels: byMessage,
     description: 'Messages seen for the first time: markers written and committed',
-    seeds: [state('consumer.inbox.insert.count')],
   },
   replayed: {
     name: 'consumer.replay.messages',
@@ -76,7 +58,6 @@ export const messages = {
     unit: '{message}',
     labels: byMessage,
     description: 'Messages decided in another mode than live',
-    seeds: [state('consumer.replay.mode.count')],
   },
   skips: {
     name: 'consumer.effect.skips',
@@ -85,7 +66,6 @@ export const messages = {
     labels: [...byMessage, 'reason'],
     description:
       'Effects not repeated: by the marker, the business key, the version, or the word of the effect',
-    seeds: [state('consumer.effect.idempotent_skip.count')],
   },
   results: {
     name: 'consumer.effect.results',
@@ -93,7 +73,6 @@ export const messages = {
     unit: '{message}',
     labels: [...byMessage, 'code'],
     description: 'Messages by what the declared effect said of them',
-    seeds: [],
   },
 } as const satisfies Record<string, MetricSpec>
 
@@ -105,7 +84,6 @@ export const failures = {
     unit: '{message}',
     labels: [...byMessage, 'class'],
     description: 'Attempts that failed, by failure class',
-    seeds: [state('consumer.effect.failure.count')],
   },
   retries: {
     name: 'consumer.retries',
@@ -113,7 +91,6 @@ export const failures = {
     unit: '{message}',
     labels: [...byMessage, 'class'],
     description: 'Failed attempts that are followed by another',
-    seeds: [delivery('consumer.retries.total'), state('consumer.inbox.retryable_failed.count')],
   },
   setAside: {
     name: 'consumer.set_aside',
@@ -121,7 +98,6 @@ export const failures = {
     unit: '{message}',
     labels: [...byMessage, 'outcome', 'class'],
     description: 'Messages parked, dead-lettered or quarantined',
-    seeds: [delivery('consumer.dlq.total', { outcome: 'dead-lettered' })],
   },
   exhausted: {
     name: 'consumer.retries.exhausted',
@@ -129,7 +105,6 @@ export const failures = {
     unit: '{message}',
     labels: [...byMessage, 'class'],
     description: 'Messages set aside after their last attempt',
-    seeds: [],
   },
   unreadable: {
     name: 'consumer.deserialization.failures',
@@ -137,7 +112,6 @@ export const failures = {
     unit: '{message}',
     labels: [...byMessage, 'reason'],
     description: 'Messages that cannot be read: bytes, limits, schema, type, version or identity',
-    seeds: [delivery('consumer.deserialization.failures.total')],
   },
   poison: {
     name: 'consumer.poison.detected',
@@ -146,7 +120,6 @@ export const failures = {
     labels: [...byMessage, 'reason'],
     description:
       'Messages set aside because they cannot succeed: unreadable, always failing alike, or deadly',
-    seeds: [delivery('consumer.poison.detected.total')],
   },
   suspects: {
     name: 'consumer.suspects',
@@ -154,7 +127,6 @@ export const failures = {
     unit: '{message}',
     labels: ['consumer'],
     description: 'Messages taken alone or in small groups after a process died',
-    seeds: [],
   },
   killers: {
     name: 'consumer.killers',
@@ -162,6 +134,5 @@ export const failures = {
     unit: '{message}',
     labels: ['consumer'],
     description: 'Messages parked because their process died over them',
-    seeds: [],
   },
 } as const satisfies Record<string, MetricSpec>

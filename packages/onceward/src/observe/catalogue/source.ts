@@ -1,4 +1,4 @@
-import { byMessage, delivery, idempotency, type MetricSpec, state } from '../metric-spec.ts'
+import { byMessage, type MetricSpec } from '../metric-spec.ts'
 
 /** How long things take, in seconds. */
 export const durations = {
@@ -8,7 +8,6 @@ export const durations = {
     unit: 's',
     labels: ['consumer'],
     description: 'Time to claim a batch in the inbox',
-    seeds: [idempotency('consumer.inbox.insert.latency')],
   },
   applyLatency: {
     name: 'consumer.business.apply.latency',
@@ -16,7 +15,6 @@ export const durations = {
     unit: 's',
     labels: ['consumer'],
     description: 'Time the handlers of a batch took',
-    seeds: [idempotency('consumer.business.apply.latency')],
   },
   processDuration: {
     name: 'messaging.process.duration',
@@ -26,10 +24,6 @@ export const durations = {
     fixed: { 'messaging.operation.name': 'process' },
     description:
       'Time from the start of a batch to its decision, commit included; stage is whole, store or work',
-    seeds: [
-      delivery('consumer.processing.duration'),
-      state('consumer.inbox.processing.duration.ms', { stage: 'work' }),
-    ],
   },
   settleDuration: {
     name: 'messaging.client.operation.duration',
@@ -38,7 +32,6 @@ export const durations = {
     labels: ['consumer', 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'settle' },
     description: 'Time to tell the broker of a batch, after the commit',
-    seeds: [],
   },
   callDuration: {
     name: 'external.call.duration',
@@ -46,7 +39,6 @@ export const durations = {
     unit: 's',
     labels: ['consumer', 'target'],
     description: 'Time a call to an external target took',
-    seeds: [],
   },
 } as const satisfies Record<string, MetricSpec>
 
@@ -58,7 +50,6 @@ export const source = {
     unit: '{message}',
     labels: ['consumer', 'partition'],
     description: 'Broker lag: records of a partition, or messages of a queue, that are not applied yet',
-    seeds: [delivery('consumer.lag')],
   },
   effectLag: {
     name: 'consumer.effect.lag',
@@ -66,7 +57,6 @@ export const source = {
     unit: 's',
     labels: ['consumer', 'partition'],
     description: 'Effect lag: age of the oldest record received and not applied',
-    seeds: [],
   },
   stalled: {
     name: 'consumer.stalled',
@@ -75,7 +65,6 @@ export const source = {
     labels: ['consumer'],
     description:
       'Time since the last delivery while something is known to wait, or since the broker last answered; 0 while all is well',
-    seeds: [],
   },
   checkpointAge: {
     name: 'consumer.checkpoint.age',
@@ -83,7 +72,6 @@ export const source = {
     unit: 's',
     labels: ['consumer', 'partition'],
     description: 'Time since the stored position of a partition last moved',
-    seeds: [],
   },
   waitingPartitions: {
     name: 'consumer.partitions.waiting',
@@ -92,7 +80,6 @@ export const source = {
     labels: ['consumer'],
     description:
       'Partitions that were added to a topic and wait, for the order of keys, until those before them are drained',
-    seeds: [],
   },
   positionCommits: {
     name: 'consumer.offset.commits',
@@ -100,11 +87,6 @@ export const source = {
     unit: '{commit}',
     labels: ['consumer', 'status'],
     description: 'Positions of a log told to its broker; status is success or failure',
-    seeds: [
-      delivery('consumer.offset.commits.total'),
-      state('consumer.offset.commit.success.count', { status: 'success' }),
-      state('consumer.offset.commit.failure.count', { status: 'failure' }),
-    ],
   },
   settleMissed: {
     name: 'consumer.ack.after.commit.failures',
@@ -112,7 +94,6 @@ export const source = {
     unit: '{message}',
     labels: ['consumer'],
     description: 'Durable effects the broker could not be told of; they come again and are recognised',
-    seeds: [idempotency('consumer.ack.after.commit.failures')],
   },
   commitFailures: {
     name: 'consumer.commit.failures',
@@ -120,7 +101,6 @@ export const source = {
     unit: '{batch}',
     labels: ['consumer', 'reason'],
     description: 'Transactions that did not commit and were run again',
-    seeds: [],
   },
   sourceEvents: {
     name: 'consumer.source.events',
@@ -129,7 +109,6 @@ export const source = {
     labels: ['consumer', 'kind'],
     description:
       'Changes of the connection: connected, disconnected, cancelled, timed_out, assigned, revoked, degraded, restored, warning',
-    seeds: [],
   },
   losses: {
     name: 'consumer.losses.open',
@@ -137,7 +116,6 @@ export const source = {
     unit: '{gap}',
     labels: ['consumer'],
     description: 'Gaps in a log that nobody has accepted yet',
-    seeds: [],
   },
   pauses: {
     name: 'consumer.pauses',
@@ -145,7 +123,6 @@ export const source = {
     unit: '{pause}',
     labels: ['consumer'],
     description: 'Times the source was paused because the downstream was away',
-    seeds: [],
   },
   paused: {
     name: 'consumer.paused',
@@ -153,7 +130,6 @@ export const source = {
     unit: '1',
     labels: ['consumer'],
     description: '1 while the source is paused because the downstream is away',
-    seeds: [],
   },
   up: {
     name: 'consumer.up',
@@ -161,7 +137,6 @@ export const source = {
     unit: '1',
     labels: ['consumer'],
     description: '1 while the consumer takes messages, 0 while its source is away and once it has halted',
-    seeds: [],
   },
   info: {
     name: 'consumer.info',
@@ -169,6 +144,5 @@ export const source = {
     unit: '1',
     labels: ['consumer', 'owner', 'risk'],
     description: 'Always 1; says whose consumer it is',
-    seeds: [],
   },
 } as const satisfies Record<string, MetricSpec>

@@ -1,4 +1,4 @@
-import { byMessage, type MetricSpec, state } from '../metric-spec.ts'
+import { byMessage, type MetricSpec } from '../metric-spec.ts'
 
 /** Work kept in the store: to be done, or waiting for people. */
 export const held = {
@@ -8,7 +8,6 @@ export const held = {
     unit: '{message}',
     labels: ['consumer'],
     description: 'Held work taken up by workers',
-    seeds: [state('consumer.inbox.claimed.count')],
   },
   claimsExpired: {
     name: 'consumer.claims.expired',
@@ -16,7 +15,6 @@ export const held = {
     unit: '{message}',
     labels: ['consumer'],
     description: 'Held work taken over because its lease ran out',
-    seeds: [state('consumer.inbox.claim.expired.count')],
   },
   claimsLost: {
     name: 'consumer.claims.lost',
@@ -24,7 +22,6 @@ export const held = {
     unit: '{message}',
     labels: ['consumer'],
     description: 'Held work lost to another worker because the lease ran out',
-    seeds: [],
   },
   held: {
     name: 'consumer.held',
@@ -32,7 +29,6 @@ export const held = {
     unit: '{message}',
     labels: ['consumer', 'state'],
     description: 'Held work by state: stored, waiting, parked, dead, quarantined; counted up to 100,000 each',
-    seeds: [],
   },
   heldOldest: {
     name: 'consumer.held.oldest',
@@ -40,7 +36,6 @@ export const held = {
     unit: 's',
     labels: ['consumer'],
     description: 'Age of the oldest held work that is not done and waits for no person; 0 when there is none',
-    seeds: [state('consumer.inbox.oldest_pending_age.seconds')],
   },
   heldStuck: {
     name: 'consumer.claims.stuck',
@@ -48,7 +43,6 @@ export const held = {
     unit: '{message}',
     labels: ['consumer'],
     description: 'Held work whose worker let the lease run out and that nobody has taken yet',
-    seeds: [],
   },
   attention: {
     name: 'consumer.attention',
@@ -57,7 +51,6 @@ export const held = {
     labels: ['consumer', 'reason', 'class'],
     description:
       'Messages that wait for a person now. Each counts under one reason: unreadable, conflict, poison, exhausted, quarantined or set aside; messages parked behind another are not counted',
-    seeds: [],
   },
   attentionOldest: {
     name: 'consumer.attention.oldest',
@@ -65,7 +58,6 @@ export const held = {
     unit: 's',
     labels: ['consumer', 'reason'],
     description: 'How long the oldest of these messages has been kept; 0 when none waits',
-    seeds: [],
   },
   gaugesAge: {
     name: 'consumer.gauges.age',
@@ -74,7 +66,6 @@ export const held = {
     labels: ['consumer'],
     description:
       'Age of what the gauges read from the database show. They are absent once it passes the allowed age (15 s); this one is not',
-    seeds: [],
   },
   parkingUsed: {
     name: 'consumer.parking.used',
@@ -83,7 +74,6 @@ export const held = {
     labels: ['consumer', 'cap'],
     description:
       'Share of the parking cap in use; cap is total, or key for the fullest of the blocked keys looked at',
-    seeds: [],
   },
   parkingFull: {
     name: 'consumer.parking.full',
@@ -91,7 +81,6 @@ export const held = {
     unit: '{batch}',
     labels: ['consumer'],
     description: 'Batches in which messages waited because the parking lot is full',
-    seeds: [],
   },
 } as const satisfies Record<string, MetricSpec>
 
@@ -103,7 +92,6 @@ export const effects = {
     unit: '{call}',
     labels: ['consumer', 'target', 'result'],
     description: 'Calls to external targets by result',
-    seeds: [],
   },
   suppressed: {
     name: 'external.suppressed',
@@ -111,7 +99,6 @@ export const effects = {
     unit: '{effect}',
     labels: [...byMessage, 'reason'],
     description: 'External effects not requested again: duplicate, or because of the mode',
-    seeds: [],
   },
   ledger: {
     name: 'external.effects',
@@ -119,7 +106,6 @@ export const effects = {
     unit: '{effect}',
     labels: ['consumer', 'target', 'state'],
     description: 'External effects that are not completed, by state; counted up to 100,000 each',
-    seeds: [],
   },
   ledgerOldest: {
     name: 'external.effects.oldest',
@@ -127,7 +113,6 @@ export const effects = {
     unit: 's',
     labels: ['consumer', 'target'],
     description: 'Age of the oldest external effect that is not completed',
-    seeds: [],
   },
   published: {
     name: 'messaging.client.sent.messages',
@@ -136,7 +121,6 @@ export const effects = {
     labels: ['broker', 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'send' },
     description: 'Messages of the outbox a broker has confirmed',
-    seeds: [],
   },
   publishFailures: {
     name: 'outbox.publish.failures',
@@ -144,7 +128,6 @@ export const effects = {
     unit: '{message}',
     labels: ['broker', 'code'],
     description: 'Messages a broker did not take, by error code',
-    seeds: [],
   },
   publishSuppressed: {
     name: 'publish.suppressed',
@@ -152,7 +135,6 @@ export const effects = {
     unit: '{message}',
     labels: byMessage,
     description: 'Messages not published because of the mode',
-    seeds: [],
   },
   outboxSize: {
     name: 'outbox.messages',
@@ -160,7 +142,6 @@ export const effects = {
     unit: '{message}',
     labels: ['broker', 'destination'],
     description: 'Messages that are not published, counted up to 100,000',
-    seeds: [],
   },
   outboxOldest: {
     name: 'outbox.oldest',
@@ -168,7 +149,6 @@ export const effects = {
     unit: 's',
     labels: ['broker', 'destination'],
     description: 'Age of the oldest message that is not published',
-    seeds: [],
   },
   outboxFailing: {
     name: 'outbox.failing',
@@ -176,7 +156,6 @@ export const effects = {
     unit: '{key}',
     labels: ['broker', 'destination'],
     description: 'Keys that wait behind a message the broker does not take',
-    seeds: [],
   },
   heldUnserved: {
     name: 'held.unserved',
@@ -185,7 +164,6 @@ export const effects = {
     labels: ['waits.for'],
     description:
       'Acknowledged messages of any consumer of the database that nobody works on: no worker of their name and generation runs, or the approval of their campaign has expired; counted up to 100,000',
-    seeds: [],
   },
   outboxUnserved: {
     name: 'outbox.unserved',
@@ -193,7 +171,6 @@ export const effects = {
     unit: '{message}',
     labels: ['broker', 'destination'],
     description: 'Messages for a destination that no live relay is connected to, counted up to 100,000',
-    seeds: [],
   },
 } as const satisfies Record<string, MetricSpec>
 
@@ -205,7 +182,6 @@ export const memory = {
     unit: 's',
     labels: ['consumer'],
     description: 'How far back markers reach; absent while none was ever removed',
-    seeds: [],
   },
   keep: {
     name: 'retention.keep',
@@ -213,7 +189,6 @@ export const memory = {
     unit: 's',
     labels: ['consumer', 'kind'],
     description: 'How long each kind of memory is kept, as the contract says',
-    seeds: [],
   },
   removed: {
     name: 'retention.removed',
@@ -221,7 +196,6 @@ export const memory = {
     unit: '{row}',
     labels: ['consumer', 'kind'],
     description: 'Rows removed so far, by all processes',
-    seeds: [],
   },
   overdue: {
     name: 'retention.overdue',
@@ -229,7 +203,6 @@ export const memory = {
     unit: 's',
     labels: ['consumer'],
     description: 'How long a pass of retention is late; 0 in time',
-    seeds: [],
   },
   behindHorizon: {
     name: 'consumer.horizon.behind',
@@ -237,7 +210,6 @@ export const memory = {
     unit: '{message}',
     labels: ['consumer'],
     description: 'Messages older than the markers that are left',
-    seeds: [],
   },
   campaigns: {
     name: 'replay.campaigns',
@@ -245,7 +217,6 @@ export const memory = {
     unit: '{campaign}',
     labels: ['consumer', 'mode', 'state'],
     description: 'Campaigns that are not over, by state',
-    seeds: [],
   },
   campaignDone: {
     name: 'replay.progress',
@@ -253,6 +224,5 @@ export const memory = {
     unit: '1',
     labels: ['consumer', 'mode'],
     description: 'Share of its ranges a running campaign is through; the least of several',
-    seeds: [],
   },
 } as const satisfies Record<string, MetricSpec>

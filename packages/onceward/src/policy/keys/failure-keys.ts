@@ -5,23 +5,48 @@ const delayMaxMs = 2 ** 31 - 1
 const delay = { kind: 'duration', min: 0, max: delayMaxMs } as const
 const attempts = { kind: 'count', min: 1, max: 1_000 } as const
 
-/** What happens when a message does not get through. Attempts and delays are said by `failure.retry` alone. */
+/**
+ * What happens when a message does not get through. Attempts, delays and jitter are said by `failure.retry`, in the words operations policies are
+ * written in; a contract has words of its own for them (`retry-import.ts`).
+ */
 export const failureKeys: readonly PolicyKey[] = [
   {
-    ...same('failure.retry.maxAttempts'),
+    key: 'failure.retry.maxAttempts',
+    at: 'failure.attemptsMax',
     ...attempts,
     description: 'attempts of one message, counted durably, before it is set aside. Default 5',
   },
-  { ...inMs('failure.retry.initialDelay'), ...delay, description: 'before the second attempt. Default 1s' },
-  { ...inMs('failure.retry.maxDelay'), ...delay, description: 'doubled up to here. Default 60s' },
   {
-    ...same('failure.retry.backoff'),
+    key: 'failure.retry.initialDelay',
+    at: 'failure.delayMs',
+    ...delay,
+    description: 'before the second attempt. Default 1s',
+  },
+  {
+    key: 'failure.retry.maxDelay',
+    at: 'failure.delayMaxMs',
+    ...delay,
+    description: 'doubled up to here. Default 60s',
+  },
+  {
+    key: 'failure.retry.backoff',
+    at: 'failure.jitter',
     kind: 'word',
     words: ['exponential', 'exponential-jitter'],
     description: 'how the delay grows. Default `exponential-jitter`: anything from zero to it',
   },
-  { ...same('failure.retry.retryable'), kind: 'texts', description: 'error codes that are tried again' },
-  { ...same('failure.retry.nonRetryable'), kind: 'texts', description: 'error codes that are not' },
+  {
+    key: 'failure.retry.retryable',
+    at: 'failure.classes',
+    kind: 'texts',
+    description: 'error codes that are tried again',
+  },
+  {
+    key: 'failure.retry.nonRetryable',
+    at: 'failure.classes',
+    kind: 'texts',
+    description: 'error codes that are not',
+  },
   {
     ...same('failure.mode'),
     kind: 'word',

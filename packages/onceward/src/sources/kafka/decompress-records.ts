@@ -1,5 +1,5 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { compressionsAlgorithmsByBitmask } from '@platformatic/kafka'
+import { compressionsAlgorithmsByBitmask } from './client/wire.ts'
 
 /** Decompressed bytes of one batch: brokers take compressed megabytes, and JSON shrinks to a tenth. */
 export const batchBytesMax = 64 * 1024 * 1024

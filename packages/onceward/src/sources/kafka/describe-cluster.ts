@@ -1,8 +1,8 @@
-import { describeConfigsV4, metadataV12 } from '@platformatic/kafka'
 import { errorText } from '../../errors.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import { answerOf, toOncewardError, troubleOfCode } from './client/kafka-error.ts'
+import { describeConfigsV4, metadataV12 } from './client/wire.ts'
 import { recordLifeMs } from './record-life.ts'
 import { type KeySample, sampleKeys } from './sample-keys.ts'
 

@@ -1,8 +1,8 @@
-import { createTopicsV7 } from '@platformatic/kafka'
 import { OncewardError } from '../../errors.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import { answerOf, KafkaError, toOncewardError, troubleOfCode } from './client/kafka-error.ts'
+import { createTopicsV7 } from './client/wire.ts'
 
 export interface CreateTopicOptions {
   readonly partitions: number

@@ -1,4 +1,4 @@
-import { type Connection, fetchV17, type Reader } from '@platformatic/kafka'
+import { type Connection, fetchV17, type Reader } from './client/wire.ts'
 
 /** What a leader answered about one partition, its record set still bytes. */
 export interface FetchedPartition {

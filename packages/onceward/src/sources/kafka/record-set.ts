@@ -1,4 +1,4 @@
-import { crc32c } from '@platformatic/kafka'
+import { crc32c } from './client/wire.ts'
 import { decompressRecords } from './decompress-records.ts'
 import type { AbortedTransaction } from './fetch-response.ts'
 import type { RawRecord } from './raw-record.ts'

@@ -1,7 +1,7 @@
-import { describeConfigsV4 } from '@platformatic/kafka'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import { answerOf, KafkaError, toOncewardError, troubleOfCode } from './client/kafka-error.ts'
+import { describeConfigsV4 } from './client/wire.ts'
 import { recordLifeMs } from './record-life.ts'
 
 const topicResource = 2

@@ -4,13 +4,22 @@ import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
 import type { EmailTarget } from '../../../src/contract/external-target.ts'
 import { readMail } from '../../../src/effects/external/smtp/mail.ts'
+import { loadComposer } from '../../../src/effects/external/smtp/mail-composer.ts'
 import { renderMail } from '../../../src/effects/external/smtp/render-mail.ts'
 import { sendMail } from '../../../src/effects/external/smtp/send-mail.ts'
+import { emailSend } from '../../../src/effects/external/targets/email-target.ts'
+import { bytesDigest } from '../../../src/message/digest.ts'
 import { renameConsumer } from '../../../src/restore/names.ts'
 import { skipWithout } from '../../services/services.ts'
 import { type MailMood, MailServer } from './mail-server.ts'
 import { openRig, type Rig } from './rig.ts'
 
+const frame = {
+  from: 'orders@shop.example',
+  messageIdDomain: 'shop.example',
+  identity: 'a\0b',
+  createdAt: new Date(0),
+}
 const mail = { to: 'ada@shop.example', subject: 'Grüße, your parcel 📦', text: '.hidden dot\n..two\nend' }
 
 describe('e-mail', await skipWithout('postgres'), () => {
@@ -60,6 +69,22 @@ describe('e-mail', await skipWithout('postgres'), () => {
     return { head: head!, text: Buffer.from(rest.join('\r\n\r\n'), 'base64').toString() }
   }
 
+  /** RFC 2047: words of base64 or of quoted printable, the spaces between them being none. */
+  const subjectOf = (head: string) => {
+    const [, folded] = /^Subject: (.*(?:\r\n .*)*)$/m.exec(head)!
+    const words = [...folded!.matchAll(/=\?utf-8\?([BQ])\?([^?]*)\?=/gi)].map(([, way, word]) =>
+      way === 'B'
+        ? Buffer.from(word!, 'base64')
+        : Buffer.from(
+            word!
+              .replaceAll('_', ' ')
+              .replaceAll(/=(..)/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
+            'latin1',
+          ),
+    )
+    return Buffer.concat(words).toString()
+  }
+
   it('arrives once, with a Message-ID that follows from the effect', async () => {
     const { row, mails } = await send([])
     assert.deepEqual([row.state, row.response_status, mails.length], ['completed', 250, 1])
@@ -67,10 +92,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
     const { head, text } = decoded(mails[0]!.message)
     assert.match(head, /^Message-ID: <[0-9a-f]{40}@shop\.example>$/m)
     assert.equal(text, mail.text.replaceAll('\n', '\r\n'))
-    const subject = [...head.matchAll(/=\?utf-8\?B\?([^?]*)\?=/g)].map(([, word]) =>
-      Buffer.from(word!, 'base64'),
-    )
-    assert.equal(Buffer.concat(subject).toString(), mail.subject)
+    assert.equal(subjectOf(head), mail.subject)
   })
 
   it('is recorded whatever the server says about it', async () => {
@@ -204,17 +226,55 @@ describe('e-mail', await skipWithout('postgres'), () => {
       assert.ok('problem' in readMail(Buffer.from(JSON.stringify(one))), JSON.stringify(one))
   })
 
-  it('is the same bytes whenever it is rendered, in lines no server refuses', () => {
-    const frame = {
-      from: 'orders@shop.example',
-      messageIdDomain: 'shop.example',
-      identity: 'a\0b',
-      createdAt: new Date(0),
-    }
+  it('is the same bytes whenever it is rendered, in lines no server refuses', async () => {
+    const compose = loadComposer()!
     const long = { ...mail, subject: '長'.repeat(200), html: `<p>${'x'.repeat(5_000)}</p>` }
-    assert.deepEqual(renderMail(long, frame), renderMail({ ...long }, { ...frame }))
-    const lines = renderMail(long, frame).toString().split('\r\n')
-    assert.ok(lines.every(line => line.length <= 998))
-    assert.notDeepEqual(renderMail(long, frame), renderMail(long, { ...frame, identity: 'a\0c' }))
+    const once = await renderMail(compose, long, frame)
+    assert.deepEqual(await renderMail(loadComposer()!, { ...long }, { ...frame }), once)
+    const lines = once.toString().split('\r\n')
+    assert.ok(lines.every(line => line.length <= 998 && !line.includes('\n')))
+    assert.equal(lines.at(-1), '')
+    assert.equal(subjectOf(once.toString()), long.subject)
+    assert.notDeepEqual(await renderMail(compose, long, { ...frame, identity: 'a\0c' }), once)
+  })
+
+  it('reads no file and no address, whatever its text names', async () => {
+    const texts = { ...mail, text: 'file:///etc/hostname', html: 'http://127.0.0.1:1/' }
+    const message = (await renderMail(loadComposer()!, texts, frame)).toString()
+    for (const text of [texts.text, texts.html])
+      assert.ok(message.includes(Buffer.from(text).toString('base64')), text)
+  })
+
+  const target = { kind: 'email', host: 'mail.example', from: 'a@b.example', policy: 'manual' } as const
+  const refuse = (why: string) => new Error(why)
+  const secret = () => ''
+
+  it('is refused where nodemailer is not installed, before anything is sent', () => {
+    assert.equal(loadComposer('file:///nowhere/at/all.js'), null)
+    assert.throws(
+      () => emailSend({ consumerName: 'c', name: 'm' }, target, secret, refuse, null),
+      /npm install nodemailer/,
+    )
+  })
+
+  it('that cannot be written is not sent', async () => {
+    const broken = () => Promise.reject(new Error('no such charset'))
+    const send = emailSend({ consumerName: 'c', name: 'm' }, target, secret, refuse, broken)
+    const body = Buffer.from(JSON.stringify(mail))
+    const request = {
+      key: 'k',
+      body,
+      contentType: 'application/json',
+      requestDigest: bytesDigest(body),
+      createdAt: new Date(0),
+      claimedAtMs: 0,
+      attempts: 1,
+    }
+    const log = { debug() {}, info() {}, warn() {}, error() {} }
+    const answer = await send(request, { signal: AbortSignal.timeout(5_000), expired: () => false, log })
+    assert.deepEqual(answer, {
+      kind: 'not sendable',
+      error: 'This mail cannot be written: Error: no such charset. Nothing was sent.',
+    })
   })
 })

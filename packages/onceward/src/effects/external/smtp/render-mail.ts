@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Mail, recipientsOf } from './mail.ts'
+import type { Composer } from './mail-composer.ts'
 
 export interface MailFrame {
   readonly from: string
@@ -10,57 +11,29 @@ export interface MailFrame {
   readonly createdAt: Date
 }
 
-/** The same bytes for the same effect, whenever and by whomever it is sent: Message-ID, date and boundary follow from the intent. */
-export function renderMail(mail: Mail, frame: MailFrame): Buffer {
+/**
+ * The same bytes for the same effect, whenever and by whomever it is sent: Message-ID, date and boundary follow from the intent, so nothing is left
+ * for the composer to draw. Another version of the composer may fold lines elsewhere; the Message-ID stays.
+ */
+export async function renderMail(compose: Composer, mail: Mail, frame: MailFrame): Promise<Buffer> {
   const name = createHash('sha256').update(frame.identity).digest('hex').slice(0, 40)
-  const head = [
-    `Date: ${frame.createdAt.toUTCString().replace('GMT', '+0000')}`,
-    `From: ${frame.from}`,
-    `To: ${recipientsOf(mail).join(',\r\n ')}`,
-    ...(mail.replyTo === undefined ? [] : [`Reply-To: ${mail.replyTo}`]),
-    `Subject: ${encodedWords(mail.subject)}`,
-    `Message-ID: <${name}@${frame.messageIdDomain}>`,
-    'MIME-Version: 1.0',
-  ]
-  const boundary = `=_${name}`
-  const lines =
-    mail.html === undefined
-      ? [...head, ...part('plain', mail.text)]
-      : [
-          ...head,
-          `Content-Type: multipart/alternative; boundary="${boundary}"`,
-          '',
-          `--${boundary}`,
-          ...part('plain', mail.text),
-          `--${boundary}`,
-          ...part('html', mail.html),
-          `--${boundary}--`,
-        ]
-  return Buffer.from(`${lines.join('\r\n')}\r\n`)
+  const message = await compose({
+    from: { name: '', address: frame.from },
+    to: recipientsOf(mail).map(address => ({ name: '', address })),
+    ...(mail.replyTo !== undefined && { replyTo: { name: '', address: mail.replyTo } }),
+    subject: mail.subject,
+    text: exactly(mail.text),
+    ...(mail.html !== undefined && { html: exactly(mail.html) }),
+    date: frame.createdAt,
+    messageId: `<${name}@${frame.messageIdDomain}>`,
+    baseBoundary: name,
+  })
+  return message.subarray(-2).equals(lineEnd) ? message : Buffer.concat([message, lineEnd])
 }
 
-function part(subtype: string, text: string): readonly string[] {
-  const encoded = Buffer.from(text.replaceAll(/\r?\n/g, '\r\n')).toString('base64')
-  return [
-    `Content-Type: text/${subtype}; charset=utf-8`,
-    'Content-Transfer-Encoding: base64',
-    '',
-    ...(encoded.match(/.{1,76}/g) ?? ['']),
-  ]
-}
+const lineEnd = Buffer.from('\r\n')
 
-/** Pure ASCII goes as it is; the rest in words of at most 75 characters, none of which cuts a letter in two (RFC 2047). */
-function encodedWords(text: string): string {
-  if (/^[\x20-\x7e]{0,900}$/.test(text) && !text.includes('=?')) return text
-  const words: string[] = []
-  let word = ''
-  for (const letter of text) {
-    if (Buffer.byteLength(word + letter) > 42) {
-      words.push(word)
-      word = ''
-    }
-    word += letter
-  }
-  words.push(word)
-  return words.map(one => `=?utf-8?B?${Buffer.from(one).toString('base64')}?=`).join('\r\n ')
+/** Left to itself the composer sends ASCII as "format=flowed" and breaks long lines, which not every reader puts together again. */
+function exactly(text: string) {
+  return { content: text.replaceAll(/\r?\n/g, '\r\n'), contentTransferEncoding: 'base64' }
 }

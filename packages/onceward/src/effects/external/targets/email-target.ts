@@ -1,6 +1,8 @@
 import type { EmailTarget } from '../../../contract/external-target.ts'
+import { errorText } from '../../../errors.ts'
 import { guardedLookup } from '../http/address-guard.ts'
 import { readMail, recipientsOf } from '../smtp/mail.ts'
+import { type Composer, loadComposer } from '../smtp/mail-composer.ts'
 import { renderMail } from '../smtp/render-mail.ts'
 import { sendMail } from '../smtp/send-mail.ts'
 import { changedBytes } from './http-target.ts'
@@ -12,7 +14,11 @@ export function emailSend(
   { consumerName, name }: { readonly consumerName: string; readonly name: string },
   target: EmailTarget,
   secret: ReadSecret,
+  refuse: (why: string) => Error,
+  compose: Composer | null = loadComposer(),
 ): Send {
+  if (compose === null)
+    throw refuse('nodemailer, which writes its messages, is not installed: run "npm install nodemailer"')
   const { host, from, tls = 'starttls', credentials, messageIdDomain = from.split('@')[1]! } = target
   const server = {
     host,
@@ -31,6 +37,9 @@ export function emailSend(
       return { kind: 'not sendable', error: `This is no mail: ${mail.problem}. Nothing was sent.` }
     const identity = `${askedAs ?? consumerName}\0${name}\0${key}`
     const frame = { from, messageIdDomain, identity, createdAt: createdAt! }
-    return sendMail(server, { from, to: recipientsOf(mail), message: renderMail(mail, frame) }, context)
+    const message = await renderMail(compose, mail, frame).catch(error => errorText(error, 300))
+    if (typeof message === 'string')
+      return { kind: 'not sendable', error: `This mail cannot be written: ${message}. Nothing was sent.` }
+    return sendMail(server, { from, to: recipientsOf(mail), message }, context)
   }
 }

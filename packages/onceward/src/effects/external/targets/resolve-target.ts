@@ -73,7 +73,7 @@ function sendOf(name: string, target: ExternalTarget, { consumerName, readVariab
     case 'webhook':
       return webhookSend(target, secret, why => refused(name, why))
     case 'email':
-      return emailSend({ consumerName, name }, target, secret)
+      return emailSend({ consumerName, name }, target, secret, why => refused(name, why))
     case 'custom':
       return customSend(name, target)
     default:

@@ -1,5 +1,5 @@
-import { apiVersionsV0, apiVersionsV4, type Connection } from '@platformatic/kafka'
 import { OncewardError } from '../../../errors.ts'
+import { apiVersionsV0, apiVersionsV4, type Connection } from './wire.ts'
 
 /** What we send, as API key and version. All of it came with Kafka 4.0. */
 const needed: readonly (readonly [name: string, key: number, version: number])[] = [

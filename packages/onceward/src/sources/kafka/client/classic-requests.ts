@@ -1,3 +1,8 @@
+import type { TopicSettings } from '../topic.ts'
+import { assignPartitions, type JoinedMember, type TopicPartitions } from './assign-partitions.ts'
+import type { KafkaConnections } from './connections.ts'
+import type { GroupMember } from './group-member.ts'
+import { answerOf, KafkaError, troubleOfCode } from './kafka-error.ts'
 import {
   type Connection,
   decodeConsumerProtocolAssignment,
@@ -8,12 +13,7 @@ import {
   joinGroupV9,
   leaveGroupV5,
   syncGroupV5,
-} from '@platformatic/kafka'
-import type { TopicSettings } from '../topic.ts'
-import { assignPartitions, type JoinedMember, type TopicPartitions } from './assign-partitions.ts'
-import type { KafkaConnections } from './connections.ts'
-import type { GroupMember } from './group-member.ts'
-import { answerOf, KafkaError, troubleOfCode } from './kafka-error.ts'
+} from './wire.ts'
 
 const protocolName = 'cooperative-sticky'
 const memberIdRequired = 79

@@ -1,7 +1,7 @@
-import { type Connection, ConnectionPool } from '@platformatic/kafka'
 import type { KafkaConnectionOptions } from './connection-options.ts'
 import { securityOf } from './connection-security.ts'
 import { defaultTimeoutsMs } from './default-timeouts.ts'
+import { type Connection, ConnectionPool } from './wire.ts'
 
 /**
  * Every purpose has connections of its own: a broker answers one connection's requests in order, so a commit behind a long poll takes as

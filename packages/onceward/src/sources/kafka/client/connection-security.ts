@@ -1,7 +1,7 @@
-import type { ConnectionOptions } from '@platformatic/kafka'
 import { OncewardError } from '../../../errors.ts'
 import { readTls } from '../../../tls/broker-tls.ts'
 import type { KafkaConnectionOptions } from './connection-options.ts'
+import type { ConnectionOptions } from './wire.ts'
 
 const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']
 

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Connection, findCoordinatorV6, metadataV12 } from '@platformatic/kafka'
 import { OncewardError } from '../../../errors.ts'
 import { answersPlainly } from '../../../tls/answers-plainly.ts'
 import { speaksTls } from '../../../tls/speaks-tls.ts'
@@ -15,6 +14,7 @@ import {
   troubleOfCode,
 } from './kafka-error.ts'
 import { KnownLeaders } from './known-leaders.ts'
+import { type Connection, findCoordinatorV6, metadataV12 } from './wire.ts'
 
 export interface KafkaNode extends Address {
   readonly id: number

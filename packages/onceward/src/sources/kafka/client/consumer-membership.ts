@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { consumerGroupHeartbeatV1 } from '@platformatic/kafka'
 import type { OncewardError } from '../../../errors.ts'
 import type { TopicSettings } from '../topic.ts'
 import { fencedInstance, unjoinable } from './classic-membership.ts'
@@ -8,6 +7,7 @@ import type { KafkaConnections } from './connections.ts'
 import { GroupMember, now } from './group-member.ts'
 import type { Membership, MembershipEvents } from './kafka-client.ts'
 import { type KafkaTrouble, troubleOf } from './kafka-error.ts'
+import { consumerGroupHeartbeatV1 } from './wire.ts'
 
 const retryDelayMs = 300
 type HeartbeatAnswer = ReturnType<typeof consumerGroupHeartbeatV1.parseResponse>

@@ -1,6 +1,6 @@
-import { offsetFetchV9 } from '@platformatic/kafka'
 import type { KafkaConnections } from './connections.ts'
 import type { CommittedOffset } from './kafka-client.ts'
+import { offsetFetchV9 } from './wire.ts'
 
 /** Who asks: a member of the group, or somebody who only looks. */
 interface Asking {

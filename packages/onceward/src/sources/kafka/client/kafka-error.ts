@@ -1,6 +1,6 @@
-import { protocolErrors, protocolErrorsCodesById } from '@platformatic/kafka'
 import { errorText, OncewardError } from '../../../errors.ts'
 import { tlsRefusal } from '../../../tls/tls-refusal.ts'
+import { protocolErrors, protocolErrorsCodesById } from './wire.ts'
 
 /**
  * What an error is about, and so what may help: `network` reconnect, `leader` fresh metadata, `coordinator` find it again, `member` the

@@ -1,6 +1,6 @@
-import { listOffsetsV9 } from '@platformatic/kafka'
 import type { KafkaConnections, PartitionDescription } from './connections.ts'
 import { answerOf, KafkaError, type KafkaTrouble, troubleOf, troubleOfCode } from './kafka-error.ts'
+import { listOffsetsV9 } from './wire.ts'
 
 /** A place in a partition: its first record, its end, or the first record not older than a time. */
 export type OffsetAt = 'earliest' | 'latest' | { readonly timestampMs: number }

@@ -1,7 +1,7 @@
-import { offsetForLeaderEpochV4 } from '@platformatic/kafka'
 import type { KafkaConnections } from './connections.ts'
 import type { LogEnd } from './kafka-client.ts'
 import { answerOf, KafkaError, troubleOfCode } from './kafka-error.ts'
+import { offsetForLeaderEpochV4 } from './wire.ts'
 
 /**
  * The end of each leader's whole log, beyond what it may hand over yet. A leader that has just taken over has every record that was handed

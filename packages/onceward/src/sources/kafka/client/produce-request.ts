@@ -1,4 +1,4 @@
-import { type API, createAPI, produceV11, Writer } from '@platformatic/kafka'
+import { type API, createAPI, produceV11, Writer } from './wire.ts'
 
 export interface PartitionBatch {
   readonly topic: string

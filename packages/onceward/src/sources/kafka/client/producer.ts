@@ -1,4 +1,3 @@
-import { initProducerIdV5 } from '@platformatic/kafka'
 import { OncewardError } from '../../../errors.ts'
 import { choosePartition } from './choose-partition.ts'
 import type { KafkaConnections } from './connections.ts'
@@ -10,6 +9,7 @@ import {
   type RecordResult,
 } from './partition-line.ts'
 import type { Compression, OutgoingRecord } from './record-batch.ts'
+import { initProducerIdV5 } from './wire.ts'
 
 export interface TopicRecord extends OutgoingRecord {
   readonly topic: string

@@ -1,4 +1,4 @@
-import { compressionsAlgorithms, crc32c } from '@platformatic/kafka'
+import { compressionsAlgorithms, crc32c } from './wire.ts'
 
 /** A record on its way out. A null value is a tombstone. */
 export interface OutgoingRecord {

@@ -1,4 +1,4 @@
-import { type API, createAPI, endTxnV4, ResponseError, txnOffsetCommitV4 } from '@platformatic/kafka'
+import { type API, createAPI, endTxnV4, ResponseError, txnOffsetCommitV4 } from './wire.ts'
 
 type Arguments<Request extends (...values: never[]) => unknown> = Parameters<Request>
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Connection, initProducerIdV5 } from '@platformatic/kafka'
 import { OncewardError } from '../../../errors.ts'
 import type { KafkaConnections } from './connections.ts'
 import { answerOf, KafkaError, toOncewardError, troubleOf, troubleOfCode } from './kafka-error.ts'
 import type { ProducerIdentity, RecordPlace } from './partition-line.ts'
 import { PartitionLines, type ProducerOptions, type TopicRecord } from './producer.ts'
 import { endTxnV5, txnOffsetCommitV5 } from './transaction-requests.ts'
+import { type Connection, initProducerIdV5 } from './wire.ts'
 
 export interface TransactionalOptions extends ProducerOptions {
   /** Whoever starts last with it is the only one who can commit; transactions its predecessors left open are aborted. */

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { offsetCommitV9 } from '@platformatic/kafka'
 import type { TopicSettings } from '../topic.ts'
 import { ClassicMembership } from './classic-membership.ts'
 import type { KafkaConnectionOptions } from './connection-options.ts'
@@ -23,6 +22,7 @@ import type {
 import { answerOf, KafkaError, type KafkaTrouble, troubleOf, troubleOfCode } from './kafka-error.ts'
 import { listOffsets, type OffsetAt } from './list-offsets.ts'
 import { logEnds } from './log-ends.ts'
+import { offsetCommitV9 } from './wire.ts'
 import { WireFetcher } from './wire-fetcher.ts'
 
 const unstableDelayMs = 50

@@ -1,5 +1,4 @@
-import { createQueue } from '../sources/postgres/index.ts'
-import type { createPool } from '../stores/postgres/index.ts'
+import { type createPool, createQueue } from 'onceward/postgres'
 import type { DemoSettings } from './settings.ts'
 
 type Pool = ReturnType<typeof createPool>

@@ -1,6 +1,5 @@
 import { flushCompileCache } from 'node:module'
-import { realSurroundings } from '../runtime/real-surroundings.ts'
-import { runConsumer } from '../runtime/run-consumer.ts'
+import { realSurroundings, runConsumer } from 'onceward'
 import { paymentCapture } from './payment-capture.ts'
 import { endWithParent, readSettings, report, reportRegularly } from './settings.ts'
 

@@ -1,15 +1,19 @@
-import { Command, Option } from 'commander'
-import { type DemoBroker, demoBrokers } from '../../demo/settings.ts'
+import { Command, type CommanderError, Option } from 'commander'
+import { OncewardError } from 'onceward'
+import { type DemoBroker, demoBrokers } from './settings.ts'
 
+/** Wrong use ends in one error and starts nothing. */
 export function demoCommand(): Command {
-  return new Command('demo')
+  return new Command('npm run demo --')
     .description('payments under duplicates, conflicts and kill -9, with a verdict computed from outside')
     .addOption(new Option('--broker <broker>').choices([...demoBrokers]).default('postgres'))
     .option('--messages <count>', 'how many messages to produce, duplicates included', '8000')
     .option('--seed <number>', 'repeat the messages and the planned kills of an earlier run')
     .option('--json', 'end with one JSON object on the last line')
+    .exitOverride(refuse)
+    .configureOutput({ writeErr: () => {} })
     .action(async (options: { broker: DemoBroker; messages: string; seed?: string; json?: boolean }) => {
-      const { runDemo } = await import('../../demo/run-demo.ts')
+      const { runDemo } = await import('./run-demo.ts')
       process.exitCode = await runDemo({
         broker: options.broker,
         messages: Number(options.messages),
@@ -17,4 +21,9 @@ export function demoCommand(): Command {
         json: options.json === true,
       })
     })
+}
+
+function refuse(error: CommanderError): never {
+  if (error.exitCode === 0) process.exit(0)
+  throw new OncewardError('usage', `${error.message.replace(/^error: |\.$/g, '')}. Nothing was started.`)
 }

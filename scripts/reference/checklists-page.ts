@@ -1,4 +1,4 @@
-import { questions } from './checklist-questions.ts'
+import { questions } from '../../packages/onceward/test/check/checklist-questions.ts'
 
 const titles: Record<string, string> = {
   '000 §25': 'Anti-patterns of queue consumers (000 §25)',

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { OncewardError } from '../errors.ts'
+import { OncewardError } from 'onceward'
 import type { DemoBroker, ServerAddresses } from './settings.ts'
 
 interface Service {
@@ -17,7 +15,7 @@ const advice = {
   kafka: 'Kafka, but {found}. Set ONCEWARD_KAFKA_BOOTSTRAP (host:9092)',
 }
 
-/** From the environment, or in a checkout of the repository from its own services. */
+/** From the environment, or from the repository's own services. */
 export async function findServers(broker: DemoBroker, say: (line: string) => void): Promise<ServerAddresses> {
   const name = needed[broker]
   const given: ServerAddresses = {
@@ -44,13 +42,9 @@ function isEnough(broker: DemoBroker, found: ServerAddresses): boolean {
   return found.rabbitmqUrl !== null && (broker === 'rabbitmq' || found.rabbitmqStreamUrl !== null)
 }
 
-async function startService(name: string, say: (line: string) => void): Promise<Service> {
-  const services = new URL('../../../../scripts/services/services.ts', import.meta.url)
-  if (!existsSync(fileURLToPath(services))) return {}
-  const { ensureServices } = (await import(services.href)) as {
-    ensureServices(names: string[], options: object): Promise<Service[]>
-  }
+async function startService(name: 'rabbitmq' | 'kafka', say: (line: string) => void): Promise<Service> {
+  const { ensureServices } = await import('../../scripts/services/services.ts')
   const [service] = await ensureServices([name], { log: say })
-  const { unavailable } = service ?? {}
-  return unavailable === undefined ? service! : { unavailable: `it cannot be started here: ${unavailable}` }
+  if (!('unavailable' in service!)) return service!
+  return { unavailable: `it cannot be started here: ${service.unavailable}` }
 }

@@ -1,9 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { defineConsumer } from '../contract/define-consumer.ts'
-import type { SourceDeclaration, SqlTransaction } from '../index.ts'
-import { postgresQueue } from '../sources/postgres/index.ts'
-import { stream } from '../sources/rabbitmq-stream/index.ts'
+import { defineConsumer, type SourceDeclaration, type SqlTransaction } from 'onceward'
+import { postgresQueue } from 'onceward/postgres'
+import { stream } from 'onceward/rabbitmq-stream'
 import type { DemoSettings } from './settings.ts'
 
 export const consumerName = 'payment_capture'
@@ -104,11 +103,11 @@ async function sourceOf({ broker, queue: name }: DemoSettings, instance: string)
     case 'postgres':
       return { ...postgresQueue(name, { leaseMs: 2_000 }) }
     case 'rabbitmq':
-      return (await import('../sources/rabbitmq/index.ts')).queue(name)
+      return (await import('onceward/rabbitmq')).queue(name)
     case 'stream':
       return stream(name, { superStream: true, start: 'first' })
     case 'kafka': {
-      const { topic } = await import('../sources/kafka/index.ts')
+      const { topic } = await import('onceward/kafka')
       // A lasting name gives a killed process its partitions back as soon as it is there again.
       return topic(name, { group: name, instance: instance.replace(' ', '-'), start: 'earliest' })
     }

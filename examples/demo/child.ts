@@ -1,9 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface ChildOptions {
-  /** File beside this one, without its extension: sources run as they are, and so does the build. */
+  /** File beside this one, without its extension. */
   readonly program: string
   readonly args?: readonly string[]
   readonly env?: NodeJS.ProcessEnv
@@ -22,7 +21,7 @@ export class Child {
   #said = ''
 
   constructor({ program, args = [], env = process.env, onMessage }: ChildOptions) {
-    const file = fileURLToPath(new URL(`./${program}${extname(import.meta.url)}`, import.meta.url))
+    const file = fileURLToPath(new URL(`./${program}.ts`, import.meta.url))
     const child = fork(file, [...args], { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
     this.#process = child
     this.#ready.promise.catch(() => {})

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Evidence } from '../../src/demo/evidence.ts'
-import { judge } from '../../src/demo/judge.ts'
-import { planMessages } from '../../src/demo/plan.ts'
+import type { Evidence } from './evidence.ts'
+import { judge } from './judge.ts'
+import { planMessages } from './plan.ts'
 
 /** What a flawless run leaves behind. */
 function flawless(): Evidence {

@@ -1,6 +1,11 @@
-import { coveringCombinations } from './covering.ts'
-import { type Choice, type Dimension, dimensionNames, dimensions } from './dimensions.ts'
-import { choosable, pairRefusal } from './refusal.ts'
+import { coveringCombinations } from '../../packages/onceward/test/matrix/covering.ts'
+import {
+  type Choice,
+  type Dimension,
+  dimensionNames,
+  dimensions,
+} from '../../packages/onceward/test/matrix/dimensions.ts'
+import { choosable, pairRefusal } from '../../packages/onceward/test/matrix/refusal.ts'
 
 const titles: Record<Dimension, string> = {
   mode: 'mode of the run',

@@ -1,7 +1,7 @@
-import { readAddress } from '../sources/rabbitmq-stream/address.ts'
-import { lookAt } from '../sources/rabbitmq-stream/extent.ts'
-import { queryOffset } from '../sources/rabbitmq-stream/wire/commands.ts'
-import { openLink } from '../sources/rabbitmq-stream/wire/handshake.ts'
+import { readAddress } from '../../packages/onceward/src/sources/rabbitmq-stream/address.ts'
+import { lookAt } from '../../packages/onceward/src/sources/rabbitmq-stream/extent.ts'
+import { queryOffset } from '../../packages/onceward/src/sources/rabbitmq-stream/wire/commands.ts'
+import { openLink } from '../../packages/onceward/src/sources/rabbitmq-stream/wire/handshake.ts'
 import type { BrokerOfRun } from './demo-broker.ts'
 import { consumerName } from './payment-capture.ts'
 import type { DemoSettings } from './settings.ts'
@@ -13,7 +13,10 @@ export function partitionsOf(superStream: string): string[] {
   return Array.from({ length: partitions }, (_, n) => `${superStream}-${n}`)
 }
 
-/** A super stream, so that both consumers have something to do: of each partition one of them is the active reader. */
+/**
+ * A super stream, so that both consumers have something to do: of each partition one of them is the active reader. AMQP does not tell a
+ * stream's end or a stored offset, hence the inner parts of the stream source.
+ */
 export async function streamOfRun(settings: DemoSettings): Promise<BrokerOfRun> {
   const { rabbitmqUrl, rabbitmqStreamUrl, queue, deadLetters } = settings
   const { connect } = await import('amqplib')

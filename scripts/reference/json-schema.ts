@@ -1,8 +1,8 @@
-import { properties } from '../contract/known-names.ts'
-import { type KeyBranch, keyTree, policyKeys } from './keys/key-tree.ts'
-import type { PolicyKey, ValueKind } from './keys/policy-key.ts'
-import { topKeys } from './read-policy.ts'
-import { waiverFields } from './read-waivers.ts'
+import { properties } from '../../packages/onceward/src/contract/known-names.ts'
+import { type KeyBranch, keyTree, policyKeys } from '../../packages/onceward/src/policy/keys/key-tree.ts'
+import type { PolicyKey, ValueKind } from '../../packages/onceward/src/policy/keys/policy-key.ts'
+import { topKeys } from '../../packages/onceward/src/policy/read-policy.ts'
+import { waiverFields } from '../../packages/onceward/src/policy/read-waivers.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 

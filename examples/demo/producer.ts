@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { OncewardError } from '../errors.ts'
-import { createPool } from '../stores/postgres/index.ts'
+import type { OncewardError } from 'onceward'
+import { createPool } from 'onceward/postgres'
 import { type PlannedMessage, planMessages } from './plan.ts'
 import { seededRandom } from './seeded-random.ts'
 import { type DemoSettings, endWithParent, readSettings, report } from './settings.ts'
@@ -52,7 +52,7 @@ function openSender(settings: DemoSettings): Promise<{ send: Send; close(): Prom
 }
 
 async function postgresSender({ databaseUrl, queue }: DemoSettings) {
-  const { hint, publish } = await import('../sources/postgres/index.ts')
+  const { hint, publish } = await import('onceward/postgres')
   const pool = createPool(databaseUrl, { max: 1 })
   const send: Send = async messages => {
     const client = await pool.connect()
@@ -73,7 +73,7 @@ async function postgresSender({ databaseUrl, queue }: DemoSettings) {
 }
 
 async function rabbitSender({ rabbitmqUrl }: DemoSettings, queueOf: (message: PlannedMessage) => string) {
-  const { createRabbitPublisher } = await import('../sources/rabbitmq/index.ts')
+  const { createRabbitPublisher } = await import('onceward/rabbitmq')
   const publisher = createRabbitPublisher({ url: rabbitmqUrl! })
   const send: Send = messages =>
     confirmAll(
@@ -84,7 +84,7 @@ async function rabbitSender({ rabbitmqUrl }: DemoSettings, queueOf: (message: Pl
 }
 
 async function kafkaSender({ kafkaBootstrap, queue }: DemoSettings) {
-  const { createKafkaPublisher } = await import('../sources/kafka/index.ts')
+  const { createKafkaPublisher } = await import('onceward/kafka')
   const publisher = createKafkaPublisher({ bootstrap: kafkaBootstrap! })
   const send: Send = messages =>
     confirmAll(

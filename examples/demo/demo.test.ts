@@ -7,9 +7,14 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { kafkaBootstrap, rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
+import {
+  kafkaBootstrap,
+  rabbitmqStreamUrl,
+  rabbitmqUrl,
+  skipWithout,
+} from '../../packages/onceward/test/services/services.ts'
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const main = fileURLToPath(new URL('./main.ts', import.meta.url))
 
 /** Where these demos put what they need: beside it others may be running one of the same seed. */
 const folder = mkdtempSync(join(tmpdir(), 'onceward-demos-'))
@@ -19,7 +24,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 function startDemo(args: readonly string[], env: NodeJS.ProcessEnv = process.env): ChildProcess {
   const flags = ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning']
-  return spawn(process.execPath, [...flags, main, 'demo', ...args], {
+  return spawn(process.execPath, [...flags, main, ...args], {
     env: { ...env, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

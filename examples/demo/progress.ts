@@ -1,4 +1,4 @@
-import type { createPool } from '../stores/postgres/index.ts'
+import type { createPool } from 'onceward/postgres'
 import type { ChildMessage } from './child.ts'
 import type { WorkerName, Workers } from './workers.ts'
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { createPool } from '../stores/postgres/index.ts'
+import type { createPool } from 'onceward/postgres'
 import type { BrokerOfRun } from './demo-broker.ts'
 import type { GatewayCall } from './gateway.ts'
 import type { PlannedMessage } from './plan.ts'

@@ -1,8 +1,8 @@
-import { durationText } from '../contract/duration.ts'
-import { policyKeys } from './keys/key-tree.ts'
-import type { PolicyKey, ValueKind } from './keys/policy-key.ts'
-import { sizeText } from './read-size.ts'
-import { envExample } from './secret-reference.ts'
+import { durationText } from '../../packages/onceward/src/contract/duration.ts'
+import { policyKeys } from '../../packages/onceward/src/policy/keys/key-tree.ts'
+import type { PolicyKey, ValueKind } from '../../packages/onceward/src/policy/keys/policy-key.ts'
+import { sizeText } from '../../packages/onceward/src/policy/read-size.ts'
+import { envExample } from '../../packages/onceward/src/policy/secret-reference.ts'
 
 /** Every key for the docs: name, what may stand there, meaning. */
 export function keyReference(): readonly { key: string; values: string; description: string }[] {
