@@ -1,12 +1,15 @@
 import { durationText } from '../contract/duration.ts'
-import { policyKeys } from './keys/key-tree.ts'
-import type { PolicyKey, ValueKind } from './keys/policy-key.ts'
+import type { ValueKind } from '../contract/options/value-kind.ts'
+import type { PolicyKey } from './keys/policy-key.ts'
+import { policyKeys } from './keys/policy-keys.ts'
 import { sizeText } from './read-size.ts'
 import { envExample } from './secret-reference.ts'
 
 /** Every key for the docs: name, what may stand there, meaning. */
-export function keyReference(): readonly { key: string; values: string; description: string }[] {
-  return policyKeys.map((key: PolicyKey) => ({
+export function keyReference(
+  keys: readonly PolicyKey[] = policyKeys,
+): readonly { key: string; values: string; description: string }[] {
+  return keys.map(key => ({
     key: key.key.replaceAll('*', '<name>'),
     values: values(key),
     description: key.description,

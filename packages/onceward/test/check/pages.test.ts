@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { catalogue } from '../../src/check/catalogue.ts'
 import { checksPage } from '../../src/check/page.ts'
-import { sections } from '../../src/contract/known-names.ts'
+import { contractOptions } from '../../src/contract/options/table.ts'
 import { questions } from './checklist-questions.ts'
 import { checklistsPage } from './checklists-page.ts'
 
@@ -74,8 +74,8 @@ describe('the page of checklists', () => {
 
 function isField(path: string): boolean {
   const [section, key] = path.split('.') as [string, string?]
-  if (!sections.contract.includes(section)) return false
-  return key === undefined || (sections as Record<string, readonly string[]>)[section]!.includes(key)
+  if (!contractOptions.names('').includes(section)) return false
+  return key === undefined || contractOptions.names(section).includes(key)
 }
 
 function stands(file: string, words: string): boolean {
