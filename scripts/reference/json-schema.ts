@@ -1,6 +1,8 @@
-import { properties } from '../../packages/onceward/src/contract/known-names.ts'
-import { type KeyBranch, keyTree, policyKeys } from '../../packages/onceward/src/policy/keys/key-tree.ts'
-import type { PolicyKey, ValueKind } from '../../packages/onceward/src/policy/keys/policy-key.ts'
+import type { ValueKind } from '../../packages/onceward/src/contract/options/value-kind.ts'
+import { properties } from '../../packages/onceward/src/contract/words.ts'
+import { type KeyBranch, keyTree } from '../../packages/onceward/src/policy/keys/key-tree.ts'
+import type { PolicyKey } from '../../packages/onceward/src/policy/keys/policy-key.ts'
+import { policyKeys } from '../../packages/onceward/src/policy/keys/policy-keys.ts'
 import { topKeys } from '../../packages/onceward/src/policy/read-policy.ts'
 import { waiverFields } from '../../packages/onceward/src/policy/read-waivers.ts'
 
@@ -19,8 +21,8 @@ const from: Schema = {
 }
 
 /** The JSON Schema of a policy file, for editors. Made from the table the file is read by. */
-export function policySchema(): Schema {
-  const tree = keyTree(policyKeys)
+export function policySchema(keys: readonly PolicyKey[] = policyKeys): Schema {
+  const tree = keyTree(keys)
   const withoutSource = {
     ...tree,
     children: new Map([...tree.children].filter(([name]) => name !== 'source')),
@@ -58,7 +60,7 @@ function waiverSchema(): Schema {
   )
 }
 
-function branchSchema({ children, anyName, value }: KeyBranch, mayBeEmpty = false): Schema {
+function branchSchema({ children, anyName, value, shorthand }: KeyBranch, mayBeEmpty = false): Schema {
   if (children.size === 0 && anyName === null) return keySchema(value!)
   const below: Schema = {
     type: mayBeEmpty ? ['object', 'null'] : 'object',
@@ -69,7 +71,6 @@ function branchSchema({ children, anyName, value }: KeyBranch, mayBeEmpty = fals
     ...(anyName !== null && { patternProperties: { '^.+$': branchSchema(anyName) } }),
   }
   if (value !== null) return { description: value.description, oneOf: [valueSchema(value), below] }
-  const shorthand = children.has('to') && children.has('passingAcceptedBy') ? children.get('to')!.value : null
   return shorthand === null ? below : { oneOf: [keySchema(shorthand), below] }
 }
 

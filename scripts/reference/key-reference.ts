@@ -1,12 +1,15 @@
 import { durationText } from '../../packages/onceward/src/contract/duration.ts'
-import { policyKeys } from '../../packages/onceward/src/policy/keys/key-tree.ts'
-import type { PolicyKey, ValueKind } from '../../packages/onceward/src/policy/keys/policy-key.ts'
+import type { ValueKind } from '../../packages/onceward/src/contract/options/value-kind.ts'
+import type { PolicyKey } from '../../packages/onceward/src/policy/keys/policy-key.ts'
+import { policyKeys } from '../../packages/onceward/src/policy/keys/policy-keys.ts'
 import { sizeText } from '../../packages/onceward/src/policy/read-size.ts'
 import { envExample } from '../../packages/onceward/src/policy/secret-reference.ts'
 
 /** Every key for the docs: name, what may stand there, meaning. */
-export function keyReference(): readonly { key: string; values: string; description: string }[] {
-  return policyKeys.map((key: PolicyKey) => ({
+export function keyReference(
+  keys: readonly PolicyKey[] = policyKeys,
+): readonly { key: string; values: string; description: string }[] {
+  return keys.map(key => ({
     key: key.key.replaceAll('*', '<name>'),
     values: values(key),
     description: key.description,

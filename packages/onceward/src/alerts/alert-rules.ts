@@ -1,5 +1,5 @@
 import type { Consumer } from '../contract/define-consumer.ts'
-import { criticalRisks } from '../contract/objectives.ts'
+import { criticalRisks } from '../contract/words.ts'
 import { OncewardError } from '../errors.ts'
 import type { MetricKey } from '../observe/catalogue.ts'
 import type { Alert } from './alert.ts'

@@ -1,12 +1,13 @@
 import { OncewardError } from '../errors.ts'
-import { publishProblems } from './publish-problems.ts'
+import { problemsAt } from './options/option-problems.ts'
+import { publishTargetProblems } from './publish-problems.ts'
 
 /** For targets that stand in no contract. */
 export function assertPublishTarget(target: unknown): void {
   const problems: string[] = []
-  publishProblems({ target }, (place, text) =>
-    problems.push(`${place.replace(/^effect\.publish\./, '')} ${text}`),
-  )
+  const wrong = (place: string, text: string) => void problems.push(`${place} ${text}`)
+  problemsAt('effect.publish.*', target, 'target', wrong)
+  publishTargetProblems('target', target, wrong)
   if (problems.length > 0)
     throw new OncewardError(
       'configuration',

@@ -1,18 +1,12 @@
-import { sections } from './known-names.ts'
 import { nearestName } from './nearest-name.ts'
 
 /** Takes down one problem: where, and what is wrong with it. */
 export type Report = (place: string, text: string) => void
 
-export function unknownKeys(
-  value: object,
-  section: keyof typeof sections,
-  prefix: string,
-  wrong: Report,
-): void {
+export function unknownKeys(value: object, names: readonly string[], prefix: string, wrong: Report): void {
   for (const key of Object.keys(value)) {
-    if (sections[section].includes(key)) continue
-    const near = nearestName(key, sections[section])
+    if (names.includes(key)) continue
+    const near = nearestName(key, names)
     wrong(`${prefix}${key}`, `is not a known key${near === null ? '' : `; did you mean '${near}'?`}`)
   }
 }

@@ -7,6 +7,8 @@ import type {
   FailureSection,
   ParkingSection,
 } from './failure-section.ts'
+import { optionReader, withDefaults } from './options/defaults.ts'
+import { contractOptions, type OptionTable } from './options/table.ts'
 import { retryLevelsMs } from './retry-levels.ts'
 
 /** The classes of a contract, and those only we give: nobody knows it, the database's own quarrels, the handler's word. */
@@ -64,41 +66,38 @@ const terminals: Partial<Record<PolicyClass, Terminal>> = {
   corruption: 'quarantined',
 }
 
-export function failureRules<M, Tx>(contract: ConsumerContract<M, Tx>): FailureRules {
-  const failure = contract.failure ?? {}
-  const { policies = {}, breaker } = failure
-  const deadLetter = typeof failure.deadLetter === 'string' ? { to: failure.deadLetter } : failure.deadLetter
-  const all: AllRules = {
-    attemptsMax: failure.attemptsMax ?? (contract.settle?.when === 'before effect' ? 1 : 5),
-    delayMs: failure.delayMs ?? 1_000,
-    delayMaxMs: failure.delayMaxMs ?? 60_000,
-  }
-  const atMostOnce = contract.settle?.when === 'before effect'
+export function failureRules<M, Tx>(
+  contract: ConsumerContract<M, Tx>,
+  table: OptionTable = contractOptions,
+): FailureRules {
+  const { failure = {} } = contract
+  const { policies = {}, breaker, deadLetter } = failure
+  const get = optionReader(contract, table)
+  const all = withDefaults('failure', failure, contract, table)
+  const atMostOnce = get('settle.when') === 'before effect'
   const rulesOf = (name: PolicyClass) => classRules(name, all, policies[name as FailureClass], atMostOnce)
   const named = [...shared, ...triedOnce, 'contention' as const]
   const rules = Object.fromEntries(named.map(name => [name, rulesOf(name)])) as Record<
     PolicyClass,
     ClassRules
   >
+  const off = breaker === false || atMostOnce
   return {
     attemptsMax: all.attemptsMax,
-    mode: failure.mode ?? 'block',
-    retryLevelsMs: byBroker(failure.mode ?? 'block') ? retryLevelsMs(Object.values(rules)) : [],
-    exhausted: failure.exhausted ?? 'set aside',
-    jitter: failure.jitter ?? true,
+    mode: all.mode,
+    retryLevelsMs: byBroker(all.mode) ? retryLevelsMs(Object.values(rules)) : [],
+    exhausted: all.exhausted,
+    jitter: all.jitter,
     classes: { ...failure.classes },
     rules,
     sameMax: failure.poison?.maxAttemptsBeforePark ?? null,
-    breaker:
-      breaker === false || atMostOnce
-        ? null
-        : { failuresMax: 5, pauseMs: 1_000, pauseMaxMs: 60_000, ...given(breaker) },
+    breaker: off ? null : withDefaults('failure.breaker', breaker, contract, table),
     unreadable: policies.poison?.terminal ?? 'quarantined',
     unexpected: policies.poison?.terminal ?? 'parked',
     rejected: mayPass(contract) ? 'dead-lettered' : 'parked',
-    parking: { perKeyMax: 10_000, totalMax: 1_000_000, ...given(failure.parking) },
-    deadLetter: deadLetter?.to ?? null,
-    deadLetterOwner: deadLetter?.owner ?? contract.owner,
+    parking: withDefaults('failure.parking', failure.parking, contract, table),
+    deadLetter: (typeof deadLetter === 'string' ? deadLetter : deadLetter?.to) ?? null,
+    deadLetterOwner: get('failure.deadLetter.owner'),
   }
 }
 
@@ -132,19 +131,14 @@ export const policyWords: Readonly<Record<string, FailureClass>> = {
 }
 
 /** Where order and money meet, somebody must have said that the flow may go on past a dead letter. */
-function mayPass<M, Tx>({ failure, risk, order = 'none' }: ConsumerContract<M, Tx>): boolean {
-  const deadLetter = typeof failure?.deadLetter === 'object' ? failure.deadLetter : {}
+function mayPass<M, Tx>({ failure, risk, order }: ConsumerContract<M, Tx>): boolean {
+  const deadLetter = typeof failure?.deadLetter === 'string' ? {} : (failure?.deadLetter ?? {})
   if (deadLetter.manualReviewRequired === true) return false
   return order !== 'key' || !isGrave(risk) || deadLetter.passingAcceptedBy !== undefined
 }
 
 export function isGrave(risk: string): boolean {
   return risk === 'money' || risk === 'regulatory'
-}
-
-function given<T extends object>(section: T | undefined): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(section ?? {}).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }
 
 /** The same rules where no attempt can be remembered: the first one decides, and nothing waits for a downstream. */

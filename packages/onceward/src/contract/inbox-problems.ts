@@ -1,20 +1,9 @@
-import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
+import type { Report } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 
-/** Shorter leases would be lost to a garbage collection or a busy server. */
-const leaseMinMs = 500
-
-/** What the contract says about working later, and what does not go together with it. */
+/** What does not go together with working later. */
 export function inboxProblems(contract: ConsumerContract, wrong: Report): void {
-  const { inbox } = contract
-  if (inbox === undefined) return
-  if (!isRecord(inbox)) return wrong('inbox', 'must be an object')
-  unknownKeys(inbox, 'inbox', 'inbox.', wrong)
-  const { mode, leaseMs, workers } = inbox as NonNullable<ConsumerContract['inbox']>
-  if (mode !== undefined) oneOf(mode, ['transactional', 'stored'], 'inbox.mode', wrong)
-  wholeNumber(leaseMs, 'inbox.leaseMs', leaseMinMs, 24 * 3_600_000, wrong)
-  wholeNumber(workers, 'inbox.workers', 1, 64, wrong)
-  if (mode !== 'stored') return
+  if (contract.inbox?.mode !== 'stored') return
   if (contract.order === 'partition')
     wrong(
       'order',

@@ -1,4 +1,5 @@
-import { isRecord, oneOf, type Report, unknownKeys, wholeNumber } from './check-values.ts'
+import { isRecord, type Report } from './check-values.ts'
+import type { ConsumerContract } from './contract.ts'
 
 /** What each broker wants to be told; RabbitMQ takes a queue, or an exchange with a routing key. */
 const fieldsOf: Record<string, readonly (readonly string[])[]> = {
@@ -8,6 +9,8 @@ const fieldsOf: Record<string, readonly (readonly string[])[]> = {
   rabbitmq: [['queue'], ['exchange', 'routingKey']],
 }
 
+const places = new Set(Object.values(fieldsOf).flat(2))
+
 /** Only brokers outside the database have several. */
 function isDestination(destination: unknown, broker: unknown): boolean {
   if (broker !== 'rabbitmq' && broker !== 'kafka') return false
@@ -15,33 +18,30 @@ function isDestination(destination: unknown, broker: unknown): boolean {
   return destination.startsWith(`${broker}:`) && destination.length > broker.length + 1
 }
 
-export function publishProblems(targets: unknown, wrong: Report): void {
-  if (targets === undefined) return
-  if (!isRecord(targets)) return wrong('effect.publish', 'must be an object of targets by name')
+export function publishProblems({ effect }: ConsumerContract, wrong: Report): void {
+  const targets: unknown = isRecord(effect) ? effect.publish : undefined
+  if (!isRecord(targets)) return
   for (const [name, target] of Object.entries(targets))
-    targetProblems(`effect.publish.${name}`, target, wrong)
+    publishTargetProblems(`effect.publish.${name}`, target, wrong)
 }
 
-function targetProblems(place: string, target: unknown, wrong: Report): void {
-  if (!isRecord(target)) return wrong(place, "must be an object such as { broker: 'kafka', topic: '…' }")
-  unknownKeys(target, 'publish', `${place}.`, wrong)
-  const { broker, evidence, destination, bytesMax, ...rest } = target
-  if (evidence !== undefined && typeof evidence !== 'boolean')
-    wrong(`${place}.evidence`, 'must be true or false')
+/** What a broker needs to be told of a target, and what does not go with it. */
+export function publishTargetProblems(place: string, target: unknown, wrong: Report): void {
+  if (!isRecord(target)) return
+  const { broker, destination, bytesMax } = target
   if (destination !== undefined && !isDestination(destination, broker))
     wrong(
       `${place}.destination`,
       `must name a ${String(broker)} destination, such as '${String(broker)}:eu-1/orders'`,
     )
-  wholeNumber(bytesMax, `${place}.bytesMax`, 1_024, 2 ** 31 - 1, wrong)
   if (bytesMax !== undefined && typeof broker === 'string' && broker !== 'kafka')
     wrong(`${place}.bytesMax`, `does not go with broker '${broker}'; take it out`)
   const forms = typeof broker === 'string' && Object.hasOwn(fieldsOf, broker) ? fieldsOf[broker]! : null
-  if (forms === null) return oneOf(broker, Object.keys(fieldsOf), `${place}.broker`, wrong)
-  const given = Object.keys(rest).filter(field => rest[field] !== undefined)
+  if (forms === null) return
+  const given = [...places].filter(field => target[field] !== undefined)
   const form = forms.find(fields => given.includes(fields[0]!)) ?? forms[0]!
   for (const field of form) {
-    const value = rest[field]
+    const value = target[field]
     // The empty routing key is what fanout exchanges are given.
     if (typeof value !== 'string' || (value === '' && field !== 'routingKey') || value.includes('\0'))
       wrong(`${place}.${field}`, `must be a text: what broker '${broker}' is to publish to`)

@@ -1,8 +1,9 @@
-import { isRecord, oneOf, type Report, unknownKeys } from './check-values.ts'
+import { isRecord, type Report } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 import { durationMs, durationText } from './duration.ts'
-import { retentionTerms } from './known-names.ts'
+import { contractOptions } from './options/table.ts'
 import { type Retention, resolveRetention } from './retention.ts'
+import type { RetentionSection } from './upkeep-sections.ts'
 
 /** A look for a duplicate goes through the list of days: 0.6 ms with 35 of them, 2 ms with 104, 50 ms with 400, and each is a lock of its transaction. */
 const daysMaxMs = 100 * 86_400_000
@@ -12,20 +13,8 @@ const notShorter = ['businessKeys', 'effects', 'attempts'] as const
 
 export function retentionProblems(contract: ConsumerContract, wrong: Report): void {
   const { retention } = contract
-  if (retention === undefined) return
-  if (!isRecord(retention)) return wrong('retention', 'must be an object')
-  unknownKeys(retention, 'retention', 'retention.', wrong)
-  if (retention.action !== undefined)
-    oneOf(retention.action, ['delete', 'archive'], 'retention.action', wrong)
-  if (retention.behindHorizon !== undefined)
-    oneOf(retention.behindHorizon, ['park', 'apply'], 'retention.behindHorizon', wrong)
-  const unreadable = retentionTerms.filter(name => {
-    const value = retention[name]
-    if (value === undefined || durationMs(value) !== null) return false
-    wrong(`retention.${name}`, "must be a number of milliseconds or a text such as '36h', '30d' or '7y'")
-    return true
-  })
-  if (unreadable.length > 0 || typeof contract.risk !== 'string') return
+  if (!isRecord(retention) || typeof contract.risk !== 'string') return
+  if (isUnreadable(retention)) return
   const kept = resolveRetention(retention, contract.risk)
   for (const name of notShorter) {
     if (kept[name] < kept.markers)
@@ -39,14 +28,21 @@ export function retentionProblems(contract: ConsumerContract, wrong: Report): vo
     wrong('retention.markers', `means nothing with dedup '${contract.dedup}', which writes none`)
 }
 
+/** Terms are compared only where all of them can be read. */
+function isUnreadable(retention: RetentionSection): boolean {
+  return contractOptions.below('retention').some(({ name, option: { kind } }) => {
+    const term = retention[name as keyof RetentionSection]
+    return kind.inFile?.kind === 'duration' && term !== undefined && durationMs(term) === null
+  })
+}
+
 /** A day can be dropped only where it is a function of the id, and only whole. */
 function partitionProblems(
-  { identity, dedup, retention }: ConsumerContract,
+  { identity, dedup }: ConsumerContract,
   { action, markers }: Retention,
   wrong: Report,
 ): void {
   const place = 'retention.partitions'
-  oneOf(retention?.partitions, ['daily'], place, wrong)
   if (identity?.idTime === undefined)
     wrong(place, "needs ids that tell their day: set identity.idTime to 'uuidv7' or 'ulid', or leave it out")
   if (dedup !== undefined && dedup !== 'marker')

@@ -2,6 +2,7 @@ import { countHeaders, deathHeaders, levelQueue, retryHeader } from '../contract
 import type { Report } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 import { failureRules } from './failure-rules.ts'
+import { optionReader } from './options/defaults.ts'
 
 /** Where each mode waits, and how many bytes a name has there at most. */
 const places: Readonly<Record<string, { kind: string; what: string; nameBytesMax: number }>> = {
@@ -17,7 +18,7 @@ export function brokerRetryProblems(contract: ConsumerContract, mode: string, wr
     refuse(`waits in ${what}, which this source is not: use 'defer', which waits in the store`)
   if (contract.identity?.id === 'position')
     refuse("gives a message another position, so identity.id 'position' would make another message of it")
-  if ((contract.order ?? 'none') !== 'none')
+  if (optionReader(contract)('order') !== 'none')
     refuse(
       `brings a message back behind later ones, and order '${contract.order}' lets none pass: use 'defer' or 'block', or order 'none'`,
     )

@@ -1,14 +1,10 @@
-import { isRecord, oneOf, type Report, unknownKeys } from './check-values.ts'
+import { isRecord, type Report } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 
 /** What the contract says about remembering and telling, and what does not go together. */
 export function settleProblems(contract: ConsumerContract, wrong: Report): void {
-  if (contract.settle !== undefined && !isRecord(contract.settle)) return wrong('settle', 'must be an object')
+  if (contract.settle !== undefined && !isRecord(contract.settle)) return
   const settle: NonNullable<ConsumerContract['settle']> = contract.settle ?? {}
-  unknownKeys(settle, 'settle', 'settle.', wrong)
-  if (settle.when !== undefined)
-    oneOf(settle.when, ['after effect', 'with effect', 'before effect'], 'settle.when', wrong)
-  if (contract.dedup !== undefined) oneOf(contract.dedup, ['marker', 'checkpoint', 'version'], 'dedup', wrong)
   if (contract.dedup === 'checkpoint') checkpointProblems(contract, settle.when, wrong)
   if (contract.dedup === 'version') versionProblems(contract, settle.when, wrong)
   if (settle.when === 'before effect') atMostOnceProblems(contract, settle.lossAcceptable, wrong)

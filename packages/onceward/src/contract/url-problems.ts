@@ -1,5 +1,8 @@
 import { isIP } from 'node:net'
 import type { Report } from './check-values.ts'
+import { contractOptions } from './options/table.ts'
+
+const portsDefault = contractOptions.at('effect.external.*.ports').default
 
 /** Where calls go is part of the contract: refused here, not when the first one is made. Names are resolved and checked at every connection. */
 export function urlProblems(place: string, target: Record<string, unknown>, wrong: Report): void {
@@ -12,8 +15,7 @@ export function urlProblems(place: string, target: Record<string, unknown>, wron
   if (url.username !== '' || url.password !== '')
     wrong(`${place}.url`, "carries credentials: put them in a header given as { env: 'NAME' }")
   const portsProblem = !Array.isArray(ports) || ports.some(port => !Number.isInteger(port))
-  if (ports !== undefined && portsProblem)
-    return wrong(`${place}.ports`, 'must be a list of port numbers, such as [443, 8443]')
+  if (ports !== undefined && portsProblem) return
   if (allowPrivate === true) return
   if (url.protocol === 'http:')
     wrong(
@@ -21,7 +23,7 @@ export function urlProblems(place: string, target: Record<string, unknown>, wron
       'is not encrypted: use https, or allowPrivate: true for a target inside your own network',
     )
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-  if (url.protocol === 'https:' && !((ports as number[] | undefined) ?? [443]).includes(port))
+  if (url.protocol === 'https:' && !((ports ?? portsDefault) as number[]).includes(port))
     wrong(`${place}.url`, `names port ${port}, which is not allowed: add ports: [${port}]`)
   if (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0)
     wrong(

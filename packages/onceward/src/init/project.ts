@@ -1,4 +1,4 @@
-import { risks } from '../contract/known-names.ts'
+import { risks } from '../contract/words.ts'
 import { composeText } from './compose-text.ts'
 import { consumerText, messageText, tablesText } from './consumer-text.ts'
 import { embeddedMark, embeddedMarkText } from './embedded-mark.ts'

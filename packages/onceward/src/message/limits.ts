@@ -15,15 +15,6 @@ export interface Limits {
   readonly decompressedBytesMax: number
 }
 
-export const defaultLimits: Limits = {
-  bytesMax: 1024 * 1024,
-  depthMax: 64,
-  keysMax: 100_000,
-  headersMax: 100,
-  headerBytesMax: 64 * 1024,
-  decompressedBytesMax: 16 * 1024 * 1024,
-}
-
 /** What is over its limit in the delivery as the broker carried it; null when nothing is. */
 export function overLimit(delivery: Delivery, limits: Limits): string | null {
   if (delivery.body.length > limits.bytesMax) {

@@ -1,6 +1,7 @@
 import type { From, IdentitySection } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Envelope } from '../contract/handler.ts'
+import { withDefaults } from '../contract/options/defaults.ts'
 import type { Delivery } from '../contracts/source.ts'
 import { errorText } from '../errors.ts'
 import { businessDigestOf } from './digest.ts'
@@ -19,7 +20,8 @@ export type Identities<M> = {
 
 const absent = () => undefined
 
-export function compileIdentities<M>(identity: IdentitySection<M>): Identities<M> {
+export function compileIdentities<M>(given: IdentitySection<M>): Identities<M> {
+  const identity = withDefaults('identity', given as IdentitySection<unknown>) as IdentitySection<M>
   const reader = (from: From<M, unknown> | undefined): Reader<M> =>
     from === undefined ? absent : readerFor(from)
   return {
@@ -30,10 +32,10 @@ export function compileIdentities<M>(identity: IdentitySection<M>): Identities<M
     idempotencyKey: reader(identity.idempotencyKey),
     aggregateId: reader(identity.aggregateId),
     aggregateVersion: reader(identity.aggregateVersion),
-    correlationId: reader(identity.correlationId ?? { property: 'correlationId' }),
+    correlationId: reader(identity.correlationId),
     causationId: reader(identity.causationId),
-    type: reader(identity.type ?? { property: 'type' }),
-    producer: reader(identity.producer ?? { property: 'appId' }),
+    type: reader(identity.type),
+    producer: reader(identity.producer),
     schemaVersion: reader(identity.schemaVersion),
     businessDigest: identity.businessDigest ?? null,
   }

@@ -1,6 +1,8 @@
 import { nearestName } from '../contract/nearest-name.ts'
+import { contractOptions } from '../contract/options/table.ts'
 import type { KeyBranch } from './keys/key-tree.ts'
 import type { PolicyKey } from './keys/policy-key.ts'
+import { saidElsewhere } from './keys/policy-keys.ts'
 import type { Placed, PlacedEntry } from './parse-yaml.ts'
 import { type Place, type Refuse, shownName } from './problem.ts'
 import { readValue } from './read-value.ts'
@@ -26,25 +28,13 @@ export interface Layer {
 
 export const emptyLayer: Layer = { at: { line: 1, column: 1 }, values: [], unread: [] }
 
-/** Contract keys that a policy file does not have, and where they are said instead. */
-const elsewhere: Readonly<Record<string, string>> = {
-  name: 'is the name under consumers',
-  handle: 'is a function and stays in TypeScript',
-  handleBatch: 'is a function and stays in TypeScript',
-  'effect.apply': 'is made by a function and stays in TypeScript',
-  'message.schema': 'stays in TypeScript',
-  'message.codec': 'stays in TypeScript',
-  'identity.businessDigest': 'is a function and stays in TypeScript',
-  'failure.attemptsMax': 'is said by failure.retry.maxAttempts',
-  'failure.delay': 'is said by failure.retry.initialDelay',
-  'failure.delayMs': 'is said by failure.retry.initialDelay',
-  'failure.delayMax': 'is said by failure.retry.maxDelay',
-  'failure.delayMaxMs': 'is said by failure.retry.maxDelay',
-  'failure.jitter': "is said by failure.retry.backoff: 'exponential' or 'exponential-jitter'",
+/** Words of operations policies that are written in another way here. */
+const otherSpellings = {
   'failure.retry.jitter': "is said by failure.retry.backoff: 'exponential' or 'exponential-jitter'",
   'failure.retry.initialDelayMs': "is written with its unit: initialDelay: '1s'",
   'failure.retry.maxDelayMs': "is written with its unit: maxDelay: '60s'",
 }
+const elsewhere = new Map([...saidElsewhere(contractOptions), ...Object.entries(otherSpellings)])
 
 /** Everything a consumer, a source or the defaults say. Reports what it cannot use and goes on. */
 export function readLayer(node: Placed, tree: KeyBranch, filePath: readonly string[], refuse: Refuse): Layer {
@@ -72,9 +62,8 @@ function walk(node: Placed, branch: KeyBranch, where: Where, layer: Writable, re
     return
   }
   if (branch.value !== null) return take(node, branch.value, where, layer, refuse)
-  const shorthand = where.filePath.at(-1) === 'deadLetter' ? branch.children.get('to')?.value : null
-  if (shorthand && node.kind === 'scalar' && node.value !== null)
-    return take(node, shorthand, where, layer, refuse)
+  if (branch.shorthand !== null && node.kind === 'scalar' && node.value !== null)
+    return take(node, branch.shorthand, where, layer, refuse)
   refuse(node, where.filePath, hasKeys ? 'must have keys below it' : 'cannot be used here')
   layer.unread.push(where.filePath.slice(where.depth))
 }
@@ -98,7 +87,7 @@ function walkEntry(
 }
 
 function unknownKey(name: string, path: readonly string[], branch: KeyBranch): string {
-  const said = Object.hasOwn(elsewhere, path.join('.')) ? elsewhere[path.join('.')] : undefined
+  const said = elsewhere.get(path.join('.'))
   if (said !== undefined) return said
   const near = name.length > 60 ? null : nearestName(name, [...branch.children.keys()])
   return `is not a known key${near === null ? '' : `; did you mean '${shownName(near)}'?`}`

@@ -1,5 +1,7 @@
 import { nearestName } from '../contract/nearest-name.ts'
-import { type KeyBranch, keyTree, policyKeys } from './keys/key-tree.ts'
+import { type KeyBranch, keyTree } from './keys/key-tree.ts'
+import type { PolicyKey } from './keys/policy-key.ts'
+import { policyKeys } from './keys/policy-keys.ts'
 import { type Placed, type PlacedEntry, parseYaml } from './parse-yaml.ts'
 import { type PolicyProblem, type Refuse, refusing } from './problem.ts'
 import { emptyLayer, type Layer, readLayer } from './read-layer.ts'
@@ -32,10 +34,14 @@ export const topKeys = {
 const consumerName = /^[a-z][a-z0-9_]{0,47}$/
 
 /** Reads a policy file. Pure: the environment is not looked at, and no input makes it throw. */
-export function readPolicy(content: Uint8Array | string, file: string): Policy {
+export function readPolicy(
+  content: Uint8Array | string,
+  file: string,
+  keys: readonly PolicyKey[] = policyKeys,
+): Policy {
   const problems: PolicyProblem[] = []
   const refuse = refusing(file, problems)
-  const tree = keyTree(policyKeys)
+  const tree = keyTree(keys)
   const policies = {
     defaults: emptyLayer,
     sources: new Map<string, Layer>(),

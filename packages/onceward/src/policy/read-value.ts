@@ -1,7 +1,8 @@
 import { durationMs, durationText } from '../contract/duration.ts'
-import { properties } from '../contract/known-names.ts'
 import { nearestName } from '../contract/nearest-name.ts'
-import type { PolicyKey, ValueKind } from './keys/policy-key.ts'
+import type { ValueKind } from '../contract/options/value-kind.ts'
+import { properties } from '../contract/words.ts'
+import type { PolicyKey } from './keys/policy-key.ts'
 import type { Placed } from './parse-yaml.ts'
 import { readSize, sizeText } from './read-size.ts'
 import { envExample, refersSomewhere, secretReference } from './secret-reference.ts'
@@ -127,7 +128,7 @@ function readFrom(node: Placed, positionToo: boolean): ReadValue {
   if (refersSomewhere(named)) return { wrong: onlySecrets }
   if (name === 'header' && named !== '') return { value: { header: named } }
   if (name !== 'property') return { wrong: hint }
-  return properties.includes(named)
+  return (properties as readonly string[]).includes(named)
     ? { value: { property: named } }
     : { wrong: `names a property, which ${oneOf(properties, named)}` }
 }

@@ -7,7 +7,7 @@ import type { GivenValue } from './read-layer.ts'
 export function asContractSays(given: GivenValue): readonly GivenValue[] {
   switch (given.key.key) {
     case 'failure.retry.backoff':
-      return [{ ...given, value: given.value === 'exponential-jitter' }]
+      return [{ ...given, path: ['failure', 'jitter'], value: given.value === 'exponential-jitter' }]
     case 'failure.retry.retryable':
       return classed(given, code => listedClass(code, known => !triedOnce.includes(known), 'transient'))
     case 'failure.retry.nonRetryable':

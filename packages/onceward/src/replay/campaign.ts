@@ -6,7 +6,7 @@ import type { SqlClient } from '../stores/postgres/pool.ts'
 import type { ArchivePlan } from './archive/archive-plan.ts'
 import type { Selection } from './selection.ts'
 
-export { campaignModes } from '../contract/known-names.ts'
+export { campaignModes } from '../contract/words.ts'
 
 /**
  * One replay, as the database has it:

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { checklistsPage } from '../../../../scripts/reference/checklists-page.ts'
 import { checksPage } from '../../../../scripts/reference/checks-page.ts'
 import { catalogue } from '../../src/check/catalogue.ts'
-import { sections } from '../../src/contract/known-names.ts'
+import { contractOptions } from '../../src/contract/options/table.ts'
 import { questions } from './checklist-questions.ts'
 
 const page = (name: string) => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), 'utf8')
@@ -74,8 +74,8 @@ describe('the page of checklists', () => {
 
 function isField(path: string): boolean {
   const [section, key] = path.split('.') as [string, string?]
-  if (!sections.contract.includes(section)) return false
-  return key === undefined || (sections as Record<string, readonly string[]>)[section]!.includes(key)
+  if (!contractOptions.names('').includes(section)) return false
+  return key === undefined || contractOptions.names(section).includes(key)
 }
 
 function stands(file: string, words: string): boolean {

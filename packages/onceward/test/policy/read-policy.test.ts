@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { stringify } from 'yaml'
-import { sections } from '../../src/contract/known-names.ts'
+import { contractOptions } from '../../src/contract/options/table.ts'
 import { problemLines } from '../../src/policy/problem.ts'
 import { readPolicy } from '../../src/policy/read-policy.ts'
 import { documentWith, everyKey, fitting, wrong } from './samples.ts'
@@ -124,26 +124,13 @@ describe('every key', () => {
       ...['name', 'source', 'handle', 'handleBatch', 'effect.apply', 'message.schema', 'message.codec'],
       ...['identity.businessDigest', 'query', 'call'],
     ]
-    const places: Record<string, string> = {
-      contract: '',
-      'failure.policies': 'failure.policies.*.',
-      publish: 'effect.publish.*.',
-      'http target': 'effect.external.*.',
-      'webhook target': 'effect.external.*.',
-      'email target': 'effect.external.*.',
-      'custom target': 'effect.external.*.',
-      breaker: 'effect.external.*.breaker.',
-      'compared table': 'replay.compare.*.',
-    }
-    const said = new Set(everyKey.map(({ at }) => at))
+    // A policy file says jitter by failure.retry.backoff.
+    const said = new Set([...everyKey.map(({ at }) => at), 'failure.jitter'])
     const holds = (place: string) => said.has(place) || [...said].some(at => at?.startsWith(`${place}.`))
-    const missing = Object.entries(sections).flatMap(([section, names]) => {
-      const prefix = places[section] ?? `${section}.`
-      return names
-        .map(name => `${prefix}${name}`)
-        .filter(place => !code.includes(place) && !code.includes(place.split('.').at(-1)!))
-        .filter(place => !holds(place) && !place.startsWith('message.versions.'))
-    })
+    const missing = contractOptions.options
+      .map(({ path, fileOnly }) => (fileOnly ? '' : path))
+      .filter(place => place !== '' && !code.includes(place) && !code.includes(place.split('.').at(-1)!))
+      .filter(place => !holds(place))
     assert.deepEqual(missing, [])
   })
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import pg from 'pg'
-import { defaultLimits, overLimit } from '../../src/message/limits.ts'
+import { withDefaults } from '../../src/contract/options/defaults.ts'
+import { overLimit } from '../../src/message/limits.ts'
 import { HintListener } from '../../src/sources/postgres/hint-listener.ts'
 import { hint, publish, queueDepth } from '../../src/sources/postgres/index.ts'
 import { createPool } from '../../src/stores/postgres/pool.ts'
@@ -15,6 +16,8 @@ import {
   texts,
   until,
 } from './queue-under-test.ts'
+
+const defaultLimits = withDefaults('message.limits', {})
 
 const guard = await skipWithout('postgres')
 const queues = guard.skip ? (null as unknown as TestQueues) : await testQueues()

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { connect } from 'amqplib'
-import { defaultLimits, overLimit } from '../../src/message/limits.ts'
+import { withDefaults } from '../../src/contract/options/defaults.ts'
+import { overLimit } from '../../src/message/limits.ts'
 import type { RabbitToken } from '../../src/sources/rabbitmq/to-delivery.ts'
 import { createTestSurroundings } from '../../src/testing/test-surroundings.ts'
 import { startProxyFor, type TcpProxy } from '../proxy/tcp-proxy.ts'
 import { skipWithout } from '../services/services.ts'
 import { createTestQueue, openQueue, type TestQueue, text, until } from './broker.ts'
+
+const defaultLimits = withDefaults('message.limits', {})
 
 /** Counts basic.consume (60.20) and basic.cancel (60.30) on their way to the broker. */
 function countMethods(proxy: TcpProxy): { consume: number; cancel: number } {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { withDefaults } from '../../src/contract/options/defaults.ts'
 import { jsonBigintCodec, jsonCodec, jsonRoundedCodec } from '../../src/message/codec.ts'
 import { InexactNumber, inexactOf } from '../../src/message/inexact-numbers.ts'
 import { mayLoseDigits } from '../../src/message/json-numbers.ts'
-import { defaultLimits } from '../../src/message/limits.ts'
+
+const defaultLimits = withDefaults('message.limits', {})
 
 const read = (text: string, codec = jsonCodec) => codec.decode(Buffer.from(text), defaultLimits, {} as never)
 

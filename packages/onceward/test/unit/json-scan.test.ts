@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { withDefaults } from '../../src/contract/options/defaults.ts'
 import { jsonCodec } from '../../src/message/codec.ts'
 import { isPlainlyWithin, scanJson } from '../../src/message/json-scan.ts'
-import { defaultLimits } from '../../src/message/limits.ts'
+
+const defaultLimits = withDefaults('message.limits', {})
 
 const scan = (text: string, depthMax: number, keysMax = 1_000_000) => {
   scanJson(Buffer.from(text), { depthMax, keysMax })

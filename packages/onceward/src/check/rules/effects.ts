@@ -2,18 +2,14 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import type { ExternalTarget } from '../../contract/external-target.ts'
 import { isGrave } from '../../contract/failure-rules.ts'
+import { withDefaults } from '../../contract/options/defaults.ts'
 import type { Rule } from '../rule.ts'
 
 const targetsOf = ({ effect }: Consumer) => Object.entries(effect?.external ?? {})
-const keyLifetimeDefaultMs = 24 * 3_600_000
 
 /** What all attempts of a call take at most, by the target's own numbers or our defaults. */
-function callHorizonMs({
-  attemptsMax = 8,
-  timeoutMs = 10_000,
-  retryDelayMs = 500,
-  retryDelayMaxMs = 60_000,
-}: ExternalTarget): number {
+function callHorizonMs(target: ExternalTarget): number {
+  const { attemptsMax, timeoutMs, retryDelayMs, retryDelayMaxMs } = withDefaults('effect.external.*', target)
   let ms = 0
   for (let attempt = 0; attempt < attemptsMax; attempt++)
     ms += timeoutMs + Math.min(retryDelayMs * 2 ** Math.min(attempt, 40), retryDelayMaxMs)
@@ -55,7 +51,7 @@ export const effectRules: readonly Rule<Consumer>[] = [
     fix: 'Make attempts or delays fewer, or set keyLifetimeMs to what the target promises.',
     judge: consumer =>
       targetsOf(consumer).flatMap(([name, target]) => {
-        const doubtMs = (target.keyLifetimeMs ?? keyLifetimeDefaultMs) / 2
+        const doubtMs = withDefaults('effect.external.*', target).keyLifetimeMs / 2
         const horizonMs = callHorizonMs(target)
         const repeats = target.policy === undefined || target.policy === 'keyed'
         return repeats && horizonMs > doubtMs

@@ -1,4 +1,5 @@
 import type { EmailTarget } from '../../../contract/external-target.ts'
+import { withDefaults } from '../../../contract/options/defaults.ts'
 import { errorText } from '../../../errors.ts'
 import { guardedLookup } from '../http/address-guard.ts'
 import { readMail, recipientsOf } from '../smtp/mail.ts'
@@ -19,15 +20,16 @@ export function emailSend(
 ): Send {
   if (compose === null)
     throw refuse('nodemailer, which writes its messages, is not installed: run "npm install nodemailer"')
-  const { host, from, tls = 'starttls', credentials, messageIdDomain = from.split('@')[1]! } = target
+  const { host, from, credentials } = target
+  const { port, tls, messageIdDomain, allowPrivate } = withDefaults('effect.external.*', target)
   const server = {
     host,
-    port: target.port ?? (tls === 'implicit' ? 465 : 587),
+    port,
     tls,
     credentials: credentials
       ? { user: secret(credentials.user), password: secret(credentials.password) }
       : null,
-    ...(target.allowPrivate !== true && { lookup: guardedLookup() }),
+    ...(allowPrivate !== true && { lookup: guardedLookup() }),
   }
   return async ({ key, body, requestDigest, createdAt, askedAs }, context) => {
     const changed = changedBytes(body, requestDigest)

@@ -1,4 +1,5 @@
 import type { HttpTarget, WebhookTarget } from '../../../contract/external-target.ts'
+import { withDefaults } from '../../../contract/options/defaults.ts'
 import { bytesDigest } from '../../../message/digest.ts'
 import type { Answer } from '../answer.ts'
 import { openHttp, type SendHttp } from '../http/send-http.ts'
@@ -11,13 +12,13 @@ const sendableType = /^[\x20-\x7e]{1,200}$/
 
 /** The stored bytes under the stored key, no redirects, one deadline over everything. */
 export function httpSend(target: HttpTarget, secret: ReadSecret): Send {
-  const send = openEndpoint(target, target.method ?? 'POST', target.replayedHeader ?? 'Idempotent-Replayed')
+  const { method, replayedHeader, keyHeader } = withDefaults('effect.external.*', target)
+  const send = openEndpoint(target, method, replayedHeader)
   const headers = fixedHeaders(target, secret)
-  const keyHeader = target.keyHeader === undefined ? 'idempotency-key' : target.keyHeader?.toLowerCase()
   return async (request, context) => {
     const problem = unsendable(request)
     if (problem !== null) return problem
-    const key = keyHeader == null ? {} : { [keyHeader]: request.key }
+    const key = keyHeader === null ? {} : { [keyHeader.toLowerCase()]: request.key }
     return send({ ...headers, 'content-type': request.contentType, ...key }, request.body, context)
   }
 }
@@ -27,14 +28,15 @@ export function openEndpoint(
   method: string,
   replayedHeader: string,
 ): SendHttp {
+  const { allowPrivate, policy, concurrencyMax, timeoutMs } = withDefaults('effect.external.*', target)
   return openHttp({
     url: new URL(target.url),
     method,
     replayedHeader: replayedHeader.toLowerCase(),
-    allowPrivate: target.allowPrivate === true,
-    keepConnections: (target.policy ?? 'keyed') === 'keyed',
-    connectionsMax: target.concurrencyMax ?? 16,
-    timeoutMs: target.timeoutMs ?? 10_000,
+    allowPrivate: allowPrivate === true,
+    keepConnections: policy === 'keyed',
+    connectionsMax: concurrencyMax,
+    timeoutMs,
   })
 }
 

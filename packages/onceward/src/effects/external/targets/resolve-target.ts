@@ -1,4 +1,5 @@
 import type { ExternalTarget } from '../../../contract/external-target.ts'
+import { withDefaults } from '../../../contract/options/defaults.ts'
 import { targetProblems } from '../../../contract/target-problems.ts'
 import { OncewardError } from '../../../errors.ts'
 import { customSend } from './custom-target.ts'
@@ -12,7 +13,6 @@ export type ReadVariable = (name: string) => string | undefined
 
 const leaseMarginMs = 10_000
 const leaseMarginMinMs = 500
-const dayMs = 24 * 3_600_000
 
 export interface TargetOwner {
   readonly consumerName: string
@@ -33,9 +33,8 @@ export function resolveTarget(name: string, target: ExternalTarget, owner: Targe
   targetProblems(name, target, (place, text) => problems.push(`${place} ${text}`))
   if (problems.length > 0) throw refused(name, problems.join('; '))
   const { leaseMs } = owner
-  const timeoutMs = target.timeoutMs ?? 10_000
-  const policy = target.policy ?? 'keyed'
-  const queryDelayMs = target.queryDelayMs ?? 30_000
+  const whole = withDefaults('effect.external.*', target)
+  const { timeoutMs, policy, queryDelayMs } = whole
   // A query right after a takeover must find a call that was still under way when its dispatcher died.
   const leaseMinMs = policy === 'query first' ? 2 * timeoutMs + queryDelayMs : timeoutMs + leaseMarginMinMs
   if (policy !== 'query first' && leaseMs !== undefined && leaseMs < leaseMinMs)
@@ -48,15 +47,15 @@ export function resolveTarget(name: string, target: ExternalTarget, owner: Targe
     policy,
     query: target.query ?? null,
     queryDelayMs,
-    doubtMaxMs: (target.keyLifetimeMs ?? dayMs) / 2,
+    doubtMaxMs: whole.keyLifetimeMs / 2,
     timeoutMs,
     leaseMs: Math.max(leaseMs ?? timeoutMs + leaseMarginMs, leaseMinMs),
-    attemptsMax: target.attemptsMax ?? 8,
-    delayMs: target.retryDelayMs ?? 500,
-    delayMaxMs: target.retryDelayMaxMs ?? 60_000,
-    concurrencyMax: target.concurrencyMax ?? 16,
+    attemptsMax: whole.attemptsMax,
+    delayMs: whole.retryDelayMs,
+    delayMaxMs: whole.retryDelayMaxMs,
+    concurrencyMax: whole.concurrencyMax,
     ratePerSecondMax: target.ratePerSecondMax ?? Number.POSITIVE_INFINITY,
-    breaker: target.breaker === false ? null : { failuresMax: 20, pauseMs: 10_000, ...target.breaker },
+    breaker: target.breaker === false ? null : withDefaults('effect.external.*.breaker', target.breaker),
     send: sendOf(name, target, owner),
   }
 }

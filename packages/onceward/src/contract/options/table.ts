@@ -1,0 +1,96 @@
+import { batchOptions } from './batch-and-inbox.ts'
+import { consumerOptions } from './consumer.ts'
+import { effectOptions, publishOptions } from './effect.ts'
+import { externalOptions } from './external-target.ts'
+import { failureOptions } from './failure.ts'
+import { identityOptions } from './identity.ts'
+import { messageOptions } from './message.ts'
+import { objectivesOptions } from './objectives.ts'
+import type { Option } from './option.ts'
+import { orderOptions } from './order-and-settle.ts'
+import { replayOptions } from './replay.ts'
+import { retentionOptions } from './retention.ts'
+import { sourceOptions } from './source.ts'
+
+/**
+ * Every option of a contract, in the order of the reference. Known names, checks of single values, defaults, keys of the policy file, its JSON
+ * Schema and the reference are made from it. What several options have to do with each other is judged by `contract/*-problems.ts`.
+ */
+export const listedOptions = [
+  ...consumerOptions,
+  ...identityOptions,
+  ...orderOptions,
+  ...messageOptions,
+  ...batchOptions,
+  ...replayOptions,
+  ...failureOptions,
+  ...effectOptions,
+  ...externalOptions,
+  ...publishOptions,
+  ...sourceOptions,
+  ...retentionOptions,
+  ...objectivesOptions,
+]
+
+export type ListedOption = (typeof listedOptions)[number]
+
+/** An option of a section, and its name there. */
+export interface NamedOption {
+  readonly name: string
+  readonly option: Option
+}
+
+/** The options by path and by section. */
+export class OptionTable {
+  readonly options: readonly Option[]
+  readonly #byPath: ReadonlyMap<string, Option>
+  readonly #bySection: ReadonlyMap<string, readonly NamedOption[]>
+
+  constructor(options: readonly Option[]) {
+    this.options = options
+    this.#byPath = new Map(options.map(option => [option.path, option]))
+    const named = options
+      .filter(option => option.fileOnly !== true)
+      .map(option => ({ option, ...placeOf(option.path) }))
+    this.#bySection = Map.groupBy(named, ({ section }) => section)
+  }
+
+  find(path: string): Option | undefined {
+    return this.#byPath.get(path)
+  }
+
+  at(path: string): Option {
+    const option = this.find(path)
+    if (option === undefined) throw new Error(`The table of options has no entry "${path}".`)
+    return option
+  }
+
+  /** The options directly below a section, '' being the contract; of one variant, where the section has some. */
+  below(section: string, variant?: string): readonly NamedOption[] {
+    const options = this.#bySection.get(section) ?? []
+    return options.filter(
+      ({ option: { onlyFor } }) =>
+        onlyFor === undefined || variant === undefined || onlyFor.includes(variant),
+    )
+  }
+
+  /** Which variant of its section a value is; undefined where the section has none. */
+  variantOf(section: string, value: object | undefined): string | undefined {
+    const kind = this.find(section)?.kind
+    if (kind?.holds !== 'section' || kind.variants === undefined) return undefined
+    const { by, fallback } = kind.variants
+    return (value as Record<string, string | undefined> | undefined)?.[by] ?? fallback
+  }
+
+  names(section: string, variant?: string): readonly string[] {
+    return this.below(section, variant).map(({ name }) => name)
+  }
+}
+
+/** `batch.sizeMax` is `sizeMax` of the section `batch`. */
+export function placeOf(path: string): { readonly section: string; readonly name: string } {
+  const dot = path.lastIndexOf('.')
+  return { section: path.slice(0, Math.max(0, dot)), name: path.slice(dot + 1) }
+}
+
+export const contractOptions = new OptionTable(listedOptions)
