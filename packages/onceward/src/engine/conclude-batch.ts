@@ -12,20 +12,14 @@ import type { Received } from '../message/received.ts'
 import { toStoredJson } from '../stored-json.ts'
 import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
 import type { Claims } from './claim-batch.ts'
-import {
-  appliedDecision,
-  countsAsAttempt,
-  decideOutcome,
-  noAttempts,
-  storedDecision,
-} from './decide-outcome.ts'
+import { appliedDecision, countsAsAttempt, noAttempts, storedDecision } from './decide-outcome.ts'
 import { DecidedHalt } from './halt-cause.ts'
 import { finishWork, storeKept } from './held-stages.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
 import { type Decided, firstTries, type Spine } from './process-batch.ts'
-import { policyFor, sendRound } from './retry-copy.ts'
+import { decideTravel, sendRound } from './retry-copy.ts'
 
 /** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
 export async function concludeBatch<M, Tx>(
@@ -72,7 +66,7 @@ async function decideEach<M, Tx>(
   const decide = (received: Received<M>, fact: Fact) => {
     const random = spine.world.random()
     const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
-    decisions.set(received, decideOutcome(fact, attempt, policyFor(received, fact, spine)))
+    decisions.set(received, decideTravel(received, fact, attempt, spine))
   }
   for (const [received, fact] of facts)
     if (fact.kind === 'handled') decisions.set(received, appliedDecision)

@@ -114,7 +114,8 @@ export const effectKeys: readonly PolicyKey[] = [
     min: 1_024,
     max: numberMax,
     unitBytes: 1,
-    description: "the Kafka topic's `max.message.bytes`: larger messages are refused. Default 1048588",
+    description:
+      "larger messages are refused. Default the Kafka topic's `max.message.bytes`, or 1048588 where the cluster does not say",
   },
   {
     ...same('effect.publish.*.evidence'),
