@@ -178,6 +178,14 @@ export const effects = {
     description: 'Keys that wait behind a message the broker does not take',
     seeds: [],
   },
+  outboxBehind: {
+    name: 'outbox.behind',
+    kind: 'gauge',
+    unit: '{message}',
+    labels: ['broker', 'destination'],
+    description: 'Messages that wait behind one of their key that the broker does not take',
+    seeds: [],
+  },
   heldUnserved: {
     name: 'held.unserved',
     kind: 'gauge',

@@ -31,6 +31,7 @@ import { clusters } from './0020-clusters.ts'
 import { searchPaths } from './0021-search-paths.ts'
 import { clocks } from './0022-clocks.ts'
 import { clockSteps } from './0023-clock-steps.ts'
+import { stuckOutbox } from './0024-stuck-outbox.ts'
 
 export interface Migration {
   readonly version: number
@@ -82,4 +83,5 @@ export const migrations: readonly Migration[] = [
   { version: 21, name: 'search paths', sql: searchPaths, compatibleFrom: 18 },
   { version: 22, name: 'clocks', sql: clocks, compatibleFrom: 18 },
   { version: 23, name: 'clock steps', sql: clockSteps, compatibleFrom: 18 },
+  { version: 24, name: 'stuck outbox', sql: stuckOutbox, compatibleFrom: 18 },
 ]
