@@ -1,6 +1,6 @@
-import { act } from '../../parking/act.ts'
-import { assertUsable } from '../../stores/postgres/migrate.ts'
-import type { SqlPool } from '../../stores/postgres/pool.ts'
+import { act } from '../parking/act.ts'
+import { assertUsable } from '../stores/postgres/migrate.ts'
+import type { SqlPool } from '../stores/postgres/pool.ts'
 
 /** A message that its broker did not take at its last try; of a key the first one. */
 export interface StuckMessage {
