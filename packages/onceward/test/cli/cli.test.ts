@@ -258,7 +258,14 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     const status = JSON.parse((await onceward(['status', '--json'])).stdout)
     const { oldestSeconds, ...waiting } = status.outbox[0]
     assert.ok(oldestSeconds > 0)
-    const expected = { broker: 'kafka', queue: 'cli_topic', waiting: 1, failing: 1, lastError: 'no topic' }
+    const expected = {
+      broker: 'kafka',
+      queue: 'cli_topic',
+      waiting: 1,
+      failing: 1,
+      behind: 0,
+      lastError: 'no topic',
+    }
     assert.deepEqual(waiting, { ...expected, destination: 'kafka', served: false })
     assert.deepEqual([status.relays[0].destination, status.relays[0].buckets], ['postgres', 32])
     const shown = (await onceward(['status'])).stdout
@@ -362,6 +369,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
   }
 
   test('a message that the broker does not take is listed and dropped', async () => {
+    await pool.query('delete from onceward.outbox')
     assert.match((await onceward(['outbox'])).stdout, /Brokers take everything/)
     await publishInTransaction(pool, { broker: 'kafka', topic: 't', destination: 'kafka:typo' }, [
       { id: 'refused', key: 'k', body: {} },
