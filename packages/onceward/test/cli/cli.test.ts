@@ -381,7 +381,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     const { id } = rows[0]
     const line = new RegExp(`^${id} +message +kafka:typo +t +refused +k +2 +1 +2 +too large$`, 'm')
     assert.match((await onceward(['outbox'])).stdout, line)
-    assert.match((await onceward(['status'])).stdout, /^kafka:typo +t +2 +\S+ +NONE +1 +1 +too large$/m)
+    assert.match((await onceward(['status'])).stdout, /^ +kafka:typo +t +2 +\S+ +NONE +1 +1 +too large$/m)
     const [listed] = JSON.parse((await onceward(['outbox', '--json'])).stdout).stuck
     assert.deepEqual([listed.id, listed.messageId, listed.behind], [id, 'refused', 1])
     const drop = (row: string) =>
