@@ -293,6 +293,13 @@ const kept: readonly Panel[] = [
     queries: [gauge('heldUnserved', ['waits_for'], '{{waits_for}}')],
   },
   {
+    title: 'Outbox: messages behind a refused one',
+    description: 'Later messages of its key wait, by destination, until it is taken or dropped.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [gauge('outboxBehind', ['broker', 'destination'], '{{destination}}')],
+  },
+  {
     title: 'Outbox: messages without a relay',
     description: 'By destination that no live relay is connected to.',
     row: 'Held work and effects',

@@ -20,6 +20,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   restore: async () => (await import('./commands/restore.ts')).restoreCommand(),
   consumers: async () => (await import('./commands/consumers.ts')).consumersCommand(),
   brokers: async () => (await import('./commands/brokers.ts')).brokersCommand(),
+  outbox: async () => (await import('./commands/outbox.ts')).outboxCommand(),
   destinations: async () => (await import('./commands/destinations.ts')).destinationsCommand(),
   contract: async () => (await import('./commands/contract.ts')).contractCommand(),
   check: async () => (await import('./commands/check.ts')).checkCommand(),

@@ -16,7 +16,10 @@ export type PublishPlace =
   | {
       readonly broker: 'kafka'
       readonly topic: string
-      /** The topic's `max.message.bytes`, where it is not Kafka's default of 1,048,588. What does not fit is refused before anything is written. */
+      /**
+       * The most that is published. Default: `max.message.bytes` of the topic where this process can ask its cluster, else Kafka's default of
+       * 1,048,588. What does not fit is refused before anything is written.
+       */
       readonly bytesMax?: number
     }
   | { readonly broker: 'cdc'; readonly topic: string }

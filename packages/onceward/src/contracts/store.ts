@@ -4,6 +4,7 @@ import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkQueue } from './held-work.ts'
 import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
 import type { SuspectLedger } from './suspects.ts'
+import type { TopicLimits } from './topic-limits.ts'
 
 /**
  * The database adapter: only what the spine needs. `Tx` is what a handler gets as `tx`.
@@ -247,6 +248,8 @@ export interface ConsumerFacts {
   readonly destinations?: Destinations
   /** The addresses behind them, without credentials, for runs that cannot reach the broker at start. */
   readonly addresses?: Destinations
+  /** What the Kafka topics it writes to take. Absent where this process is not connected to their cluster. */
+  readonly topicLimits?: TopicLimits
 }
 
 /** By kind of broker, the cluster and virtual host that messages of that kind are for. */

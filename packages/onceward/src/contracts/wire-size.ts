@@ -1,5 +1,6 @@
 import { fromStoredJson } from '../stored-json.ts'
 import type { Outgoing } from './store.ts'
+import type { TopicLimits } from './topic-limits.ts'
 
 /**
  * What a message takes on the wire, measured before its row is written: a row that no broker can be sent would stay in the outbox for ever.
@@ -7,7 +8,7 @@ import type { Outgoing } from './store.ts'
  */
 export const amqpHeaderBytesMax = 60 * 1024
 const amqpNameBytesMax = 255
-/** A Kafka record with its key and headers, below what brokers take by default (1 MiB a batch). */
+/** A copy for Kafka, with its key and headers, where the limit of its topic is not known: below what brokers take by default (1 MiB a batch). */
 export const kafkaRecordBytesMax = 800 * 1024
 /** What a topic takes in one batch unless it says otherwise (`max.message.bytes`). */
 export const kafkaBatchBytesMax = 1_048_588
@@ -17,9 +18,16 @@ const kafkaOverheadBytes = 1_024
 type Sent = Pick<Outgoing, 'messageId' | 'key' | 'headers' | 'properties' | 'body'>
 
 /** False where a client or broker could never take it. Brokers that are not known take everything. */
-export function fitsOnWire(broker: string, message: Sent): boolean {
+export function fitsOnWire(
+  broker: string,
+  message: Sent & Pick<Outgoing, 'queue'>,
+  limits?: TopicLimits,
+): boolean {
   if (broker === 'rabbitmq') return amqpHeaderBytes(message) <= amqpHeaderBytesMax
-  return broker !== 'kafka' || kafkaRecordBytes(message) <= kafkaRecordBytesMax
+  if (broker !== 'kafka') return true
+  const fits = kafkaRecordBytes(message) <= (limits?.bytesMax(message.queue) ?? kafkaRecordBytesMax)
+  if (!fits) limits?.doubt()
+  return fits
 }
 
 /** What is nested too deeply for the stack is so for the client's encoder. */
@@ -48,12 +56,14 @@ export function kafkaRecordBytes({ messageId, key, headers, properties, body }: 
   return body.length + texts + withinStack(() => headerValueBytes(headers)) + kafkaOverheadBytes
 }
 
-/** Text values as they are sent: in the stored JSON the table of a retry copy is escaped once more. */
+/** Text values as they are sent: in the stored JSON the table of a retry copy is escaped once more, and the name of a list stands once. */
 function headerValueBytes(headers: string): number {
-  if (Buffer.byteLength(headers) <= 16 * 1024) return Buffer.byteLength(headers)
+  const stored = Buffer.byteLength(headers)
+  if (stored <= 16 * 1024 && !headers.includes('[')) return stored
   let bytes = 0
   for (const [name, value] of Object.entries(fromStoredJson(headers)))
-    bytes += Buffer.byteLength(name) + 8 + valueBytes(value)
+    for (const one of Array.isArray(value) ? value.flat(Number.POSITIVE_INFINITY) : [value])
+      bytes += Buffer.byteLength(name) + 8 + valueBytes(one)
   return bytes
 }
 

@@ -11,7 +11,10 @@ const rowsMax = 50_000
 const waiting = `
   select o.message_id as id, concat_ws('/', o.broker, o.exchange, o.queue) as target, o.destination, o.created_at as at, o.failures,
     o.last_error as error, o.key, o.destination = 'cdc' or exists (
-      select from onceward.relay r where r.destination = o.destination and r.until > clock_timestamp()) as served
+      select from onceward.relay r where r.destination = o.destination and r.until > clock_timestamp()) as served,
+    (select s.message_id from onceward.outbox_stuck s where s.destination = o.destination and s.queue = o.queue and s.key = o.key
+      and s.exchange is not distinct from o.exchange and s.id < o.id) as "behindId",
+    coalesce((select s.behind from onceward.outbox_stuck s where s.destination = o.destination and s.id = o.id), 0) as behind
   from (select * from onceward.outbox limit ${rowsMax}) o where o.message_id = any($1::text[])`
 
 /** Rows leave the outbox only when the broker has confirmed them: what was noted and is not there was published. */
@@ -49,7 +52,13 @@ export async function readOutbox(
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above
-function stateOf({ failures, error, served }: any): string {
+function stateOf({ failures, error, served, behindId, behind }: any): string {
   const said = failures > 0 ? `refused ${failures} times: ${error}` : 'not confirmed by the broker yet'
-  return served ? said : `${said}; no relay is connected there`
+  const parts = [
+    said,
+    ...(behindId === null ? [] : [`waits behind ${behindId}, which the broker does not take`]),
+    ...(behind === 0 ? [] : [`${behind} later ones of its key wait behind it`]),
+    ...(served ? [] : ['no relay is connected there']),
+  ]
+  return parts.join('; ')
 }

@@ -31,6 +31,8 @@ export interface OutboxStatus {
   readonly oldestSeconds: number
   /** Rows the broker did not take at their last try; others may wait behind them. */
   readonly failing: number
+  /** Rows that were not tried because an earlier one of their key failed. */
+  readonly behind: number
   readonly lastError: string | null
   /** A live relay is connected to the destination. Rows of the others wait until one is. */
   readonly served: boolean
@@ -100,9 +102,12 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
     select consumer_name as consumer, target, state::text, count(*)::int from onceward.ledger
     group by 1, 2, 3 order by 1, 2, 3`)
   const outbox = await pool.query(`
+    with stuck as materialized (select destination, queue, behind from onceward.outbox_stuck)
     select destination, min(broker) as broker, queue, count(*)::int as waiting,
       extract(epoch from clock_timestamp() - min(created_at))::float8 as "oldestSeconds",
-      count(*) filter (where failures > 0)::int as failing, max(last_error) as "lastError",
+      count(*) filter (where failures > 0)::int as failing,
+      (select coalesce(sum(behind), 0)::int from stuck where stuck.destination = outbox.destination and stuck.queue = outbox.queue) as behind,
+      max(last_error) as "lastError",
       destination = 'cdc' or exists (select from onceward.relay
         where relay.destination = outbox.destination and until > clock_timestamp()) as served
     from onceward.outbox group by destination, queue order by destination, queue`)

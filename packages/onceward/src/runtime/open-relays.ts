@@ -33,6 +33,8 @@ export interface RelaySetting extends PublisherAddresses {
   readonly relayLeaseMs?: number | undefined
   readonly cdcKeepMs?: number | undefined
   readonly signal?: AbortSignal | undefined
+  /** Called when a broker has refused a message. */
+  readonly onRefused?: (() => void) | undefined
 }
 
 /** A relay for every broker that the contract's targets and dead letters go to, except for targets that name a destination themselves. */
@@ -50,13 +52,13 @@ export async function openConsumerRelays<M>(
 
 /** A relay of a broker that was never reached begins when it is. */
 export function openRelay(to: Outlet | 'postgres' | 'cdc', setting: RelaySetting): RelayCarrier {
-  const { pool, world, instance, relayLeaseMs, cdcKeepMs } = setting
+  const { pool, world, instance, relayLeaseMs, cdcKeepMs, onRefused } = setting
   if (to === 'cdc') {
     const cleaner = createOutboxCleaner({ pool, world, ...(cdcKeepMs && { keepMs: cdcKeepMs }) })
     return carrying(cleaner, () => cleaner)
   }
   const lease = relayLeaseMs === undefined ? {} : { leaseMs: relayLeaseMs }
-  const common = { pool, world, instance, ...lease }
+  const common = { pool, world, instance, onRefused, ...lease }
   if (to === 'postgres')
     return carryingRelay(createRelay({ ...common, broker: to, publisher: 'same database' }))
   const begin = (destination: string) =>

@@ -257,7 +257,14 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     const status = JSON.parse((await onceward(['status', '--json'])).stdout)
     const { oldestSeconds, ...waiting } = status.outbox[0]
     assert.ok(oldestSeconds > 0)
-    const expected = { broker: 'kafka', queue: 'cli_topic', waiting: 1, failing: 1, lastError: 'no topic' }
+    const expected = {
+      broker: 'kafka',
+      queue: 'cli_topic',
+      waiting: 1,
+      failing: 1,
+      behind: 0,
+      lastError: 'no topic',
+    }
     assert.deepEqual(waiting, { ...expected, destination: 'kafka', served: false })
     assert.deepEqual([status.relays[0].destination, status.relays[0].buckets], ['postgres', 32])
     const shown = (await onceward(['status'])).stdout
@@ -359,6 +366,31 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     )
     return rows[0].count
   }
+
+  test('a message that the broker does not take is listed and dropped', async () => {
+    await pool.query('delete from onceward.outbox')
+    assert.match((await onceward(['outbox'])).stdout, /Brokers take everything/)
+    await publishInTransaction(pool, { broker: 'kafka', topic: 't', destination: 'kafka:typo' }, [
+      { id: 'refused', key: 'k', body: {} },
+      { id: 'waits', key: 'k', body: {} },
+    ])
+    const { rows } = await pool.query(
+      `update onceward.outbox set failures = 2, last_error = 'too large' where message_id = 'refused' returning id`,
+    )
+    const { id } = rows[0]
+    const line = new RegExp(`^${id} +message +kafka:typo +t +refused +k +2 +1 +2 +too large$`, 'm')
+    assert.match((await onceward(['outbox'])).stdout, line)
+    assert.match((await onceward(['status'])).stdout, /^ +kafka:typo +t +2 +\S+ +NONE +1 +1 +too large$/m)
+    const [listed] = JSON.parse((await onceward(['outbox', '--json'])).stdout).stuck
+    assert.deepEqual([listed.id, listed.messageId, listed.behind], [id, 'refused', 1])
+    const drop = (row: string) =>
+      onceward(['outbox', 'drop', row, '--message', 'refused', '--because', 'tests', '--json'])
+    assert.equal((await drop('no-number')).code, 2)
+    const dropped = JSON.parse((await drop(id)).stdout)
+    assert.deepEqual(dropped, { ok: true, kind: 'message', queue: 't', behind: 1 })
+    assert.equal((await drop(id)).code, 2)
+    await pool.query('delete from onceward.outbox')
+  })
 
   test('--json behind a command of a command is heard', async () => {
     await publishInTransaction(pool, { broker: 'kafka', topic: 't', destination: 'kafka:typo' }, [

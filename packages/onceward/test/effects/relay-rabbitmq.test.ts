@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import amqp, { type Channel, type ChannelModel } from 'amqplib'
 import { until } from 'onceward/testing'
+import { dropStuck, listStuck } from '../../src/observe/stuck-outbox.ts'
 import { openRabbitPublisher } from '../../src/runtime/open-publisher.ts'
 import { startProxyFor } from '../proxy/tcp-proxy.ts'
 import { rabbitmqUrl, skipWithout } from '../services/services.ts'
@@ -56,6 +57,29 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
       },
     }
   }
+
+  it('a message beyond max_message_size keeps its key waiting, visibly, and nothing else', async () => {
+    const queue = await declare()
+    const bytes = 16 * 1024 * 1024 + 1
+    await scene.put('rabbitmq', queue, [{ id: 'huge-0', key: 'huge' }])
+    await scene.pool.query(
+      `insert into onceward.outbox (broker, destination, bucket, queue, message_id, key, body)
+       values ('rabbitmq', 'rabbitmq', onceward.outbox_bucket_of('huge'), $1, 'huge-1', 'huge', convert_to(repeat('x', $2), 'UTF8'))`,
+      [queue, bytes],
+    )
+    await scene.put('rabbitmq', queue, [{ id: 'huge-2', key: 'huge' }, ...numbered(3, 2)])
+    const { stop } = await started()
+    await until('the others are out', async () => (await left(queue)).join() === 'huge-1,huge-2')
+    const stuck = async () => (await listStuck(scene.pool)).find(one => one.queue === queue)
+    await until('it is shown', async () => (await stuck()) !== undefined)
+    const { id, messageId, behind, error } = (await stuck())!
+    assert.deepEqual([messageId, behind], ['huge-1', 1])
+    assert.match(error!, new RegExp(`message size ${bytes} is larger than .*max size ${bytes - 1}`))
+    await dropStuck(scene.pool, id, 'huge-1', 'nobody will take it')
+    await until('the next goes on', async () => (await left(queue)).length === 0)
+    await stop()
+    assertFirstCopiesInOrder(await takeAll(queue))
+  })
 
   it('delivers what can be routed, keeps what cannot, and delivers that once its queue exists', async () => {
     const [queue, missing] = [await declare(), `missing.${randomUUID()}`]

@@ -153,6 +153,27 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     assert.equal(waiting!.facts.destination, destination)
   })
 
+  it('says what a message in the outbox waits behind, and how many wait behind one that was refused', async () => {
+    const put = (id: string, failures: number) =>
+      scene.pool.query(
+        `insert into onceward.outbox (broker, destination, bucket, queue, message_id, key, failures, last_error, body)
+         values ('kafka', 'kafka:eu', 0, 'dead', $1, 'k', $2, 'too large', 'x')`,
+        [id, failures],
+      )
+    const textOf = async () => {
+      const answer = await scene.json('explain', '--message', 'pay-1', '--contract', contractFile)
+      return storyOf(answer, 'payment_audit').timeline.find(({ what }) => /outbox/.test(what))!.text
+    }
+    await put('other', 3)
+    await put('pay-1', 0)
+    assert.match(await textOf(), /not confirmed by the broker yet; waits behind other, which the broker does/)
+    await scene.pool.query(`delete from onceward.outbox where destination = 'kafka:eu'`)
+    await put('pay-1', 3)
+    await put('other', 0)
+    assert.match(await textOf(), /refused 3 times: too large; 1 later ones of its key wait behind it/)
+    await scene.pool.query(`delete from onceward.outbox where destination = 'kafka:eu'`)
+  })
+
   it("answers each of an auditor's questions, or says why it cannot", async () => {
     const answer = await scene.json('explain', '--message', 'pay-1', '--contract', contractFile)
     const { answers } = storyOf(answer, 'payment_capture')

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { defineConsumer, runConsumer, type SqlTransaction } from 'onceward'
+import { createAclsV3 } from '@platformatic/kafka'
+import { defineConsumer, realSurroundings, runConsumer, type SqlTransaction } from 'onceward'
 import { publishInTransaction, runRelay } from 'onceward/outbox'
-import { createPool, createQueue, postgresQueue, publish } from 'onceward/postgres'
+import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { OncewardError } from '../../src/errors.ts'
+import { listStuck } from '../../src/observe/stuck-outbox.ts'
 import { brokerSecurity } from '../../src/runtime/broker-security.ts'
 import type { KafkaConnectionOptions } from '../../src/sources/kafka/client/connection-options.ts'
 import { KafkaConnections } from '../../src/sources/kafka/client/connections.ts'
@@ -22,6 +24,28 @@ const token = (subject: string, lifeSeconds = 600) => {
 }
 
 const record = (topic: string) => ({ topic, key: null, value: Buffer.from('x'), headers: [], timestampMs: 1 })
+
+const aclOperation = { write: 4 } as const
+
+/** Gives a user one right to a topic, and what Kafka gives with it. */
+async function allow(bootstrap: string, topic: string, user: string, operation: 4): Promise<void> {
+  const connections = new KafkaConnections({ bootstrap })
+  try {
+    const [node] = await connections.brokers()
+    const acl = {
+      resourceType: 2,
+      resourceName: topic,
+      resourcePatternType: 3,
+      principal: `User:${user}`,
+      host: '*',
+      operation,
+      permissionType: 3,
+    } as const
+    await createAclsV3.api.async(await connections.connect('meta', node!), [acl])
+  } finally {
+    await connections.close()
+  }
+}
 
 describe('who may connect', await skipWithout('kafka'), () => {
   let broker: PrivateKafka
@@ -100,6 +124,50 @@ describe('who may connect', await skipWithout('kafka'), () => {
     assert.equal(result.code, 'configuration')
     assert.match(result.message, /TOPIC_AUTHORIZATION_FAILED/)
     assert.deepEqual(await kafka.read(topic), [])
+  })
+
+  test('a user that may write to a topic and not read its limit publishes under the fixed one, and it is said once', async t => {
+    const kafka = await openKafka(t, broker.bootstrap)
+    const topic = await kafka.createTopic({ configs: { 'max.message.bytes': '20000' } })
+    await allow(broker.bootstrap, topic, 'mallory', aclOperation.write)
+    const database = await createDatabase()
+    const pool = createPool(database.url, { max: 2 })
+    const said: unknown[] = []
+    const world = realSurroundings()
+    const info = (line: string, fields?: Readonly<Record<string, unknown>>) => {
+      if (line.startsWith('max.message.bytes')) said.push(fields?.reason)
+    }
+    await migrate(pool)
+    await createQueue(pool, 'in')
+    const consumer = defineConsumer<{ id: string; bytes: number }, SqlTransaction>({
+      name: 'may_write',
+      owner: 'tests',
+      risk: 'projection',
+      source: postgresQueue('in'),
+      identity: { id: m => m.id },
+      effect: { publish: { out: { broker: 'kafka', topic } } },
+      handle: ({ message: { id, bytes }, effects }) =>
+        effects.publish('out', { id, key: id, body: Buffer.alloc(bytes) }),
+    })
+    const running = await runConsumer(consumer, {
+      databaseUrl: database.url,
+      kafkaBootstrap: broker.listeners.sasl,
+      kafkaSasl: { mechanism: 'PLAIN', username: 'mallory', password: 'mallory-secret' },
+      world: { ...world, log: { ...world.log, info } },
+    })
+    t.after(async () => {
+      await running.drain(10_000)
+      await pool.end()
+      await database.drop()
+    })
+    await publish(pool, 'in', [{ body: JSON.stringify({ id: 'small', bytes: 10 }) }])
+    await until('it is out', async () => (await kafka.read(topic)).length === 1, { deadlineMs: 60_000 })
+    await publish(pool, 'in', [{ body: JSON.stringify({ id: 'large', bytes: 30_000 }) }])
+    await until('the topic refuses it', async () => (await listStuck(pool)).length === 1)
+    const [stuck] = await listStuck(pool)
+    assert.match(stuck!.error!, /does not take 30\d{3} bytes: Kafka refused it with MESSAGE_TOO_LARGE/)
+    assert.equal(said.length, 1)
+    assert.match(String(said[0]), /TOPIC_AUTHORIZATION_FAILED/)
   })
 
   test('TLS: the given authority and name are checked', async () => {

@@ -70,6 +70,7 @@ const acts = [
   'act_on_effect',
   'create_campaign',
   'delete_parked',
+  'drop_outbox',
   'fix_parked',
   'notice_server',
   'plan_campaign',

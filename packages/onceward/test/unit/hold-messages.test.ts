@@ -27,18 +27,35 @@ const held = {
 } as unknown as HeldRecord
 
 async function copyOf(record: HeldRecord): Promise<{ key: unknown; headers: Record<string, unknown> }> {
-  let copy: unknown[] = []
+  const copy = (await copiesOf(record, enrolment))!
+  return { key: copy[4], headers: JSON.parse(String(copy[5])) }
+}
+
+/** The row of the outbox; null where none was written. */
+async function copiesOf(record: HeldRecord, by: Enrolment): Promise<unknown[] | null> {
+  let copy: unknown[] | null = null
   const client = {
     query: async (sql: string, values: unknown[]) => {
       if (sql.includes('onceward.outbox')) copy = values.map(column => (column as unknown[])[0])
       return { rows: [{ id: '5', seen: 1, message_id: 'm-1', digest: '00' }] }
     },
   } as unknown as SqlClient
-  await holdMessages(client, enrolment, [{ id: 'm-1', digest: Buffer.alloc(1), held: record } as Conclusion])
-  return { key: copy[4], headers: JSON.parse(String(copy[5])) }
+  await holdMessages(client, by, [{ id: 'm-1', digest: Buffer.alloc(1), held: record } as Conclusion])
+  return copy
 }
 
 describe('the copy of a dead letter', () => {
+  test('is not made where its topic does not even take where the original stands', async () => {
+    const limited = (bytes: number) => {
+      const topicLimits = { bytesMax: () => bytes, doubt: () => {} }
+      return { ...enrolment, facts: { ...enrolment.facts, topicLimits } } as Enrolment
+    }
+    const large = { ...held, body: Buffer.alloc(5_000) }
+    assert.equal(await copiesOf(large, limited(1_100)), null)
+    assert.equal(((await copiesOf(large, limited(5_000)))![7] as Buffer).length, 0)
+    assert.equal(((await copiesOf(large, limited(9_000)))![7] as Buffer).length, 5_000)
+  })
+
   test('carries where the original stands, its key and its headers', async () => {
     const { key, headers } = await copyOf(held)
     assert.equal(key, 'case-7')

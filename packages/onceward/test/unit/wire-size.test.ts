@@ -12,7 +12,7 @@ const { encodeTable } = createRequire(import.meta.url)(library) as {
   encodeTable(buffer: Buffer, table: object, offset: number): number
 }
 
-const message = { messageId: 'm', key: null, properties: '{}', body: Buffer.from('b') }
+const message = { queue: 'q', messageId: 'm', key: null, properties: '{}', body: Buffer.from('b') }
 
 describe('what a message takes on the wire', () => {
   const tables: Record<string, unknown>[] = [
@@ -50,6 +50,37 @@ describe('what a message takes on the wire', () => {
     const record = { ...message, headers: '{}', body: Buffer.alloc(700 * 1024) }
     assert.equal(fitsOnWire('kafka', record), true)
     assert.equal(fitsOnWire('kafka', { ...record, key: 'k'.repeat(200 * 1024) }), false)
+  })
+
+  test('a Kafka record counts with the name of each value of a list', () => {
+    const headers = JSON.stringify({ ['n'.repeat(200)]: Array.from({ length: 200 }, () => 'v') })
+    const limits = { bytesMax: () => 40_000, doubt: () => {} }
+    assert.equal(fitsOnWire('kafka', { ...message, headers }, limits), false)
+  })
+
+  test('what the cluster says of a topic counts, and what does not fit is asked about again', () => {
+    const record = { ...message, headers: '{}', body: Buffer.alloc(900 * 1024) }
+    let doubts = 0
+    const limits = (bytes: number | null) => ({ bytesMax: () => bytes, doubt: () => void doubts++ })
+    assert.equal(fitsOnWire('kafka', record, limits(null)), false)
+    assert.equal(fitsOnWire('kafka', record, limits(1_000_000)), true)
+    assert.equal(fitsOnWire('kafka', { ...record, body: Buffer.alloc(20_000) }, limits(20_000)), false)
+    assert.equal(doubts, 2)
+    const publish = (bytesMax: number | undefined, learned: number | null) =>
+      outgoingOf(
+        { broker: 'kafka', topic: 'captures', ...(bytesMax && { bytesMax }) },
+        { id: 'm', body: Buffer.alloc(30_000) },
+        'here',
+        limits(learned),
+      )
+    assert.throws(
+      () => publish(100_000, 20_000),
+      /takes 20000\. .*; or raise max\.message\.bytes of the topic/,
+    )
+    assert.throws(() => publish(25_000, 100_000), /takes 25000\. .* say so with bytesMax/)
+    assert.throws(() => publish(25_000, null), /takes 25000/)
+    assert.equal(publish(undefined, 40_000).body.length, 30_000)
+    assert.equal(doubts, 5)
   })
 
   test('a message whose headers AMQP cannot carry is refused before its row is written', () => {

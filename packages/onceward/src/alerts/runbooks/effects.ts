@@ -67,11 +67,26 @@ export const effectRunbooks: readonly Runbook[] = [
         },
       },
       {
+        text: 'Which messages does the broker not take, why, and how many wait behind each?',
+        commands: () => ['onceward outbox'],
+        queries: ({ series, consumer }) => {
+          const broker = { broker: brokersOf(consumer) }
+          return [
+            onceOf(series('outboxFailing', broker), ['broker', 'destination']),
+            onceOf(series('outboxBehind', broker), ['broker', 'destination']),
+          ]
+        },
+      },
+      {
         text: 'No relay: `onceward run` brings one; without a consumer start one of its own.',
         commands: ({ consumer }) => brokersOf(consumer).map(broker => `onceward relay --broker ${broker}`),
       },
       {
-        text: 'The broker refuses: unroutable means that a queue, an exchange or a topic is missing; refused, that it is full or rights are missing. Later messages of that key wait; others flow.',
+        text: 'The broker refuses: unroutable means that a queue, an exchange or a topic is missing; refused, that it is full, the message is too large for it, or rights are missing. Later messages of that key wait; others flow.',
+      },
+      {
+        text: 'Too large for its topic or broker: raise the limit (Kafka: `max.message.bytes` of the topic; RabbitMQ: `max_message_size`), and it leaves within a minute. If nobody needs it any more, drop it: what waits behind it goes on. A dropped retry copy is a lost message, because nothing else has it; the message of a dead letter stays in the parking lot.',
+        commands: () => ['onceward outbox drop ROW --message ID --because REASON'],
       },
       {
         text: 'The broker is away or raises an alarm (memory, disk): bring it back, the relay goes on by itself.',

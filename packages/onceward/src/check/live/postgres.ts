@@ -115,6 +115,7 @@ const peoplesFunctions = [
   ...[
     'create_roles',
     'delete_parked',
+    'drop_outbox',
     'fix_guard',
     'fix_parked',
     'free_keys',

@@ -19,12 +19,14 @@ export function destinationsCommand(): Command {
         const destinations = await listDestinations(pool)
         print(flags.json === true, { ok: true, destinations }, () =>
           table(
-            ['destination', 'since', 'relays', 'waiting'],
+            ['destination', 'since', 'relays', 'waiting', 'refused', 'behind'],
             destinations.map(one => [
               oneLine(one.name),
               one.firstAt?.toISOString() ?? 'not reached yet',
               one.relays,
               one.waiting,
+              one.stuck,
+              one.behind,
             ]),
           ),
         )

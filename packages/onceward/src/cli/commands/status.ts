@@ -58,7 +58,7 @@ export function statusCommand(): Command {
             section(
               'outbox',
               table(
-                ['destination', 'queue', 'waiting', 'oldest, s', 'relay', 'failing', 'last error'],
+                ['destination', 'queue', 'waiting', 'oldest, s', 'relay', 'failing', 'behind', 'last error'],
                 status.outbox.map(o => [
                   o.destination,
                   o.queue,
@@ -66,7 +66,8 @@ export function statusCommand(): Command {
                   o.oldestSeconds,
                   o.served ? '' : 'NONE',
                   o.failing,
-                  o.lastError?.slice(0, 100) ?? '',
+                  o.behind,
+                  o.lastError?.slice(0, 160) ?? '',
                 ]),
               ),
             ),

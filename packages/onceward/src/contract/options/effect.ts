@@ -35,12 +35,10 @@ export const publishOptions = [
   option('effect.publish.*.queue', place, 'of RabbitMQ or PostgreSQL'),
   option('effect.publish.*.exchange', place, 'of RabbitMQ, with a routing key'),
   option('effect.publish.*.routingKey', place, 'may be empty'),
-  option(
-    'effect.publish.*.bytesMax',
-    size(1_024, 2 ** 31 - 1),
-    "the Kafka topic's `max.message.bytes`: larger messages are refused",
-    { default: kafkaBatchBytesMax, defaultText: '1048588' },
-  ),
+  option('effect.publish.*.bytesMax', size(1_024, 2 ** 31 - 1), 'larger messages are refused', {
+    default: kafkaBatchBytesMax,
+    defaultText: "the Kafka topic's `max.message.bytes`, or 1048588 where the cluster does not say",
+  }),
   option('effect.publish.*.evidence', flag, 'whether published messages stay known to `onceward explain`', {
     default: false,
   }),

@@ -12,14 +12,19 @@ const oldest = `
 const size =
   'select count(*)::float8 as n from (select from onceward.outbox where destination = $1 limit 100000) first'
 
+const behind =
+  'select coalesce(sum(behind), 0)::float8 as n from onceward.outbox_stuck where destination = $1'
+
 /** How old the oldest row for a destination is, and how many there are, whoever is to carry them: read now and then, shown whenever metrics are collected. */
 export class OutboxWatch {
   readonly #pool: SqlPool
   readonly #destination: string
   readonly #stop: () => void
   readonly #world: Surroundings
+  readonly #failing: () => number
   #seen = { oldestSeconds: 0, atMs: 0 }
   #size: number | null = null
+  #behind = 0
   /** Somebody collects: only then are rows counted. */
   #asked = false
 
@@ -36,11 +41,14 @@ export class OutboxWatch {
     this.#destination = destination
     const labels = { broker, destination }
     this.#world = world
-    this.#stop = world.metrics.watch(['outboxOldest', 'outboxFailing', 'outboxSize'], see => {
+    this.#failing = failing
+    const shown = ['outboxOldest', 'outboxFailing', 'outboxBehind', 'outboxSize'] as const
+    this.#stop = world.metrics.watch(shown, see => {
       this.#asked = true
       if (this.#size !== null) see('outboxSize', this.#size, labels)
       see('outboxOldest', this.#oldestSeconds(), labels)
       see('outboxFailing', failing(), labels)
+      see('outboxBehind', this.#behind, labels)
     })
   }
 
@@ -50,6 +58,7 @@ export class OutboxWatch {
     if (!this.#asked) return
     this.#asked = false
     this.#size = (await this.#pool.query(size, [this.#destination])).rows[0].n
+    this.#behind = this.#failing() === 0 ? 0 : (await this.#pool.query(behind, [this.#destination])).rows[0].n
   }
 
   close(): void {

@@ -26,6 +26,8 @@ export interface Publisher {
   publish(messages: readonly OutgoingMessage[], still: () => boolean): Promise<readonly PublishAnswer[]>
   /** Reaches the broker, and so learns which one it is. Absent: with the first message. */
   connect?(): Promise<void>
+  /** The largest message that each queue takes, or why that is not known. Absent: the broker has no such limits. Rejects where it does not answer. */
+  readLimits?(queues: readonly string[]): Promise<ReadonlyMap<string, number | Error>>
   /** Called once by whoever made the publisher, after the relay has finished. */
   close(): Promise<void>
 }

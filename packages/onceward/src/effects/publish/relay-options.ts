@@ -18,6 +18,8 @@ export interface RelayOptions {
   readonly roundsMax?: number
   /** Default 15 s. A round whose confirms take longer is given up. */
   readonly publishTimeoutMs?: number
+  /** Called when the broker has refused a message. */
+  readonly onRefused?: (() => void) | undefined
   /** How long the buckets of a relay that died wait for another. Default 10 s. */
   readonly leaseMs?: number
 }

@@ -2,7 +2,7 @@ import { messagingSystem } from '../../observe/messaging-system.ts'
 import type { SpanSpec } from '../../observe/traces.ts'
 import { isPassing } from '../store-away.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
-import { BrokerPause } from './broker-pause.ts'
+import { BrokerPause, isRefusal } from './broker-pause.ts'
 import { BucketLeases } from './bucket-leases.ts'
 import { moveRows } from './move-rows.ts'
 import { OutboxWatch } from './outbox-watch.ts'
@@ -229,6 +229,7 @@ export class Relay {
     for (const { row, error } of failed) this.#waiting.add(row, error)
     this.#count(confirmed.length)
     this.#failures += failed.length
+    if (failed.some(({ error }) => isRefusal(error))) this.#options.onRefused?.()
     if (failed.length > 0) await reportFailures(this.#options, failed)
     return confirmed.length
   }

@@ -1,5 +1,6 @@
 import type { PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
 import type { Outgoing, StoreSession, SuppressedEffect } from '../../contracts/store.ts'
+import type { TopicLimits } from '../../contracts/topic-limits.ts'
 import {
   amqpHeaderBytes,
   amqpHeaderBytesMax,
@@ -23,8 +24,9 @@ export type RequestedMessages<M> = { readonly received: ReadableMessage<M>; read
 /** Makes the messages of one handler call. */
 export function outgoingMaker<M, Tx>(
   received: ReadableMessage<M>,
-  { consumer, world }: ConsumerContext<M, Tx>,
+  { consumer, world, enrolment }: ConsumerContext<M, Tx>,
 ) {
+  const { destinations, topicLimits } = enrolment.facts
   const calls = new Map<string, number>()
   return (name: string, request: PublishRequest): Outgoing => {
     const targets = consumer.effect?.publish ?? {}
@@ -37,7 +39,9 @@ export function outgoingMaker<M, Tx>(
     const trace = world.traces.outgoing(received.delivery.headers, name)
     const headers = trace === null ? request.headers : { ...trace, ...request.headers }
     const made = { ...request, id, correlationId, ...(headers && { headers }) }
-    const outgoing = outgoingOf(target, made, `effects.publish("${name}")`)
+    const connected = target.destination === undefined || target.destination === destinations?.kafka
+    const limits = connected ? topicLimits : undefined
+    const outgoing = outgoingOf(target, made, `effects.publish("${name}")`, limits)
     return target.evidence === true ? { ...outgoing, cause: received.id } : outgoing
   }
 }
@@ -48,7 +52,12 @@ type Identified = Omit<PublishRequest, 'id' | 'correlationId'> & {
 }
 
 /** Throws a TypeError that names the field when it cannot be published. */
-export function outgoingOf(target: PublishTarget, request: Identified, place: string): Outgoing {
+export function outgoingOf(
+  target: PublishTarget,
+  request: Identified,
+  place: string,
+  limits?: TopicLimits,
+): Outgoing {
   const { body, key = null, type, correlationId, headers = {} } = request
   const id = readId(request.id)
   if ('problem' in id) throw new TypeError(`${place}: ${id.text}`)
@@ -72,16 +81,32 @@ export function outgoingOf(target: PublishTarget, request: Identified, place: st
     body: Buffer.from(bytes as Uint8Array),
   }
   if (target.broker === 'rabbitmq') assertHeadersFit(outgoing, place)
-  if (target.broker === 'kafka') assertRecordFits(outgoing, target.bytesMax ?? kafkaBatchBytesMax, place)
+  if (target.broker === 'kafka') assertRecordFits(outgoing, target.bytesMax, place, limits)
   return outgoing
 }
 
-/** A record that its topic refuses would stay in the outbox for ever, and its key behind it. */
-function assertRecordFits(outgoing: Outgoing, bytesMax: number, place: string): void {
+/**
+ * A record that its topic refuses would stay in the outbox, and its key behind it. What the cluster says counts; a declared limit may only be
+ * lower than that. Where the cluster was not asked, the declared one counts.
+ */
+function assertRecordFits(
+  outgoing: Outgoing,
+  declared: number | undefined,
+  place: string,
+  limits?: TopicLimits,
+): void {
   const bytes = kafkaRecordBytes(outgoing)
+  const learned = limits?.bytesMax(outgoing.queue) ?? null
+  const bytesMax =
+    learned === null ? (declared ?? kafkaBatchBytesMax) : Math.min(learned, declared ?? learned)
   if (bytes <= bytesMax) return
+  limits?.doubt()
+  const raise =
+    bytesMax === learned
+      ? 'or raise max.message.bytes of the topic'
+      : 'or, if max.message.bytes of the topic is higher, say so with bytesMax of the target'
   throw new TypeError(
-    `${place}: the record takes ${bytes} bytes with its key and headers, and topic ${outgoing.queue} takes ${bytesMax}. Put what is large elsewhere and publish where it is; or, if max.message.bytes of the topic is higher, say so with bytesMax of the target. Nothing was written.`,
+    `${place}: the record takes ${bytes} bytes with its key and headers, and topic ${outgoing.queue} takes ${bytesMax}. Put what is large elsewhere and publish where it is; ${raise}. Nothing was written.`,
   )
 }
 

@@ -12,17 +12,11 @@ import type { Received } from '../../message/received.ts'
 import { toStoredJson } from '../../stored-json.ts'
 import { type ConsumerContext, firstTries } from '../consumer-context.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
-import { policyFor, sendRound } from '../retry/retry-copy.ts'
+import { decideTravel, sendRound } from '../retry/retry-copy.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
 import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
 import type { Claims } from './claim-batch.ts'
-import {
-  appliedDecision,
-  countsAsAttempt,
-  decideOutcome,
-  noAttempts,
-  storedDecision,
-} from './decide-outcome.ts'
+import { appliedDecision, countsAsAttempt, noAttempts, storedDecision } from './decide-outcome.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
@@ -72,7 +66,7 @@ async function decideEach<M, Tx>(
   const decide = (received: Received<M>, fact: Fact) => {
     const random = context.world.random()
     const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
-    decisions.set(received, decideOutcome(fact, attempt, policyFor(received, fact, context)))
+    decisions.set(received, decideTravel(received, fact, attempt, context))
   }
   for (const [received, fact] of facts)
     if (fact.kind === 'handled') decisions.set(received, appliedDecision)

@@ -3,6 +3,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Mode } from '../../contract/handler.ts'
 import type { BrokerIdentity } from '../../contracts/source.ts'
 import type { ConsumerFacts, Destinations, Reading } from '../../contracts/store.ts'
+import type { TopicLimits } from '../../contracts/topic-limits.ts'
 import { progressOf } from './checkpoints.ts'
 
 /** Where the broker addresses of this process lead. */
@@ -12,6 +13,8 @@ export interface Addressing {
   readonly destinations: Destinations
   /** Without credentials, by kind of broker; of those that were used. */
   readonly addresses: Destinations
+  /** What the Kafka topics of `destinations` take. Absent where this process is not connected there. */
+  readonly topicLimits?: TopicLimits | undefined
   /** Called on each connection of the source, before anything is taken. Where it rejects nothing is. */
   confirm(broker: BrokerIdentity): Promise<void>
 }
@@ -37,6 +40,7 @@ export function consumerFacts<M, Tx>(
     deliveriesMax: batch.deliveriesMax,
     ...readingOf(consumer, addressing?.virtualHost),
     ...(addressing && { destinations: addressing.destinations, addresses: addressing.addresses }),
+    ...(addressing?.topicLimits && { topicLimits: addressing.topicLimits }),
     deadLetterTo:
       failure.deadLetter === null ? null : { broker: deadLetterBroker(source), queue: failure.deadLetter },
   }

@@ -13,8 +13,8 @@ import { fitsOnWire } from '../../contracts/wire-size.ts'
 import type { Received } from '../../message/received.ts'
 import { fromStoredJson, toStoredJson } from '../../stored-json.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
-import type { FailurePolicy } from '../batch/decide-outcome.ts'
-import type { Fact } from '../batch/outcome.ts'
+import { type AttemptFacts, decideOutcome, type FailurePolicy } from '../batch/decide-outcome.ts'
+import type { Decision, Fact } from '../batch/outcome.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 
 /**
@@ -34,20 +34,37 @@ export async function sendRound<M, Tx>(
   )
 }
 
-/** Replays and work that was parked wait where they are. What no copy can carry is kept in the store until its next try. */
-export function policyFor<M, Tx>(
+/** Replays and work that was parked wait where they are. What the level cannot carry is kept in the store until its next try. */
+export function decideTravel<M, Tx>(
   received: Received<M>,
   fact: Fact,
-  { consumer, mode, stage, store }: ConsumerContext<M, Tx>,
-): FailurePolicy {
+  attempt: AttemptFacts,
+  context: ConsumerContext<M, Tx>,
+): Decision {
+  const { consumer, mode, stage } = context
   const { failure } = consumer
-  if (!byBroker(failure.mode) || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return failure
-  if (mode !== 'live' || stage !== 'whole') return { ...failure, mode: 'block' }
-  if (copyOf(received, consumer.source, 0) !== null) return failure
-  return { ...failure, mode: store.work === undefined || received.id === null ? 'block' : 'defer' }
+  if (!byBroker(failure.mode) || (fact.kind !== 'failed' && fact.kind !== 'verdict'))
+    return decideOutcome(fact, attempt, failure)
+  if (mode !== 'live' || stage !== 'whole') return decideOutcome(fact, attempt, { ...failure, mode: 'block' })
+  const decision = decideOutcome(fact, attempt, failure)
+  const travels = decision.outcome !== 'rerouted' || fitsLevel(received, decision.retryDelayMs, context)
+  return travels ? decision : decideOutcome(fact, attempt, keeping(received, context))
 }
 
-/** Null where the message cannot be carried whole. The message id is the relay's; everything the message itself has is in the table. */
+function fitsLevel<M, Tx>(
+  received: Received<M>,
+  levelMs: number,
+  { consumer, enrolment }: ConsumerContext<M, Tx>,
+): boolean {
+  const copy = copyOf(received, consumer.source, levelMs)
+  return copy !== null && fitsOnWire(copy.broker, copy, enrolment.facts.topicLimits)
+}
+
+function keeping<M, Tx>({ id }: Received<M>, { consumer, store }: ConsumerContext<M, Tx>): FailurePolicy {
+  return { ...consumer.failure, mode: store.work === undefined || id === null ? 'block' : 'defer' }
+}
+
+/** Null where the message cannot be carried at all. The message id is the relay's; everything the message itself has is in the table. */
 export function copyOf(
   { id, delivery }: Received,
   source: SourceDeclaration,
@@ -59,8 +76,7 @@ export function copyOf(
   const queue = queueOf(source)
   const ours = source.kind === 'rabbitmq' ? forRabbit(delivery, queue, kept) : forKafka(delivery, queue, kept)
   const name = { exchange: null, queue: levelQueue(queue, levelMs), messageId: id }
-  const copy = { ...name, ...ours, body: delivery.body }
-  return fitsOnWire(copy.broker, copy) ? copy : null
+  return { ...name, ...ours, body: delivery.body }
 }
 
 type OfBroker = Pick<Outgoing, 'broker' | 'key' | 'headers' | 'properties'>

@@ -157,6 +157,13 @@ export const effects = {
     labels: ['broker', 'destination'],
     description: 'Keys that wait behind a message the broker does not take',
   },
+  outboxBehind: {
+    name: 'outbox.behind',
+    kind: 'gauge',
+    unit: '{message}',
+    labels: ['broker', 'destination'],
+    description: 'Messages that wait behind one of their key that the broker does not take',
+  },
   heldUnserved: {
     name: 'held.unserved',
     kind: 'gauge',

@@ -4,7 +4,9 @@ import { anyText, type OncewardError } from '../../errors.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import { KafkaProducer, type ProducerOptions, type TopicRecord } from './client/producer.ts'
+import { explainRefusals } from './explain-refusals.ts'
 import { keyBytes } from './key-bytes.ts'
+import { readTopicLimits } from './topic-limits.ts'
 
 export interface KafkaPublisherOptions extends KafkaConnectionOptions {
   /** Default 10 s, from the call of `publish` to its last confirm. */
@@ -37,6 +39,8 @@ export interface KafkaPublisher {
   publish(messages: readonly KafkaOutgoingMessage[]): Promise<readonly KafkaPublishResult[]>
   /** Resolves when a broker has answered. Rejects with an OncewardError. */
   connect(): Promise<void>
+  /** `max.message.bytes` of each topic, or why the cluster does not say. Rejects where no broker answers. */
+  readLimits(topics: readonly string[]): Promise<ReadonlyMap<string, number | Error>>
   /** Lets calls in progress fail as unconfirmed, and disconnects. Never rejects. */
   close(): Promise<void>
 }
@@ -51,12 +55,15 @@ export function createKafkaPublisher(options: KafkaPublisherOptions): KafkaPubli
     deliveryTimeoutMs: options.confirmTimeoutMs ?? 10_000,
     compression: options.compression ?? 'none',
   })
+  const readLimits = (topics: readonly string[]) => readTopicLimits(connections, topics)
   return {
     publish: async messages => {
-      const results = await producer.send(messages.map(toRecord))
+      const records = messages.map(toRecord)
+      const results = await explainRefusals(await producer.send(records), records, readLimits)
       return results.map(result => (result instanceof Error ? result : 'confirmed'))
     },
     connect: async () => void (await connections.check()),
+    readLimits,
     close: async () => {
       producer.close()
       await connections.close()

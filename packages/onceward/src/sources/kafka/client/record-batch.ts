@@ -56,6 +56,11 @@ export function recordBytes({ key, value, headers }: OutgoingRecord): number {
   return bytes
 }
 
+/** The batch that has this record alone, uncompressed. */
+export function batchBytes(record: OutgoingRecord): number {
+  return headerBytes + encodeRecords([record], record.timestampMs).length
+}
+
 function encodeRecords(records: readonly OutgoingRecord[], firstMs: number): Buffer {
   const room = records.reduce((bytes, record) => bytes + recordBytes(record), 0)
   const into = new Bytes(Buffer.allocUnsafe(room))

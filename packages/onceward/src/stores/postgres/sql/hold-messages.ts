@@ -131,7 +131,9 @@ async function insertAll(
   for (const { id, digest, held, seen } of holdings) {
     if (held.state !== 'dead' && held.state !== 'quarantined') continue
     const row = byKey.get(keyOf(id, digest.toString('hex')))!
-    if (row.seen === seen) copies.push(copyOfDeadLetter(enrolment, id, held, row.id, row.last_ms))
+    if (row.seen !== seen) continue
+    const copy = copyOfDeadLetter(enrolment, id, held, row.id, row.last_ms)
+    if (copy !== null) copies.push(copy)
   }
   return copies
 }

@@ -29,6 +29,7 @@ import { redrives } from './redrives.ts'
 import { retention } from './retention.ts'
 import { roles } from './roles.ts'
 import { serverLives } from './server-lives.ts'
+import { stuckOutbox } from './stuck-outbox.ts'
 
 /** In the order in which they depend on each other. The roles come last: they have rights on all the rest. */
 export const firstSet = [
@@ -55,6 +56,7 @@ export const firstSet = [
   externalEffects,
   outbox,
   destinations,
+  stuckOutbox,
   clusters,
   queues,
   serverLives,

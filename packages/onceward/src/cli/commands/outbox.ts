@@ -1,0 +1,64 @@
+import { Command } from 'commander'
+import { dropStuck, listStuck, type StuckMessage } from '../../observe/stuck-outbox.ts'
+import { withPool } from '../database.ts'
+import { counted, oneLine, print, table } from '../output.ts'
+import { passJson } from '../pass-json.ts'
+import { rowNumber } from '../whole-number.ts'
+
+interface Flags {
+  json?: boolean
+}
+
+export function outboxCommand(): Command {
+  return new Command('outbox')
+    .description('messages that their broker does not take, why, and how many wait behind each')
+    .option('--json', 'print one JSON object')
+    .hook('preSubcommand', passJson)
+    .action((flags: Flags) =>
+      withPool(flags.json === true, async pool => {
+        const stuck = await listStuck(pool)
+        print(flags.json === true, { ok: true, stuck }, () => stuckTable(stuck))
+      }),
+    )
+    .addCommand(dropCommand())
+}
+
+function dropCommand(): Command {
+  return new Command('drop')
+    .description('give up a message that its broker does not take; what waits behind it is published')
+    .argument('<row>', 'number of the row, from "onceward outbox"')
+    .requiredOption('--message <id>', 'its message id, typed again')
+    .requiredOption('--because <reason>', 'why; it is recorded')
+    .option('--json', 'print one JSON object')
+    .action(async (typed: string, flags: Flags & { message: string; because: string }) => {
+      const row = rowNumber(typed, 'a row of the outbox', 'onceward outbox')
+      await withPool(flags.json === true, async pool => {
+        const { kind, queue, behind } = await dropStuck(pool, row, flags.message, flags.because)
+        const freed = behind === 0 ? '' : ` ${counted(behind, 'message')} behind it go on within a minute.`
+        print(
+          flags.json === true,
+          { ok: true, kind, queue, behind },
+          () => `Row ${row}, a ${kind} for ${oneLine(queue)}, is dropped.${freed}`,
+        )
+      })
+    })
+}
+
+function stuckTable(stuck: readonly StuckMessage[]): string {
+  if (stuck.length === 0) return 'Brokers take everything: no message of the outbox was refused.'
+  return table(
+    ['row', 'kind', 'destination', 'queue', 'message', 'key', 'body, bytes', 'behind', 'tries', 'error'],
+    stuck.map(one => [
+      one.id,
+      one.kind,
+      one.destination,
+      one.exchange === null ? one.queue : `${one.exchange} ${one.queue}`,
+      one.messageId,
+      one.key ?? '',
+      one.bodyBytes,
+      one.behind,
+      one.failures,
+      one.error ?? '',
+    ]),
+  )
+}

@@ -1,0 +1,139 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
+import { levelQueue } from '../contracts/retry-levels.ts'
+import type { TopicLimits } from '../contracts/topic-limits.ts'
+import { errorText } from '../errors.ts'
+import type { Surroundings } from '../surroundings.ts'
+import type { Carrier } from './open-relays.ts'
+import type { Outlet } from './outlet.ts'
+
+const everyMs = 300_000
+/** After a reading that no broker answered. */
+const againMs = 30_000
+/** Between two readings at least, however much is refused. */
+const pauseMs = 5_000
+/** A start waits so long for the first reading. */
+const firstMs = 3_000
+
+export interface LimitsOptions {
+  readonly outlet: Outlet
+  readonly topics: readonly string[]
+  /** Nobody else closes the outlet. */
+  readonly owned: boolean
+  readonly world: Pick<Surroundings, 'timers' | 'clock' | 'log'>
+}
+
+/**
+ * What the Kafka topics of a consumer take, asked at start, every five minutes, and soon after something did not fit; never in a batch. What is
+ * not known, and what the login may not ask for, has the fixed limits. A limit that was learned stays while no broker answers.
+ */
+export class LearnedLimits implements TopicLimits, Carrier {
+  readonly finished: Promise<void>
+  readonly #options: LimitsOptions
+  readonly #end = Promise.withResolvers<void>()
+  readonly #known = new Map<string, number>()
+  #reading: Promise<void> | null = null
+  #readMs = Number.NEGATIVE_INFINITY
+  #cancel: () => void = () => {}
+  #closed = false
+  #said = ''
+
+  constructor(options: LimitsOptions) {
+    this.#options = options
+    this.finished = this.#end.promise
+  }
+
+  bytesMax(topic: string): number | null {
+    return this.#known.get(topic) ?? null
+  }
+
+  isOf(outlet: Outlet): boolean {
+    return this.#options.outlet === outlet
+  }
+
+  doubt(): void {
+    const { clock } = this.#options.world
+    if (this.#reading === null) this.#plan(Math.max(0, this.#readMs + pauseMs - clock.nowMs()))
+  }
+
+  async start(): Promise<void> {
+    const { promise: late, resolve } = Promise.withResolvers<void>()
+    const cancel = this.#options.world.timers.after(firstMs, resolve)
+    await Promise.race([this.#read(), late]).finally(cancel)
+  }
+
+  kick(): void {}
+
+  async drain(): Promise<void> {
+    this.leave()
+    await this.finished
+  }
+
+  leave(): void {
+    this.#closed = true
+    this.#cancel()
+    const { owned, outlet } = this.#options
+    void (owned ? outlet.close() : Promise.resolve()).finally(() => this.#end.resolve())
+  }
+
+  #plan(delayMs: number): void {
+    this.#cancel()
+    if (!this.#closed) this.#cancel = this.#options.world.timers.after(delayMs, () => void this.#read())
+  }
+
+  #read(): Promise<void> {
+    this.#reading ??= this.#learn().finally(() => {
+      this.#reading = null
+    })
+    return this.#reading
+  }
+
+  async #learn(): Promise<void> {
+    const { outlet, topics, world } = this.#options
+    this.#readMs = world.clock.nowMs()
+    try {
+      this.#note(await outlet.publisher.readLimits!(topics))
+      this.#plan(everyMs)
+    } catch (error) {
+      this.#say(errorText(error))
+      this.#plan(againMs)
+    }
+  }
+
+  #note(limits: ReadonlyMap<string, number | Error>): void {
+    const unknown: string[] = []
+    for (const [topic, limit] of limits) {
+      if (typeof limit === 'number') this.#known.set(topic, limit)
+      else unknown.push(errorText(limit))
+    }
+    this.#options.world.log.debug('limits of Kafka topics read', Object.fromEntries(this.#known))
+    this.#say(unknown.join('; '))
+  }
+
+  /** Each reason once: the same again every five minutes helps nobody. */
+  #say(unknown: string): void {
+    const { world, outlet } = this.#options
+    if (unknown !== '' && unknown !== this.#said && !this.#closed)
+      world.log.info('max.message.bytes of Kafka topics is not known; the declared or fixed limit holds', {
+        broker: outlet.label,
+        reason: unknown,
+      })
+    this.#said = unknown
+  }
+}
+
+/** Topics that rows of this consumer are written for, at the cluster behind the outlet. */
+export function topicsOf<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  { destination }: Outlet,
+): readonly string[] {
+  const { failure, effect, source } = consumer
+  const published = Object.values(effect?.publish ?? {}).flatMap(target => {
+    const here = target.destination === undefined || target.destination === destination
+    return target.broker === 'kafka' && here ? [target.topic] : []
+  })
+  if (source.kind !== 'kafka') return [...new Set(published)]
+  const { topic } = source as typeof source & { readonly topic: string }
+  const levels = failure.retryLevelsMs.map(levelMs => levelQueue(topic, levelMs))
+  return [...new Set([...published, ...levels, ...(failure.deadLetter === null ? [] : [failure.deadLetter])])]
+}

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OncewardError } from '../../errors.ts'
+import type { RecordResult } from './client/partition-line.ts'
+import type { TopicRecord } from './client/producer.ts'
+import { batchBytes } from './client/record-batch.ts'
+
+/** The confirms of the same call wait for the answer, so it is not waited for any longer. */
+const askMs = 1_000
+
+type Limits = ReadonlyMap<string, number | Error>
+
+/** Says of each record that its topic does not take for its size how large it is, and what the topic takes. Asks only then. */
+export async function explainRefusals(
+  results: readonly RecordResult[],
+  records: readonly TopicRecord[],
+  read: (topics: readonly string[]) => Promise<Limits>,
+): Promise<readonly RecordResult[]> {
+  const refused = records.filter((_, index) => isTooLarge(results[index]))
+  if (refused.length === 0) return results
+  const topics = [...new Set(refused.map(({ topic }) => topic))]
+  const limits = await Promise.race([read(topics).catch(() => null), sleep(askMs, null, { ref: false })])
+  return results.map((result, index) =>
+    isTooLarge(result) ? explained(result, records[index]!, limits) : result,
+  )
+}
+
+function isTooLarge(result: RecordResult | undefined): result is OncewardError {
+  return (
+    result instanceof OncewardError &&
+    (result.details.kafka === 'MESSAGE_TOO_LARGE' || result.details.kafka === 'RECORD_LIST_TOO_LARGE')
+  )
+}
+
+function explained(refusal: OncewardError, record: TopicRecord, limits: Limits | null): OncewardError {
+  const bytes = batchBytes(record)
+  const limit = limits?.get(record.topic)
+  const bytesMax = typeof limit === 'number' ? limit : null
+  const takes =
+    bytesMax === null
+      ? `Topic ${record.topic} does not take ${bytes} bytes`
+      : `Topic ${record.topic} takes ${bytesMax} bytes, and this record has ${bytes}`
+  return new OncewardError(
+    'publish_refused',
+    `${takes}: Kafka refused it with ${refusal.details.kafka}. It was not stored. Raise max.message.bytes of the topic, and it is sent at the next try; or drop it with "onceward outbox drop".`,
+    { cause: refusal.cause, details: { ...refusal.details, bytes, bytesMax } },
+  )
+}

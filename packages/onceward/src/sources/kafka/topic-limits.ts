@@ -1,0 +1,30 @@
+import { describeConfigsV4 } from '@platformatic/kafka'
+import type { KafkaConnections } from './client/connections.ts'
+import { answerOf, KafkaError, troubleOfCode } from './client/kafka-error.ts'
+
+const topicResource = 2
+
+/**
+ * The largest batch that each topic takes, the broker's own limit included; an error for a topic that the cluster says nothing about.
+ * Needs the right DescribeConfigs on the topic. Rejects where no broker answers.
+ */
+export async function readTopicLimits(
+  connections: KafkaConnections,
+  topics: readonly string[],
+): Promise<ReadonlyMap<string, number | Error>> {
+  const [broker] = await connections.brokers()
+  const connection = await connections.connect('meta', broker!)
+  const asked = topics.map(resourceName => ({
+    resourceType: topicResource,
+    resourceName,
+    configurationKeys: ['max.message.bytes'],
+  }))
+  const { results } = await answerOf(describeConfigsV4.api.async(connection, asked as never, false, false))
+  return new Map(
+    results.map(({ resourceName, errorCode, errorMessage, configs }) => {
+      const bytes = Number(configs[0]?.value ?? Number.NaN)
+      const trouble = troubleOfCode(errorCode === 0 ? -1 : errorCode, errorMessage)
+      return [resourceName, bytes > 0 ? bytes : new KafkaError(trouble, `topic ${resourceName}`)]
+    }),
+  )
+}
