@@ -31,6 +31,8 @@ import { clusters } from './0020-clusters.ts'
 import { searchPaths } from './0021-search-paths.ts'
 import { clocks } from './0022-clocks.ts'
 import { clockSteps } from './0023-clock-steps.ts'
+import { clockStepRights } from './0025-clock-step-rights.ts'
+import { closedKeyWaits } from './0025-closed-key-waits.ts'
 
 export interface Migration {
   readonly version: number
@@ -82,4 +84,5 @@ export const migrations: readonly Migration[] = [
   { version: 21, name: 'search paths', sql: searchPaths, compatibleFrom: 18 },
   { version: 22, name: 'clocks', sql: clocks, compatibleFrom: 18 },
   { version: 23, name: 'clock steps', sql: clockSteps, compatibleFrom: 18 },
+  { version: 25, name: 'closed key waits', sql: clockStepRights + closedKeyWaits, compatibleFrom: 18 },
 ]
