@@ -45,6 +45,17 @@ export function whyRounded(value: number, inexact: InexactNumbers | null): strin
     : `${source.slice(0, 60)} has more digits than a JavaScript number keeps (${value}); send it as text`
 }
 
+/** The same for a number anywhere in a document. */
+export function inexactWithin(value: unknown, inexact: InexactNumbers): string | null {
+  if (value === null || typeof value !== 'object') return whyInexact(value, inexact)
+  if (ArrayBuffer.isView(value)) return null
+  for (const inner of Object.values(value)) {
+    const why = inexactWithin(inner, inexact)
+    if (why !== null) return why
+  }
+  return null
+}
+
 export function unsafeText(value: number): string {
   return `${value} is a whole number of 2^53 or more, whose digits a JavaScript number does not keep; send it as text, or read the message with jsonBigintCodec`
 }

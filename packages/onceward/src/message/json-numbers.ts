@@ -46,7 +46,10 @@ export function parseExact(text: string, check: (key: string) => void): ExactJso
     if (typeof read !== 'number' || source === undefined) return read
     if (Number.isSafeInteger(read) && source.length < digitsMin) return read
     if (/^-?\d+$/.test(source)) return Number.isSafeInteger(read) ? read : BigInt(source)
-    if (!isSameNumber(source, read)) inexact.set(read, source)
+    if (isSameNumber(source, read)) return read
+    const whole = wideWhole(source, read)
+    if (whole !== null) return whole
+    inexact.set(read, source)
     return read
   }) as Reviver)
   return { value, inexact }
@@ -60,13 +63,26 @@ function isSameNumber(source: string, read: number): boolean {
   return Number.isFinite(read) && normalised(source) === normalised(String(read))
 }
 
-/** Significant digits and the place of the point. */
+/** A whole number beyond 2^53 in another notation: `9007199254740993.0` and `9.007199254740993e15` are the same account. Null for others. */
+function wideWhole(source: string, read: number): bigint | null {
+  if (!Number.isFinite(read) || Math.abs(read) <= Number.MAX_SAFE_INTEGER) return null
+  const { significant, shift } = partsOf(source)
+  if (shift < 0) return null
+  const size = BigInt(significant + '0'.repeat(shift))
+  return read < 0 ? -size : size
+}
+
 function normalised(text: string): string {
+  const { significant, shift } = partsOf(text)
+  return significant === '' ? '0' : `${significant}e${shift}`
+}
+
+/** Significant digits and the place of the point. */
+function partsOf(text: string): { readonly significant: string; readonly shift: number } {
   const [, whole, fraction = '', exponent = '0'] = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text)!
   const digits = (whole + fraction).replace(/^0+/, '')
   const significant = digits.replace(/0+$/, '')
-  const shift = Number(exponent) - fraction.length + digits.length - significant.length
-  return significant === '' ? '0' : `${significant}e${shift}`
+  return { significant, shift: Number(exponent) - fraction.length + digits.length - significant.length }
 }
 
 /** The first bigint, and where it stands: `account`, or `lines.0.id`. */

@@ -180,23 +180,28 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
       String((await reasons(version.name)).v1),
       /version_malformed: the version is 9007199254740992: .*2\^53/,
     )
+    const identity = {
+      id: (m: unknown) => (m as Booking).id,
+      businessKey: (m: unknown) => (m as Booking).account,
+      businessDigest: (m: unknown) => (m as Booking).amount,
+    }
     const digest = await rig.pass(
       accounts('account', m => m.account),
       amount,
-      {
-        contract: {
-          ...contract,
-          identity: {
-            id: m => (m as Booking).id,
-            businessKey: m => (m as Booking).account,
-            businessDigest: m => (m as Booking).amount,
-          },
-        },
-      },
+      { contract: { ...contract, identity } },
     )
     assert.match(
       String((await reasons(digest.name)).c1),
       /business_key_malformed: businessDigest: .*9007199254740992, a whole number of 2\^53/,
+    )
+    const rounded = await rig.pass(
+      accounts('account', m => m.account),
+      [{ id: 'd1', version: 1, account: 'x', amount: literal('0.10000000000000000001') }],
+      { contract: { identity } },
+    )
+    assert.match(
+      String((await reasons(rounded.name)).d1),
+      /business_key_malformed: businessDigest: .*0.10000000000000000001 has more digits than a JavaScript number/,
     )
   })
 
@@ -432,11 +437,21 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         { id: 'midnight', at: '2026-11-05T24:00:00Z' },
         { id: 'feb', at: '2026-02-30T00:00:00Z' },
         { id: 'rounded', at: literal('1e22') as number },
+        { id: 'year 33658', at: 1e15 },
         { id: 'good', at: '2026-11-05T08:30:00+02:00' },
         { id: 'ms', at: Date.UTC(2026, 10, 5, 6, 30) },
       ])
       const said = await reasons(name)
-      assert.deepEqual(Object.keys(said).sort(), ['feb', 'leap', 'midnight', 'minus', 'rounded'])
+      assert.deepEqual(Object.keys(said).sort(), [
+        'feb',
+        'leap',
+        'midnight',
+        'minus',
+        'rounded',
+        'year 33658',
+      ])
+      for (const id of ['rounded', 'year 33658'])
+        assert.match(String(said[id]), /field_unreadable: at cannot be read from the message: it is no time;/)
       assert.match(
         String(said.minus),
         /field_unreadable: at cannot be read from the message: it is no ISO 8601 time; give milliseconds, a Date, or ISO 8601 text/,
@@ -491,6 +506,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         { ...good, id: 't5', due: 'tomorrow' },
         { ...good, id: 't6', aggregate: literal(big[1]!) },
         { ...good, id: 't7' },
+        { ...good, id: 't8', version: literal(big[1]!) },
       ],
       { contract: { message: { codec: jsonRoundedCodec } } },
     )
@@ -501,6 +517,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     assert.match(String(why.t4), /set.amount .*more digits after the point/)
     assert.match(String(why.t5), /set.due .*no ISO 8601 time/)
     assert.match(String(why.t6), /aggregateId .*9007199254740992 is a whole number of 2\^53 or more/)
+    assert.match(String(why.t8), /version .*9007199254740992 is a whole number of 2\^53 or more/)
     assert.deepEqual(await rig.rows('select id::text, amount::text from machine'), [
       { id: '7', amount: '1.00' },
     ])

@@ -129,8 +129,8 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
     for (const [table, because] of Object.entries(notWrittenByProcesses))
       assert.ok(!tables.has(table), `${table}: ${because}`)
     assert.deepEqual(
-      rights.filter(right => /^(gap|held_action|ledger_action) /.test(right)),
-      ['gap insert', 'gap update', 'held_action insert', 'ledger_action insert'],
+      rights.filter(right => /^(clock_step|gap|held_action|ledger_action) /.test(right)),
+      ['clock_step insert', 'gap insert', 'gap update', 'held_action insert', 'ledger_action insert'],
     )
     const { rows } = await pool.query(
       `select attname as column from pg_attribute where attrelid = 'onceward.gap'::regclass and attname like 'accepted%'

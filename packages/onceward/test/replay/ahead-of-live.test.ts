@@ -8,6 +8,7 @@ import { previewText } from '../../src/cli/commands/replay/text.ts'
 import { openKafka } from '../kafka/fixture.ts'
 import { kafkaBootstrap, skipWithout } from '../services/services.ts'
 import { factContract, facts, Scene } from './scene.ts'
+import { waitingWorld } from './waiting-world.ts'
 
 const request = {
   mode: 'replay',
@@ -66,9 +67,10 @@ describe('a campaign that reaches further than live has come', await skipWithout
       },
     })
     const live = await runConsumer(slow, { databaseUrl: scene.url, parts: ['consumer'] })
-    const replay = await scene.replay(scene.contract())
+    const { world, untilItWaits } = waitingWorld()
+    const replay = await scene.replay(scene.contract(), { world })
     const ran = replay.run(await scene.planned(replay))
-    open.resolve()
+    await untilItWaits(ran).finally(open.resolve)
     assert.equal((await ran).state, 'ran')
     await live.drain()
     assert.equal((await scene.applied('live')).length, 30)

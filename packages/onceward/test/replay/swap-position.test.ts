@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { park, runConsumer } from 'onceward'
+import { park, type ReplayOptions, runConsumer } from 'onceward'
 import { file } from 'onceward/file'
 import { until } from 'onceward/testing'
 import { releaseHeld } from '../../src/observe/inbox.ts'
@@ -10,6 +10,7 @@ import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { type FactContract, factContract, facts, Scene } from './scene.ts'
+import { waitingWorld } from './waiting-world.ts'
 
 type Changes = Partial<FactContract>
 
@@ -38,8 +39,8 @@ async function assertAll(scene: Scene, ids: readonly string[]): Promise<void> {
   assert.deepEqual(await asked(scene), { effects: all, messages: all })
 }
 
-async function rebuilt(scene: Scene, changes: Changes = {}) {
-  const replay = await scene.replay(scene.contract(changes), { patienceMs: 60_000 })
+async function rebuilt(scene: Scene, changes: Changes = {}, options: Partial<ReplayOptions> = {}) {
+  const replay = await scene.replay(scene.contract(changes), { patienceMs: 60_000, ...options })
   const id = await scene.planned(replay, { mode: 'rebuild' })
   await replay.run(id)
   assert.equal((await verifyCampaign(scene.pool, id)).complete, true)
@@ -94,7 +95,8 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     await scene.write(...facts(3))
     await scene.live(scene.contract())
     await scene.write(...facts(30, 'later'))
-    const { replay, id } = await rebuilt(scene)
+    const { world, untilItWaits } = waitingWorld()
+    const { replay, id } = await rebuilt(scene, {}, { world })
     const open = Promise.withResolvers<void>()
     const slow: Changes = {
       source: file(scene.path),
@@ -105,7 +107,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     }
     await using _live = await start(scene, slow, ['consumer'])
     const swapped = replay.swap(id)
-    open.resolve()
+    await untilItWaits(swapped).finally(open.resolve)
     await swapped
     await assertAll(scene, ids(facts(3), facts(30, 'later')))
   })

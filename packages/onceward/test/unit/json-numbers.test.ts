@@ -52,15 +52,18 @@ describe('numbers of a JSON body', () => {
   test('are kept, refused, made bigint or noted, and never rounded unseen', () => {
     fc.assert(
       fc.property(literals, literal => {
-        const isWhole = /^-?\d+$/.test(literal)
+        const { units, places } = fractionOf(literal)
+        const isPlain = /^-?\d+$/.test(literal)
+        const isSafe = Math.abs(Number(literal)) <= Number.MAX_SAFE_INTEGER
+        const isWide = units % 10n ** places === 0n && !isSafe
         const body = `{"x":[${literal}]}`
-        if (isKept(literal) && (!isWhole || Number.isSafeInteger(Number(literal)))) {
+        if (isKept(literal) && (!isPlain || isSafe)) {
           const message = read(body) as { x: number[] }
           assert.deepEqual(message, JSON.parse(body))
           assert.equal(inexactOf(message), null)
-        } else if (isWhole) {
+        } else if (isWide) {
           assert.throws(() => read(body), InexactNumber)
-          assert.deepEqual(read(body, jsonBigintCodec), { x: [BigInt(literal)] })
+          assert.deepEqual(read(body, jsonBigintCodec), { x: [units / 10n ** places] })
           assert.deepEqual(read(body, jsonRoundedCodec), JSON.parse(body))
         } else {
           const message = read(body) as { x: number[] }
@@ -76,11 +79,18 @@ describe('numbers of a JSON body', () => {
     ['{"account": -9007199254740992 }', 'field "account"', '-9007199254740992'],
     ['{"lines":[{"a.b":1},{"sku":12345678901234567890}]}', 'field "lines.1.sku"', '12345678901234567890'],
     ['9007199254740993', 'the body', '9007199254740993'],
+    ['{"account":9007199254740993.0}', 'field "account"', '9007199254740993'],
+    ['{"account":-9.007199254740993E+15}', 'field "account"', '-9007199254740993'],
   ] as const)
     test(`${body} is refused by name, with the fix`, () =>
       assert.throws(() => read(body), {
         message: `${field} is ${digits}, a whole number whose digits a JavaScript number does not keep; send it as text, or set message.codec to jsonBigintCodec, or to jsonRoundedCodec where it may be rounded`,
       }))
+
+  test('beyond every double are noted at once, however large the exponent', () => {
+    const message = read('{"x":1.0000000000000000001e999999999}') as { x: number }
+    assert.equal(inexactOf(message)?.get(message.x), '1.0000000000000000001e999999999')
+  })
 
   test('long digits in texts are no numbers', () => {
     for (const text of [

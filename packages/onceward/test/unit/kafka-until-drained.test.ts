@@ -34,6 +34,24 @@ function wait(limitMs: number, answers: { bounds?: typeof boundsOf; looks?: numb
   return { found, told }
 }
 
+test('an added partition waits for what stood in the others when it was found, not for what came since', async () => {
+  let looks = 0
+  const found = untilDrained({
+    client: {
+      describe: async () => ({ id: 'i', partitions: 2 }),
+      bounds: async some => new Map(some.map(partition => [partition, { start: 0, end: 10 * looks }])),
+      // Found at 10; the next look has all of that but one, the one after it all.
+      committed: async () => new Map([[0, at([0, 0, 9, 10][looks++] ?? 10)]]),
+    },
+    member: aMember(),
+    partition: 1,
+    limitMs: 5_000,
+    waits: () => looks < 10,
+    onTrouble: reason => assert.fail(reason),
+  })
+  assert.deepEqual([await found, looks], [{ kind: 'drained' }, 4])
+})
+
 const offline = () => {
   throw new Error('t/1: LEADER_NOT_AVAILABLE')
 }

@@ -97,7 +97,7 @@ const readTablesOnly = [
     'triage',
   ],
 ]
-const addedToOnly = ['held_action', 'ledger_action']
+const addedToOnly = ['clock_step', 'held_action', 'ledger_action']
 /** Acts of people, and what only these call. */
 const peoplesFunctions = [
   ...[

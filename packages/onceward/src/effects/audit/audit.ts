@@ -6,7 +6,6 @@ import { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { consumerName } from '../declared/consumer-name.ts'
 import { columnReader, type FieldOf, idField, type Reader, readAll, textOf } from '../declared/fields.ts'
-import { fitColumn } from '../declared/fit-column.ts'
 import { checkColumn, checkTable, quoted } from '../declared/names.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { type TableShape, text, verifyTables } from '../declared/tables.ts'
@@ -108,7 +107,7 @@ function entryReader<M>(declared: AuditDeclaration<M>, shape: TableShape): Reade
   const columns = Object.entries(declared.columns).map(([column, read]) => {
     const field = `columns.${column}`
     const said = (item: BatchItem<M>) => textOf(read(item.message, item), field)
-    const kept = columnReader(read, fitColumn(shape.columns.get(column)!.keeps), field)
+    const kept = columnReader(read, shape.columns.get(column)!.keeps, field)
     return { column, said, kept }
   })
   return item => ({

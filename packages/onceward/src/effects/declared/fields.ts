@@ -5,7 +5,8 @@ import { errorText } from '../../errors.ts'
 import { exactJson } from '../../exact-json.ts'
 import { readId } from '../../message/identity.ts'
 import { type InexactNumbers, inexactOf, unsafeText } from '../../message/inexact-numbers.ts'
-import { type Fit, Unfit } from './fit-column.ts'
+import { arrayLiteral } from './array-literal.ts'
+import { type Fit, fitColumn, Unfit } from './fit-column.ts'
 
 /** One field of an effect, read from a message; `envelope` has its identities and headers. */
 export type FieldOf<M, T> = (message: M, item: Pick<BatchItem<M>, 'envelope' | 'run'>) => T
@@ -74,16 +75,19 @@ export function fittingField(
   }
 }
 
-/** Reads a column of a message, as text. */
+/** Reads a column of a message, as text. `keeps` is the column's type. */
 export function columnReader<M>(
   read: FieldOf<M, unknown>,
-  fit: Fit,
+  keeps: string,
   field: string,
 ): (item: BatchItem<M>) => string | null | undefined {
+  const fit = fitColumn(keeps)
+  const isArray = keeps.endsWith('[]')
   return item => {
     const value = read(item.message, item)
     if (value === undefined) return undefined
-    return textOf(fittingField(fit, value, field, inexactOf(item.message)), field)
+    const fitting = fittingField(fit, value, field, inexactOf(item.message))
+    return textOf(isArray && Array.isArray(fitting) ? arrayLiteral(fitting) : fitting, field)
   }
 }
 

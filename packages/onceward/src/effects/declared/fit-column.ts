@@ -1,4 +1,4 @@
-import { type InexactNumbers, whyInexact } from '../../message/inexact-numbers.ts'
+import { type InexactNumbers, inexactWithin, whyInexact } from '../../message/inexact-numbers.ts'
 import { columnType } from './column-type.ts'
 import { type Fit, fitNumber, Unfit } from './fit-number.ts'
 import { fitTime } from './fit-time.ts'
@@ -14,14 +14,21 @@ export function fitColumn(formatted: string): Fit {
   const fit =
     fitNumber(formatted.replace('[]', '')) ?? fitTime(name, sizes) ?? fitText(name, sizes) ?? exactly
   const orNull: Fit = (value, inexact) => (value == null ? value : fit(value, inexact))
-  return isArray ? fitElements(orNull) : orNull
+  return isArray ? fitElements(orNull, fit !== exactly && !keepsOrFails.test(formatted)) : orNull
 }
 
-function fitElements(fit: Fit): Fit {
+/** Arrays whose elements PostgreSQL keeps or refuses. */
+const keepsOrFails = /^(smallint|integer|bigint|numeric)\[\]$/
+
+/** A text is taken apart by PostgreSQL, which may change its elements without a word. */
+function fitElements(fit: Fit, mayChange: boolean): Fit {
   const elements: Fit = (value, inexact) =>
     Array.isArray(value) ? value.map(one => elements(one, inexact)) : fit(value, inexact)
-  // Anything but a list is a text that PostgreSQL takes apart, or refuses.
-  return (value, inexact) => (Array.isArray(value) ? elements(value, inexact) : exactly(value, inexact))
+  return (value, inexact) => {
+    if (value == null || Array.isArray(value)) return elements(value, inexact)
+    if (mayChange) throw new Unfit('it is no list; give an array of the values')
+    return exactly(value, inexact)
+  }
 }
 
 /** PostgreSQL keeps 63 bytes of a name. */
@@ -45,9 +52,9 @@ function sized(fits: (text: string) => boolean, why: string): Fit {
   }
 }
 
-/** A number that was rounded is another one, in a text too. */
+/** A number that was rounded is another one, in a text or a document too. */
 function exactly(value: unknown, inexact: InexactNumbers | null): unknown {
-  const why = whyInexact(value, inexact)
+  const why = whyInexact(value, inexact) ?? (inexact === null ? null : inexactWithin(value, inexact))
   if (why !== null) throw new Unfit(why)
   return value
 }

@@ -9,7 +9,7 @@ interface Column {
   readonly type: string
   /** The type without its length or precision: a cast to those would cut or round in silence, where an assignment fails. */
   readonly castTo: string
-  /** The type whose values it keeps: of a domain the one below it. */
+  /** The type whose values it keeps: of a domain the type below it, of an array that of its elements with `[]`. */
   readonly keeps: string
   readonly notNull: boolean
   /** PostgreSQL fills it in when nobody does. */
@@ -75,8 +75,16 @@ export async function verifyTables(
   )
 }
 
-/** Of a column `a` with its type `t`. */
-export const keptType = `case t.typtype when 'd' then format_type(t.typbasetype, t.typtypmod) else format_type(a.atttypid, a.atttypmod) end`
+/** Of a column `a`. A domain may lie over a domain, and an array may be of one: the type at the bottom is the one that rounds. */
+export const keptType = `(
+  with recursive below (level, type, modifier, list) as (
+    select 0, a.atttypid, a.atttypmod, ''
+    union all
+    select b.level + 1, case d.typtype when 'd' then d.typbasetype else d.typelem end,
+      case d.typtype when 'd' then d.typtypmod else b.modifier end, case d.typtype when 'd' then b.list else '[]' end
+    from below b join pg_catalog.pg_type d on d.oid = b.type
+    where d.typtype = 'd' or d.typcategory = 'A' and d.typelem <> 0)
+  select pg_catalog.format_type(type, modifier) || list from below order by level desc limit 1)`
 
 async function readShape(query: Query, table: string): Promise<TableShape> {
   const columns = await query<{
@@ -93,7 +101,7 @@ async function readShape(query: Query, table: string): Promise<TableShape> {
        attnotnull as not_null,
        atthasdef or attidentity <> '' or not attnotnull as filled, attgenerated <> '' or attidentity = 'a' as generated,
        coalesce((select collisdeterministic from pg_collation where oid = attcollation), true) as deterministic
-     from pg_attribute a join pg_type t on t.oid = a.atttypid where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
+     from pg_attribute a where attrelid = to_regclass($1) and attnum > 0 and not attisdropped`,
     [table],
   )
   const keys = await query<{ key: string }>(

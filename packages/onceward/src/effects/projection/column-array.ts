@@ -1,4 +1,5 @@
 import { exactJson } from '../../exact-json.ts'
+import { arrayLiteral } from '../declared/array-literal.ts'
 import type { Column } from './describe-table.ts'
 
 /** The values of one column for a whole batch, as a parameter for `unnest`. */
@@ -22,15 +23,4 @@ export function bareLiteral(values: readonly unknown[]): string {
 
 function isBare(value: unknown): boolean {
   return value == null || typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint'
-}
-
-/** Inside an array column the elements are texts to PostgreSQL's own reader: each is quoted. */
-function arrayLiteral(elements: readonly unknown[]): string {
-  const quote = (element: unknown) => {
-    if (element == null) return 'null'
-    if (Array.isArray(element)) return arrayLiteral(element)
-    const text = element instanceof Date ? element.toISOString() : String(element)
-    return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
-  }
-  return `{${elements.map(quote).join(',')}}`
 }

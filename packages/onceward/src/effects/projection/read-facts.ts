@@ -3,7 +3,7 @@ import { wideDigits } from '../../contracts/wide-integer.ts'
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import { anyText, errorText } from '../../errors.ts'
 import { businessDigestOf } from '../../message/digest.ts'
-import { type InexactNumbers, inexactOf, unsafeText, whyInexact } from '../../message/inexact-numbers.ts'
+import { type InexactNumbers, inexactOf, inexactWithin, unsafeText } from '../../message/inexact-numbers.ts'
 import { Unfit } from '../declared/fit-column.ts'
 import type { ProjectionOptions } from './declaration.ts'
 import type { Column, Table } from './describe-table.ts'
@@ -140,15 +140,6 @@ function fitted(
   } catch (error) {
     throw error instanceof Unfit ? malformed(error.message) : error
   }
-}
-
-function inexactWithin(value: unknown, inexact: InexactNumbers): string | null {
-  if (value === null || typeof value !== 'object') return whyInexact(value, inexact)
-  for (const inner of Object.values(value)) {
-    const why = inexactWithin(inner, inexact)
-    if (why !== null) return why
-  }
-  return null
 }
 
 /** The parts of a key as PostgreSQL would spell them, so that one row never has two names here. */

@@ -32,9 +32,10 @@ export function requestReader<M>(
   machine: Moves | null,
   shape: TableShape,
 ): Reader<M, Request<M>> {
-  const fits = (column: string) => fitColumn(shape.columns.get(column)!.keeps)
+  const keeps = (column: string) => shape.columns.get(column)!.keeps
+  const fits = (column: string) => fitColumn(keeps(column))
   const columns = Object.entries(declared.set ?? {}).map(([column, read]) =>
-    columnReader(read, fits(column), `set.${column}`),
+    columnReader(read, keeps(column), `set.${column}`),
   )
   const fitKey = fits(declared.aggregate.key)
   const fitVersion = declared.aggregate.version === undefined ? null : fits(declared.aggregate.version)

@@ -13,13 +13,12 @@ begin
     where h.id = any (ids) and h.order_key is not null order by 1);
   perform from onceward.blocked_key b where b.consumer_id = of and b.key = any (keys)
     order by b.key for update;
+  -- All of them: a message that is being stored behind one at this moment is seen only behind the marker's lock.
   select array_agg(k.key), array_agg(k.message_id) into ended, enders
     from onceward.held h
     join onceward.business_key k
       on k.consumer_id = of and k.key = h.business_key and k.message_id = h.message_id
-    where h.id = any (ids) and exists (
-      select from onceward.held w
-      where w.consumer_id = of and w.business_key = k.key and w.keyless and w.business_key is not null);
+    where h.id = any (ids);
   with gone as (
     delete from onceward.held h where h.id = any (ids) and h.state in ('parked', 'dead', 'quarantined')
     returning h.*, onceward.record_of(h) as record),
@@ -55,8 +54,10 @@ begin
     and not exists (
       select from onceward.held h where h.consumer_id = of and h.order_key = key and h.order_key is not null
         and h.state = 'quarantined'));
-  freed := onceward.free_keys(of, keys);
+  -- The business key is passed on first: freed before, a later message of the order key could take it from
+  -- the first that waits, and rows would wait for higher numbers.
   if ended is not null then perform onceward.end_key_waits(of, ended, enders); end if;
+  freed := onceward.free_keys(of, keys);
   return jsonb_build_object('ok', true, 'closed', closed, 'freed', cardinality(freed));
 end $$;
 

@@ -61,7 +61,8 @@ begin
   revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading,
     onceward.marker_days, onceward.late_marker from onceward_run;
   revoke insert, update, delete on onceward.cluster_name, onceward.cluster_mark from onceward_run;
-  revoke update, delete on onceward.held_action, onceward.ledger_action from onceward_run;
+  revoke update, delete on onceward.held_action, onceward.ledger_action, onceward.clock_step
+    from onceward_run;
   -- A process declares losses and reads on past accepted ones. It may not accept one.
   revoke insert, update, delete on onceward.gap from onceward_run;
   execute (select format('grant insert (%1$s), update (%1$s) on onceward.gap to onceward_run',
