@@ -31,6 +31,9 @@ import { clusters } from './0020-clusters.ts'
 import { searchPaths } from './0021-search-paths.ts'
 import { clocks } from './0022-clocks.ts'
 import { clockSteps } from './0023-clock-steps.ts'
+import { fixedKeys } from './0026-fixed-keys.ts'
+import { generations } from './0026-generations.ts'
+import { heldMode } from './0026-held-mode.ts'
 
 export interface Migration {
   readonly version: number
@@ -82,4 +85,5 @@ export const migrations: readonly Migration[] = [
   { version: 21, name: 'search paths', sql: searchPaths, compatibleFrom: 18 },
   { version: 22, name: 'clocks', sql: clocks, compatibleFrom: 18 },
   { version: 23, name: 'clock steps', sql: clockSteps, compatibleFrom: 18 },
+  { version: 26, name: 'decisions', sql: generations + heldMode + fixedKeys, compatibleFrom: 18 },
 ]
