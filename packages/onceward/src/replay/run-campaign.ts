@@ -14,6 +14,7 @@ import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { asksOutside, assertBehindLive } from './ahead-of-live.ts'
 import { ArchiveRangeReader } from './archive/archive-range-reader.ts'
+import { namesOf } from './archive/names-of.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, rangesOf, readCampaign, refused, suppressesEffects } from './campaign.ts'
 import { CampaignHorizon } from './campaign-horizon.ts'
@@ -29,6 +30,7 @@ import { createShadow, dropCancelled } from './rebuild/shadow-tables.ts'
 import { selectKeys } from './select-keys.ts'
 import type { Selection } from './selection.ts'
 import { Throttle } from './throttle.ts'
+import { assertKnownToLive } from './unknown-to-live.ts'
 import { watchForNobody } from './waits-for-nobody.ts'
 
 export interface RunCampaignOptions {
@@ -69,10 +71,13 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   if (campaign.plan === null) throw refused(`Campaign ${id} has no plan yet: preview it.`)
   await assertRemembered(pool, campaign, campaign.plan)
   await assertBehindLive(campaign, options)
+  await assertKnownToLive(campaign, options)
   // An archive that is not what it was is refused while nobody has taken the campaign.
   const { selection } = campaign
   const archive =
-    selection.of === 'archive' ? await ArchiveRangeReader.open(campaign, selection, consumer) : null
+    selection.of === 'archive'
+      ? await ArchiveRangeReader.open(await namesOf(pool, consumer.name), campaign, selection, consumer)
+      : null
   const lease = await CampaignLease.take(pool, campaign, options)
   world.reach('replay.taken')
   let failure: unknown = null

@@ -28,6 +28,10 @@ export function createCommand(): Command {
     .option('--to <edge>', 'now, an ISO time, or partition=offset,…', 'now')
     .option('--file <path>', 'JSON lines instead of the log the contract reads')
     .option(
+      '--never-live',
+      'the messages of --file never come to the live consumer; their effects stay suppressed',
+    )
+    .option(
       '--archive <path>',
       'what retention has archived instead of the log: its folder, or one file of it',
     )
