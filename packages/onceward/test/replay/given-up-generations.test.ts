@@ -75,6 +75,24 @@ describe('what people gave up under another generation', await skipWithout('post
       )
     })
 
+  test('without an id is ignored by its content, though the new one reads the id', async t => {
+    const scene = await Scene.open(t)
+    await scene.write(...history)
+    const nameless = {
+      id: (fact: Fact) => (fact.id === 'a2' ? undefined : fact.id),
+      aggregateId: (fact: Fact) => fact.key,
+    }
+    await scene.live(scene.contract({ identity: nameless as never }))
+    await skip(scene)
+    await scene.pool.query('delete from effect')
+    await scene.live(scene.contract(second))
+    assert.deepEqual(await booked(scene), ['a1 1', 'a3 1'])
+    await scene.pool.query('delete from effect')
+    await scene.live(scene.contract({ generation: 3, identity: nameless as never }))
+    assert.deepEqual(await booked(scene), ['a1 1', 'a3 1'])
+    assert.deepEqual(await scene.rows('select from onceward.held'), [])
+  })
+
   test('given up while the new one runs: stays so when it comes to the message', async t => {
     const scene = await Scene.open(t)
     await scene.write(history[0]!)

@@ -67,7 +67,7 @@ export function createCommand(): Command {
 export function previewCommand(): Command {
   return new Command('preview')
     .description(
-      'find out what it covers now, and fix that; reads the first record of each range, and an archive through',
+      'find out what it covers now, and fix that; reads the first record of each range, and an archive or a file through',
     )
     .argument('<file>', 'module whose default export is the consumer')
     .argument('<id>', 'number of the campaign')
