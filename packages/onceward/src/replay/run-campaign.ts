@@ -1,7 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import { decidedAtOnce } from '../contract/failure-rules.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
-import { byBroker } from '../contracts/retry-levels.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/buffer-effects.ts'
 import { ConsumerProcess } from '../engine/consumer.ts'
@@ -23,6 +22,7 @@ import { decidedPlaces } from './campaign-places.ts'
 import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
 import { CampaignReader, type TakesRecords } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
+import { mayWaitAtBroker } from './claim-unless-retried.ts'
 import { assertRemembered, needsMemory } from './horizon.ts'
 import { createParkedProcess } from './parked/parked-process.ts'
 import { aroundRebuild, rebuildStore } from './rebuild/rebuild-store.ts'
@@ -130,9 +130,9 @@ async function createReadingProcess(
     staysInPlace: takes !== null,
     leavesRetried:
       needsMemory(mode) &&
-      byBroker(consumer.failure.mode) &&
       asksOutside(consumer) &&
-      suppressesEffects(campaign, consumer),
+      suppressesEffects(campaign, consumer) &&
+      (await mayWaitAtBroker(pool, campaign, consumer)),
     ...(isRebuild && { around: aroundRebuild<SqlTransaction>(campaign) }),
   })
   return new ConsumerProcess({

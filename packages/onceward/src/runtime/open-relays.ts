@@ -33,6 +33,7 @@ export interface RelaySetting extends PublisherAddresses {
   readonly relayLeaseMs?: number | undefined
   readonly cdcKeepMs?: number | undefined
   readonly signal?: AbortSignal | undefined
+  readonly carriesCopies?: boolean
 }
 
 /** A relay for every broker that the contract's targets and dead letters go to, except for targets that name a destination themselves. */
