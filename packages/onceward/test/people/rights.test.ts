@@ -51,6 +51,7 @@ const looks = [
   'is_grave',
   'is_person',
   'loss_digest',
+  'other_generations',
   'place_of',
   'risk_of',
   'risk_rank',
