@@ -77,7 +77,7 @@ export interface HeldSession {
    */
   finish(done: readonly DoneWork[], again: readonly PutOffWork[]): Promise<void>
 
-  /** Live deliveries of these came, and campaigns hold them: what is held is live work from now on, and claims of it are lost. */
+  /** Live deliveries of these came, and campaigns or replays hold them: what is held is live work from now on, and claims of it are lost. */
   makeLive(ids: readonly string[]): Promise<void>
 
   /** What handlers asked for outside the database while a worker took up what this campaign had held. */

@@ -13,8 +13,8 @@ export const deathHeaders: readonly string[] = [
 ]
 export const countHeaders: readonly string[] = ['x-delivery-count', 'x-acquired-count']
 
-/** The queue or topic in which messages wait `levelMs` before they come back to `queue`. */
-export function levelQueue(queue: string, levelMs: number): string {
+/** The queue or topic in which messages wait `levelMs` before they come back to `queue`; with '' what all their names begin with. */
+export function levelQueue(queue: string, levelMs: number | ''): string {
   return `${queue}.retry.${levelMs}`
 }
 

@@ -182,6 +182,9 @@ export interface StoreSession<Tx> {
     messages: readonly { readonly id: string | null; readonly digest: Buffer }[],
   ): Promise<ReadonlyMap<number, string>>
 
+  /** The same of what people gave up under other generations of the consumer. Absent in campaigns, and where there was no other when the run began. */
+  readonly givenUpElsewhere?: NonNullable<StoreSession<Tx>['givenUp']> | undefined
+
   /** Stores that keep a campaign's book. What is told is written by `advance`, with the effects or not at all. */
   readonly book?: BatchBook
 }
@@ -273,6 +276,8 @@ export interface Enrolment {
   readonly facts: ConsumerFacts
   /** SQL stores: markers lay in several tables when the run began. Decides how they are looked for, never what is found. */
   readonly markersSpread?: boolean
+  /** SQL stores: other generations had consumed under this name when the run began. */
+  readonly hasOthers?: boolean
   /** The campaign this run is of; absent elsewhere. What it holds says so. */
   readonly campaignId?: string
 }

@@ -3,6 +3,7 @@ import { type RetentionStatus, readRetention } from '../retention/read-retention
 import { assertUsable } from '../stores/postgres/migrate.ts'
 import type { SqlPool } from '../stores/postgres/pool.ts'
 import { isHeard } from '../stores/postgres/sql/clock-ahead.ts'
+import { type UnreadLevels, unreadLevels } from './unread-levels.ts'
 import { type UnservedWork, unservedWork } from './unserved-work.ts'
 
 export interface Status {
@@ -17,6 +18,8 @@ export interface Status {
   readonly openLosses: number
   /** Acknowledged messages that nobody works on, and what they wait for. */
   readonly unserved: readonly UnservedWork[]
+  /** Messages whose next try waits at a log, and that nobody reads. */
+  readonly unreadLevels: readonly UnreadLevels[]
   readonly queues: readonly { name: string; waiting: number; leased: number; oldestSeconds: number | null }[]
   /** What is kept, how far back memory reaches, and how large it is. */
   readonly retention: RetentionStatus
@@ -126,6 +129,7 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
     from onceward.checkpoint join onceward.consumer on consumer.id = checkpoint.consumer_id
     join onceward.run on run.id = checkpoint.run_id order by 1, 2`)
   const unserved = await pool.query(`select * from (${unservedWork}) u order by 1, 2, 3`)
+  const unread = await pool.query(unreadLevels)
   const losses = await pool.query(
     'select count(*)::int as open from onceward.gap where accepted_at is null and resumed_at is null',
   )
@@ -139,6 +143,7 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
     partitions: partitions.rows,
     openLosses: losses.rows[0].open,
     unserved: unserved.rows,
+    unreadLevels: unread.rows,
     queues: queues.rows,
     retention: await readRetention(pool),
   }

@@ -29,7 +29,8 @@ export interface Fixed {
 
 /**
  * Replaces the bytes of a parked message by better ones. The contract reads them first: they must be readable, and their message id, business key
- * and order key must be those of the original, or its markers would protect nothing. The original is kept.
+ * and order key must be those of the original, or its markers would protect nothing. The original is kept. What is compared under the business key is
+ * the content as it is fixed.
  */
 export async function fixPayload<M, Tx>(
   pool: SqlPool,
@@ -54,9 +55,10 @@ export async function fixPayload<M, Tx>(
     approval: null,
   }
   if (dryRun === true) return fixed
-  const call = `onceward.fix_parked($1, $2, 'payload', $3, $4, $5, $6, $7)`
+  const call = `onceward.fix_parked($1, $2, 'payload', $3, $4, $5, $6, $7, $8)`
   const seen = createHash('sha256').update(before).digest()
-  const values = [consumer.name, id, seen, body, received.digest, received.id, because]
+  const keyDigest = received.readable ? received.businessDigest : null
+  const values = [consumer.name, id, seen, body, received.digest, received.id, because, keyDigest]
   const { approval } = await act<{ approval: string | null }>(pool, call, values, () =>
     (options.reach ?? inert)('parking.fixed'),
   )

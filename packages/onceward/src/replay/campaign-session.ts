@@ -19,7 +19,10 @@ export interface CampaignSessionOptions {
   readonly advance: (progress: readonly Progress[]) => Promise<void>
 }
 
-type Own<Tx> = Pick<StoreSession<Tx>, 'claim' | 'conclude' | 'positions' | 'advance' | 'book' | 'givenUp'>
+type Own<Tx> = Pick<
+  StoreSession<Tx>,
+  'claim' | 'conclude' | 'positions' | 'advance' | 'book' | 'givenUp' | 'givenUpElsewhere'
+>
 
 /** One batch of a campaign: the store's session, but for the position and the book, which are the campaign's. */
 export function campaignSession<Tx>(
@@ -36,6 +39,7 @@ export function campaignSession<Tx>(
   const own: Own<Tx> = {
     book,
     ...(givenUp && { givenUp }),
+    givenUpElsewhere: undefined,
     async advance(progress) {
       if (forgotten.size > 0) await assertNoneRebuilt(inner, consumerId, [...forgotten.keys()])
       await advance(progress)
@@ -91,10 +95,11 @@ async function claimAnew<Tx>(
   if (again.length === 0) return answers
   const { rows } = await sqlOf(session).query<{ id: string; marker: string }>(
     `with rebuilt as materialized (${lastRebuilt}),
+     people as materialized (select array[$1::integer] || onceward.other_generations($1) as ids),
      undone as materialized (
        select i.* from unnest($2::text[]) as asked (id) cross join lateral (
          select message_id, ctid as place from onceward.inbox i where i.consumer_id = $1 and i.message_id = asked.id and i.status = any($3::onceward.marker_status[])
-           and not (i.status = 'ignored' and $4 and not exists (select from onceward.closed_held x where x.consumer_id = $1
+           and not (i.status = 'ignored' and $4 and not exists (select from onceward.closed_held x where x.consumer_id = any ((select ids from people)::integer[])
              and x.message_id = i.message_id and onceward.is_given_up(x.how, x.reopened_by) offset 0))
            and not (i.status in ('dead', 'quarantined') and exists (select from onceward.held h where h.consumer_id = $1
              and h.message_id = i.message_id and h.state in ('parked', 'dead', 'quarantined') offset 0))

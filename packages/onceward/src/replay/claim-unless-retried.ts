@@ -1,4 +1,9 @@
+import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
+import { byBroker, levelQueue } from '../contracts/retry-levels.ts'
 import type { ClaimAnswer, StoreSession } from '../contracts/store.ts'
+import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { Campaign } from './campaign.ts'
 import { sqlOf } from './campaign-session.ts'
 
 type Claim = StoreSession<unknown>['claim']
@@ -10,6 +15,23 @@ const retried = `
       where a.consumer_id = $1 and a.message_id = asked.id and r.campaign_id is null
         and a.at > coalesce((select h.purged_before from onceward.horizon h where h.consumer_id = $1), '-infinity') offset 0)
     and not exists (select from onceward.inbox i where i.consumer_id = $1 and i.message_id = asked.id offset 0)`
+
+const hasLevels = `
+  select exists (select from onceward.checkpoint k join onceward.consumer c on c.id = k.consumer_id
+    where c.name = $1 and c.generation = $2 and starts_with(k.partition, $3::text)) as waited`
+
+/** Failed messages of the consumer may wait at the broker: by its contract of today, or by one of before, whose copies are still read. */
+export async function mayWaitAtBroker(
+  client: SqlClient,
+  { consumer, liveGeneration }: Pick<Campaign, 'consumer' | 'liveGeneration'>,
+  { failure, source }: Pick<Consumer<unknown, SqlTransaction>, 'failure' | 'source'>,
+): Promise<boolean> {
+  if (byBroker(failure.mode)) return true
+  if (source.kind !== 'kafka') return false
+  const { topic } = source as typeof source & { topic: string }
+  const { rows } = await client.query(hasLevels, [consumer, liveGeneration, levelQueue(topic, '')])
+  return rows[0].waited
+}
 
 const atTheBroker: ClaimAnswer = { kind: 'seen', status: 'stored', sameDigest: true }
 

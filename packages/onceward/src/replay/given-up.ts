@@ -1,51 +1,33 @@
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { DecidedMessage, StoreSession } from '../contracts/store.ts'
 import type { SqlClient } from '../stores/postgres/pool.ts'
-import { isoTime } from '../stores/postgres/sql/iso-time.ts'
+import { findGivenUp as findAmong, type GivenUpRow, saidOf, stands } from '../stores/postgres/sql/given-up.ts'
 import { type Campaign, refused } from './campaign.ts'
 import { sqlOf } from './campaign-session.ts'
+import { live } from './rebuild/carry-markers.ts'
 
 /** The consumer as it is live, and as the campaign rebuilds it. $1 is the campaign. */
-const consumers = `array(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
+const own = `array(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
   and o.generation in (c.generation, c.live_generation) where c.id = $1)`
 
-const stands = 'onceward.is_given_up(x.how, x.reopened_by)'
+/** And the generations that consumed before and beside it. */
+const consumers = `(${own} || onceward.other_generations(${live}))`
 
-/**
- * By id and content: other content under the id of an applied message may have been given up alone. Where the marker of the id is the decision
- * itself, other content is the same message, digested by a contract that lists other headers.
- */
-const find = `
-  with mine as materialized (select ${consumers} as ids)
-  select asked.n::integer - 1 as n, x.how, x.actor, ${isoTime('x.at')} as at, x.reason
-  from unnest($2::text[], $3::bytea[]) with ordinality as asked (id, digest, n)
-  cross join lateral (
-    select * from onceward.closed_held x where x.consumer_id = any ((select ids from mine)::integer[]) and x.message_id = asked.id and ${stands}
-      and (x.digest = asked.digest or exists (select from onceward.inbox i where i.consumer_id = x.consumer_id
-        and i.message_id = x.message_id and i.status = 'ignored' and i.digest = x.digest offset 0))
-    union all
-    select * from onceward.closed_held x where x.consumer_id = any ((select ids from mine)::integer[]) and x.message_id is null
-      and x.digest = asked.digest and ${stands}
-    limit 1) x`
+/** What live has applied, although people gave it up under another generation, is in its tables, and is to be in rebuilt ones. */
+const unlessApplied = (
+  messageId: string,
+) => `(x.consumer_id = any (${own}) or not exists (select from onceward.inbox a
+  where a.consumer_id = ${live} and a.message_id = ${messageId} and a.status = 'applied' offset 0))`
+
+const find = findAmong(consumers, ['$2', '$3'], unlessApplied('asked.id'))
 
 export function findGivenUp<Tx>(
   session: StoreSession<Tx>,
   campaignId: string,
 ): NonNullable<StoreSession<Tx>['givenUp']> {
   return async messages => {
-    const { rows } = await sqlOf(session).query<{
-      n: number
-      how: string
-      actor: string
-      at: string
-      reason: string
-    }>(find, [campaignId, messages.map(({ id }) => id), messages.map(({ digest }) => digest)])
-    return new Map(
-      rows.map(({ n, how, actor, at, reason }) => [
-        n,
-        `${how} by ${actor} on ${at}: ${reason}`.slice(0, 500),
-      ]),
-    )
+    const values = [campaignId, messages.map(({ id }) => id), messages.map(({ digest }) => digest)]
+    return saidOf((await sqlOf(session).query<GivenUpRow>(find, values)).rows)
   }
 }
 
@@ -75,7 +57,8 @@ export interface GivenUp {
 
 export async function countGivenUp(client: SqlClient, { id, selection }: Campaign): Promise<GivenUp> {
   const { rows } = await client.query(
-    `select count(*)::integer as messages from onceward.closed_held x where x.consumer_id = any (${consumers}) and ${stands}`,
+    `select count(*)::integer as messages from onceward.closed_held x where x.consumer_id = any (${consumers}) and ${stands}
+       and ${unlessApplied('x.message_id')}`,
     [id],
   )
   return { messages: rows[0].messages, included: selection.includingSkipped === true }
@@ -87,8 +70,8 @@ const inShadow = `
   from onceward.campaign c
   join onceward.consumer l on l.name = c.consumer_name and l.generation = c.live_generation
   join onceward.consumer s on s.name = c.consumer_name and s.generation = c.generation
-  join onceward.closed_held x on x.consumer_id = l.id
-  where c.id = $1 and x.reopened_by is distinct from c.id and ${stands}
+  join onceward.closed_held x on x.consumer_id = any (l.id || onceward.other_generations(l.id))
+  where c.id = $1 and x.reopened_by is distinct from c.id and ${stands} and ${unlessApplied('x.message_id')}
     and case when l.dedup = 'marker' then exists (select from onceward.inbox i where i.consumer_id = s.id and i.message_id = x.message_id
         and i.status = 'applied' and i.digest = x.digest offset 0)
       else x.at > c.started_at end

@@ -5,6 +5,7 @@ import { OncewardError } from '../errors.ts'
 import type { Edges, LogRange, RangeReader } from '../sources/log/range-reader.ts'
 import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
 import { aheadOfLive } from './ahead-of-live.ts'
+import { namesOf } from './archive/names-of.ts'
 import { planArchive } from './archive/plan-archive.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, type Plan, readCampaign, refused } from './campaign.ts'
@@ -13,6 +14,7 @@ import { assertRemembered } from './horizon.ts'
 import { selectParked } from './parked/select-parked.ts'
 import { shadowedTables } from './rebuild/shadowed-tables.ts'
 import type { Selection } from './selection.ts'
+import { countUnknownToLive } from './unknown-to-live.ts'
 
 export interface PreviewOptions {
   readonly consumer: Consumer<unknown, SqlTransaction>
@@ -28,11 +30,16 @@ export interface Preview {
   readonly extent: number
   /** What the live consumer has not finished: the campaign is refused while its external effects would be suppressed there. */
   readonly aheadOfLive: readonly LogRange[]
+  /** Messages of a file of which the live consumer has no marker: the campaign is refused while their external effects would be suppressed. */
+  readonly unknownToLive: number
   readonly givenUp: GivenUp
   readonly targets: { readonly external: readonly string[]; readonly publish: readonly string[] }
 }
 
-/** Finds out what the selection covers now, and fixes it. Reads the first record of each range and nothing else; but for an archive, which is read through. */
+/**
+ * Finds out what the selection covers now, and fixes it. Reads the first record of each range and nothing else; but for an archive, and a file whose
+ * messages may be on their way to live, which are read through.
+ */
 export async function previewCampaign(pool: SqlPool, id: string, options: PreviewOptions): Promise<Preview> {
   const campaign = await readCampaign(pool, id)
   const { consumer, dryRun = false } = options
@@ -59,6 +66,7 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
     plan,
     extent: extentOf(plan.ranges),
     aheadOfLive: await beforeLive(pool, campaign, plan, options),
+    unknownToLive: await countUnknownToLive(pool, campaign, consumer, plan.ranges, options.openReader),
     givenUp: await countGivenUp(pool, campaign),
     targets: { external: Object.keys(effect.external ?? {}), publish: Object.keys(effect.publish ?? {}) },
   }
@@ -88,7 +96,7 @@ async function makePlan(pool: SqlPool, campaign: Campaign, options: PreviewOptio
   const { selection, mode } = campaign
   const plan =
     selection.of === 'archive'
-      ? await planArchive(campaign, selection, options.consumer)
+      ? await planArchive(await namesOf(pool, campaign.consumer), campaign, selection, options.consumer)
       : await planRanges(selection, options)
   return mode === 'rebuild' ? { ...plan, tables: await shadowedTables(pool, options.consumer) } : plan
 }

@@ -1,7 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import { decidedAtOnce } from '../contract/failure-rules.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
-import { byBroker } from '../contracts/retry-levels.ts'
 import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/batch/buffer-effects.ts'
 import { ConsumerProcess } from '../engine/consumer/consumer.ts'
@@ -14,6 +13,7 @@ import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { asksOutside, assertBehindLive } from './ahead-of-live.ts'
 import { ArchiveRangeReader } from './archive/archive-range-reader.ts'
+import { namesOf } from './archive/names-of.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, rangesOf, readCampaign, refused, suppressesEffects } from './campaign.ts'
 import { CampaignHorizon } from './campaign-horizon.ts'
@@ -22,6 +22,7 @@ import { decidedPlaces } from './campaign-places.ts'
 import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
 import { CampaignReader, type TakesRecords } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
+import { mayWaitAtBroker } from './claim-unless-retried.ts'
 import { assertRemembered, needsMemory } from './horizon.ts'
 import { createParkedProcess } from './parked/parked-process.ts'
 import { aroundRebuild, rebuildStore } from './rebuild/rebuild-store.ts'
@@ -29,6 +30,7 @@ import { createShadow, dropCancelled } from './rebuild/shadow-tables.ts'
 import { selectKeys } from './select-keys.ts'
 import type { Selection } from './selection.ts'
 import { Throttle } from './throttle.ts'
+import { assertKnownToLive } from './unknown-to-live.ts'
 import { watchForNobody } from './waits-for-nobody.ts'
 
 export interface RunCampaignOptions {
@@ -69,10 +71,13 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   if (campaign.plan === null) throw refused(`Campaign ${id} has no plan yet: preview it.`)
   await assertRemembered(pool, campaign, campaign.plan)
   await assertBehindLive(campaign, options)
+  await assertKnownToLive(campaign, options)
   // An archive that is not what it was is refused while nobody has taken the campaign.
   const { selection } = campaign
   const archive =
-    selection.of === 'archive' ? await ArchiveRangeReader.open(campaign, selection, consumer) : null
+    selection.of === 'archive'
+      ? await ArchiveRangeReader.open(await namesOf(pool, consumer.name), campaign, selection, consumer)
+      : null
   const lease = await CampaignLease.take(pool, campaign, options)
   world.reach('replay.taken')
   let failure: unknown = null
@@ -125,9 +130,9 @@ async function createReadingProcess(
     staysInPlace: takes !== null,
     leavesRetried:
       needsMemory(mode) &&
-      byBroker(consumer.failure.mode) &&
       asksOutside(consumer) &&
-      suppressesEffects(campaign, consumer),
+      suppressesEffects(campaign, consumer) &&
+      (await mayWaitAtBroker(pool, campaign, consumer)),
     ...(isRebuild && { around: aroundRebuild<SqlTransaction>(campaign) }),
   })
   return new ConsumerProcess({

@@ -8,7 +8,7 @@ import type { Edge } from '../sources/log/range-reader.ts'
  */
 export type Selection = (
   | { readonly of: 'log'; readonly start: Edge; readonly end: Edge }
-  | { readonly of: 'file'; readonly path: string }
+  | FileSelection
   | { readonly of: 'archive'; readonly path: string }
   | { readonly of: 'held'; readonly states: readonly HeldState[] }
   | ParkedSelection
@@ -17,6 +17,13 @@ export type Selection = (
   readonly keys?: readonly string[]
   /** What people skipped or deleted is taken up too. Needs the approval of a second person, whatever the risk. Default: it stays as they decided. */
   readonly includingSkipped?: boolean
+}
+
+export interface FileSelection {
+  readonly of: 'file'
+  readonly path: string
+  /** Somebody says that these messages never come to the live consumer, or that their external effects are not wanted if they do. */
+  readonly neverLive?: boolean
 }
 
 export interface ParkedSelection {
@@ -31,6 +38,7 @@ const keysMax = 10_000
 /** Refuses what no database should keep as a selection. */
 export function assertSelection(selection: Selection): void {
   const { keys, includingSkipped } = selection
+  assertNeverLive(selection)
   if (includingSkipped !== undefined && typeof includingSkipped !== 'boolean')
     throw wrong('includingSkipped is true or false')
   if (includingSkipped === true && selection.of === 'parked')
@@ -46,6 +54,13 @@ export function assertSelection(selection: Selection): void {
       throw wrong('a cause has 12 hexadecimal digits; see "onceward parked groups"')
   } else if (selection.states.length === 0 || !selection.states.every(state => heldStates.includes(state)))
     throw wrong(`held messages are ${heldStates.join(', ')}`)
+}
+
+function assertNeverLive(selection: Selection): void {
+  const { neverLive } = selection as Partial<FileSelection>
+  if (neverLive === undefined) return
+  if (typeof neverLive !== 'boolean') throw wrong('neverLive is true or false')
+  if (selection.of !== 'file') throw wrong('neverLive is said of the messages of a file')
 }
 
 function assertEdge(edge: Edge): void {

@@ -26,15 +26,21 @@ export interface OutletSetting extends PublisherAddresses {
   readonly world: Surroundings
   /** Gives up reaching a broker. */
   readonly signal?: AbortSignal | undefined
+  /** Copies for delay levels are in the outbox, whatever the contract says by now. */
+  readonly carriesCopies?: boolean
 }
 
 /** Kinds of broker that the consumer's messages go to: its dead letters and retries, and targets that name no destination themselves. */
-export function outletKinds<M>(consumer: Consumer<M, SqlTransaction>): ReadonlySet<string> {
+export function outletKinds<M>(
+  consumer: Consumer<M, SqlTransaction>,
+  carriesCopies = false,
+): ReadonlySet<string> {
   const { failure, effect, source } = consumer
   const kinds = Object.values(effect?.publish ?? {})
     .filter(({ destination }) => destination === undefined)
     .map(({ broker }) => broker as string)
-  if (failure.deadLetter !== null || failure.retryLevelsMs.length > 0) kinds.push(deadLetterBroker(source))
+  if (failure.deadLetter !== null || failure.retryLevelsMs.length > 0 || carriesCopies)
+    kinds.push(deadLetterBroker(source))
   return new Set(kinds)
 }
 
@@ -47,7 +53,7 @@ export async function openOutlets<M>(
   const own = deadLetterBroker(consumer.source)
   const outlets: Outlet[] = []
   try {
-    for (const kind of outletKinds(consumer)) {
+    for (const kind of outletKinds(consumer, setting.carriesCopies)) {
       if (kind !== 'rabbitmq' && kind !== 'kafka') continue
       const outlet = await openOutlet(kind, setting, kind === own ? source : null)
       if (outlet === null) continue

@@ -17,6 +17,7 @@ export async function openKafka(source: SourceDeclaration, access: BrokerAccess)
     )
   }
   const { createKafkaSource, createKafkaPublisher, createRetryTopicSource, ensureTopic } = await importKafka()
+  const { copiesInLevel } = await import('../sources/kafka/copies-in-level.ts')
   const declaration = { ...(source as TopicDeclaration), ...connection }
   const options = { log: world.log, ...(signal && { signal }) }
   return {
@@ -26,6 +27,7 @@ export async function openKafka(source: SourceDeclaration, access: BrokerAccess)
       for (const levelMs of levelsMs) await ensureTopic(connection, levelQueue(declaration.topic, levelMs))
       return levelsMs.map(levelMs => createRetryTopicSource(declaration, levelMs, options))
     },
+    copiesIn: (levelMs, consumer) => copiesInLevel({ ...declaration, ...connection }, levelMs, consumer),
     openPublisher: async onBroker => createKafkaPublisher({ ...connection, onBroker }),
     virtualHost: '',
     outlet: { address: connection.bootstrap, cluster: clusterOf(source, 'bootstrap', access.kafkaCluster) },

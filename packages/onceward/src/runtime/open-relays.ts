@@ -35,6 +35,7 @@ export interface RelaySetting extends PublisherAddresses {
   readonly signal?: AbortSignal | undefined
   /** Called when a broker has refused a message. */
   readonly onRefused?: (() => void) | undefined
+  readonly carriesCopies?: boolean
 }
 
 /** A relay for every broker that the contract's targets and dead letters go to, except for targets that name a destination themselves. */

@@ -4,6 +4,7 @@ import type { Store } from '../contracts/store.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { OncewardError } from '../errors.ts'
 import { findArchive } from '../replay/archive/find-archive.ts'
+import { namesOf } from '../replay/archive/names-of.ts'
 import type { Campaign } from '../replay/campaign.ts'
 import type { CampaignProgress } from '../replay/campaign-progress.ts'
 import { type CampaignRequest, createCampaign } from '../replay/create-campaign.ts'
@@ -106,7 +107,7 @@ export async function openReplay<M>(
   return {
     async create(request) {
       const { selection } = request
-      if (selection.of === 'archive') await findArchive(selection.path, consumer.name)
+      if (selection.of === 'archive') await findArchive(selection.path, await namesOf(pool, consumer.name))
       else if (selection.of !== 'parked') await assertReadable(selection, openReader)
       return createCampaign(pool, consumer, request)
     },

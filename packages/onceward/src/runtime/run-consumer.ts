@@ -17,6 +17,7 @@ import { withEnvironment } from './addresses.ts'
 import { assertNothingLeft } from './assert-nothing-left.ts'
 import type { BrokerSecurity } from './broker-security.ts'
 import { databaseTrouble } from './database-trouble.ts'
+import { copiesInOutbox, openFormerLevels } from './former-levels.ts'
 import { instanceName } from './instance-name.ts'
 import { openOutgoing } from './open-outgoing.ts'
 import type { Carrier, Lifecycle } from './open-relays.ts'
@@ -138,8 +139,13 @@ async function startConsumer<M>(
     if (wanted.has('consumer') || retryLevelsMs.length > 0 || (wanted.has('relay') && deadLetter !== null))
       await reachServers(serversOf(consumer as never, options), signal)
     const broker = await openBroker(consumer.source, access)
-    const levels = retryLevelsMs.length > 0 ? await broker.openRetryLevels!(retryLevelsMs) : []
-    const outgoing = await openOutgoing(consumer, broker, { ...options, pool, world, instance }, wanted)
+    const unsent = await copiesInOutbox(pool, consumer.source)
+    const carriesCopies = unsent.size > 0
+    const levels = retryLevelsMs.length > 0 ? [...(await broker.openRetryLevels!(retryLevelsMs))] : []
+    if (wanted.has('consumer') && mode === 'live')
+      levels.push(...(await openFormerLevels(consumer, broker, unsent, { pool, log: world.log })))
+    const setting = { ...options, pool, world, instance, carriesCopies }
+    const outgoing = await openOutgoing(consumer, broker, setting, wanted)
     carriers.push(...outgoing.relays)
     if (wanted.has('dispatcher'))
       carriers.push(...(await openDispatcher(consumer, options, pool, world, instance)))

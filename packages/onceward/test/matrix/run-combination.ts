@@ -240,7 +240,7 @@ class Scene {
         selection: {
           ...(keepsHistory && mode !== 'backfill'
             ? ({ of: 'log', start: 'first', end: 'next' } as const)
-            : ({ of: 'file', path } as const)),
+            : ({ of: 'file', path, neverLive: true } as const)),
           ...(mode === 'repair' && { keys: ['ka'] }),
         },
       })

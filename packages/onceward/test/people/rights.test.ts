@@ -50,6 +50,7 @@ const looks = [
   'is_grave',
   'is_person',
   'loss_digest',
+  'other_generations',
   'place_of',
   'risk_of',
   'risk_rank',

@@ -152,6 +152,7 @@ describe('an archive', () => {
     })
     const plan = await planned(folder.path)
     const reader = await ArchiveRangeReader.open(
+      terms,
       { ...campaign, plan },
       { of: 'archive', path: folder.path },
       byField,
@@ -228,10 +229,12 @@ describe('an archive', () => {
   })
 })
 
-const planned = (path: string, consumer = byField) => planArchive(campaign, { of: 'archive', path }, consumer)
+const terms = [{ name: 'facts', fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }]
+const planned = (path: string, consumer = byField) =>
+  planArchive(terms, campaign, { of: 'archive', path }, consumer)
 
 async function readAll(path: string, plan: Plan, from = 0): Promise<string[]> {
-  const reader = await ArchiveRangeReader.open({ ...campaign, plan }, { of: 'archive', path }, byField)
+  const reader = await ArchiveRangeReader.open(terms, { ...campaign, plan }, { of: 'archive', path }, byField)
   const ids: string[] = []
   for (let next = String(from); ; ) {
     const page = await reader.read('archive', { incarnation: '', next })

@@ -117,7 +117,9 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     const { writeFile } = await import('node:fs/promises')
     await writeFile(archive, [...facts(40)].map(one => JSON.stringify(one)).join('\n'))
     const replay = await scene.replay(consumer)
-    const id = await scene.planned(replay, { selection: { of: 'file', path: archive } })
+    const id = await scene.planned(replay, {
+      selection: { of: 'file', path: archive, neverLive: true },
+    })
     await replay.run(id)
     assert.deepEqual(await scene.outcomes(id), { applied: 10, duplicate: 30 })
   })

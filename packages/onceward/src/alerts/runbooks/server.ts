@@ -34,7 +34,7 @@ export const serverRunbooks: readonly Runbook[] = [
       {
         text: 'Is there another copy: an archive, another cluster, the producer? Bring it back as a campaign from a file.',
         commands: ({ file, consumer }) => [
-          `onceward replay create ${file} --mode ${fromFile(consumer)} --file RECORDS --because REASON`,
+          `onceward replay create ${file} --mode ${fromFile(consumer)} --file RECORDS --never-live --because REASON`,
         ],
       },
       {
@@ -79,7 +79,7 @@ export const serverRunbooks: readonly Runbook[] = [
       {
         text: 'A queue has forgotten what it was told of. Have the producer send that time again, with the same ids, or give it as a file; what is known is skipped.',
         commands: ({ file, consumer }) => [
-          `onceward replay create ${file} --mode ${fromFile(consumer)} --file RECORDS --because REASON`,
+          `onceward replay create ${file} --mode ${fromFile(consumer)} --file RECORDS --never-live --because REASON`,
         ],
         applies: ({ source }) => source.kind === 'rabbitmq' || source.kind === 'postgres',
       },

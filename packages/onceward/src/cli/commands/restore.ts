@@ -111,7 +111,7 @@ function advice(exposures: readonly Exposure[]): string[] {
   return [
     ...queues.map(
       ({ consumer, place }) =>
-        `${oneLine(consumer)}: have the producers of ${oneLine(place)} send that time again from their outbox or archive, or: onceward replay create <file> --mode backfill --file <archive.jsonl> --because … What is here is recognised.`,
+        `${oneLine(consumer)}: have the producers of ${oneLine(place)} send that time again from their outbox or archive, or: onceward replay create <file> --mode backfill --file <archive.jsonl> --never-live --because … What is here is recognised.`,
     ),
     ...calling.map(
       ({ consumer, targets }) =>

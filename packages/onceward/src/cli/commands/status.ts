@@ -123,6 +123,7 @@ export function statusCommand(): Command {
             ),
             unserved(status),
             withoutWorker(status),
+            withoutReader(status),
             status.openLosses === 0 ? '' : `\n${status.openLosses} declared losses: see "onceward losses"`,
           ]
             .join('')
@@ -152,6 +153,17 @@ function withoutWorker({ unserved: work }: Status): string {
         ? `\n${row.waiting} acknowledged messages wait for ${oneLine(lackText(row))}. Run its contract with "onceward run <file> --part worker".\n`
         : `\n${row.waiting} acknowledged messages of ${oneLine(row.consumer)} wait for ${lackText(row)}. Approve it again ("onceward replay approve ${row.campaign} …"), or cancel it: they are then applied without external effects.\n`,
     )
+    .join('')
+}
+
+function withoutReader({ unreadLevels }: Status): string {
+  return unreadLevels
+    .map(({ consumer, generation, topics, messages }) =>
+      oneLine(
+        `${messages} messages of ${consumer}, generation ${generation}, wait for their next try in ${topics.join(', ')}, which nobody reads. Run its contract: a start reads what is left there.`,
+      ),
+    )
+    .map(line => `\n${line}\n`)
     .join('')
 }
 

@@ -4,7 +4,7 @@ import type { ReadableMessage, Received, UnreadableMessage } from '../../message
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { claimBusinessKeys } from './business-keys.ts'
-import { leaveGivenUp } from './given-up.ts'
+import { ignoreGivenUp, leaveGivenUp } from './given-up.ts'
 import { appliedByPosition, type Standing } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import { behindBlocked, releasedKeys } from './parking-caps.ts'
@@ -48,8 +48,11 @@ export async function claimBatch<M, Tx>(
     else repeats.set(received, first)
   }
   const claimed = await claimMarkers([...firstById.values()], facts, session, context)
+  const nameless = batch.filter(received => received.id === null)
+  const ignored = await ignoreGivenUp([...claimed, ...nameless], facts, session)
   const fresh: ReadableMessage<M>[] = []
   for (const received of claimed) {
+    if (ignored.has(received)) continue
     if (received.readable) fresh.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
@@ -69,9 +72,15 @@ async function claimByPosition<M, Tx>(
   const standing = await appliedByPosition(attempt, session)
   const facts = new Map<Received<M>, Fact>()
   const fresh: ReadableMessage<M>[] = []
+  const isApplied = ({ delivery }: Received<M>) => standing?.applied.has(delivery) === true
+  const ignored = await ignoreGivenUp(
+    batch.filter(received => !isApplied(received)),
+    facts,
+    session,
+  )
   for (const received of batch) {
-    if (standing?.applied.has(received.delivery))
-      facts.set(received, { kind: 'seen', status: 'applied', sameDigest: true })
+    if (isApplied(received)) facts.set(received, { kind: 'seen', status: 'applied', sameDigest: true })
+    else if (ignored.has(received)) continue
     else if (received.readable) fresh.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
@@ -86,7 +95,10 @@ async function claimNothing<M, Tx>(
 ): Promise<Claims<M>> {
   const facts = new Map<Received<M>, Fact>()
   const readable: ReadableMessage<M>[] = []
-  for (const received of await leaveGivenUp(batch, facts, session)) {
+  const asked = await leaveGivenUp(batch, facts, session)
+  const ignored = await ignoreGivenUp(asked, facts, session)
+  for (const received of asked) {
+    if (ignored.has(received)) continue
     if (received.readable) readable.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
@@ -137,7 +149,7 @@ export async function claimMarkers<M, Tx>(
 
 const heldNow: ReadonlySet<string> = new Set(['stored', 'waiting', 'parked', 'dead', 'quarantined'])
 
-/** What a campaign holds and the source delivers is live work: acknowledged as held, its effects would be suppressed for good. */
+/** What a campaign or a replay holds and the source delivers is live work: acknowledged as held, its effects would be suppressed for good. */
 async function makeLive<M, Tx>(
   firsts: readonly Received<M>[],
   facts: ReadonlyMap<Received<M>, Fact>,

@@ -1,6 +1,7 @@
 import type { StoreSession } from '../../contracts/store.ts'
 import type { Received } from '../../message/received.ts'
-import type { Fact } from './outcome.ts'
+import { type Fact, givenUpCode } from './outcome.ts'
+import { Verdict } from './verdicts.ts'
 
 /** Campaigns: what people gave up gets its fact and is left out. Asked before anything is claimed, so that no marker passes for an effect. */
 export async function leaveGivenUp<M, Tx>(
@@ -17,4 +18,23 @@ export async function leaveGivenUp<M, Tx>(
     facts.set(received, { kind: 'given up', said })
     return false
   })
+}
+
+/**
+ * Outside of campaigns: what people gave up under another generation is ignored. Asked once it is claimed, so that the marker of this generation says
+ * so, however long the other's is kept.
+ */
+export async function ignoreGivenUp<M, Tx>(
+  asked: readonly Received<M>[],
+  facts: Map<Received<M>, Fact>,
+  session: Pick<StoreSession<Tx>, 'givenUpElsewhere'>,
+): Promise<ReadonlySet<Received<M>>> {
+  const ignored = new Set<Received<M>>()
+  if (session.givenUpElsewhere === undefined || asked.length === 0) return ignored
+  for (const [index, said] of await session.givenUpElsewhere(asked)) {
+    const received = asked[index]!
+    ignored.add(received)
+    facts.set(received, { kind: 'verdict', verdict: Verdict.ignore(said, givenUpCode) })
+  }
+  return ignored
 }

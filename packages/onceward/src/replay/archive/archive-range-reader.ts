@@ -8,6 +8,7 @@ import { ArchiveLines } from './archive-lines.ts'
 import type { ArchivedFile } from './archive-plan.ts'
 import { readRow, recordOf } from './archived-row.ts'
 import { refuse } from './find-archive.ts'
+import type { NameTerm } from './names-of.ts'
 import { type ArchiveSelection, type Identified, scopeOf } from './plan-archive.ts'
 import { changed, lineOf, openPlanned, rowKey, surveyArchive } from './survey-archive.ts'
 
@@ -35,11 +36,12 @@ export class ArchiveRangeReader implements RangeReader {
 
   /** Rejects with a `configuration` error when anything the plan covers is not what it was, before any of it is handed over. */
   static async open(
+    terms: readonly NameTerm[],
     campaign: Campaign,
     selection: ArchiveSelection,
     consumer: Identified,
   ): Promise<ArchiveRangeReader> {
-    const scope = scopeOf(campaign, selection, consumer)
+    const scope = scopeOf(campaign, selection, consumer, terms)
     const { places } = await surveyArchive(scope, campaign.plan!.archive!.files)
     return new ArchiveRangeReader(scope.path, campaign, places)
   }

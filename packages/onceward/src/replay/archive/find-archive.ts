@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { errorCode, OncewardError } from '../../errors.ts'
 import { messageKinds } from '../../retention/kinds.ts'
 import { LeftOutCount } from './archive-plan.ts'
+import type { NameTerm } from './names-of.ts'
 
 export interface FoundArchive {
   readonly names: readonly string[]
@@ -15,17 +16,23 @@ const filesMax = 10_000
 /** As retention names them: consumer, kind, the database's time, a number where two came at once. */
 const named = /^([a-z][a-z0-9_]*)\.([A-Za-z]+)\.(\d+)(?:\.(\d+))?\.jsonl(?:\.gz)?$/
 
-/** The files that hold whole messages of a consumer, oldest pass first; what else lies there is counted. Links in the folder are not followed. */
-export async function findArchive(path: string, consumer: string): Promise<FoundArchive> {
+/**
+ * The files that hold whole messages of a consumer, under the names that it had, oldest pass first; what else lies there is counted. Links in the
+ * folder are not followed.
+ */
+export async function findArchive(path: string, terms: readonly NameTerm[]): Promise<FoundArchive> {
   const leftOut = new LeftOutCount()
   const found: { name: string; at: number; number: number }[] = []
   for (const name of await namesAt(path, leftOut)) {
     const [, whose, kind, at, number = '1'] = named.exec(name) ?? []
     if (whose === undefined) leftOut.add('files whose name is not one of an archive')
-    else if (whose !== consumer) leftOut.add('files of other consumers')
+    else if (!terms.some(({ name }) => name === whose)) leftOut.add('files of other consumers')
+    else if (!terms.some(term => isWithin(term, whose, Number(at))))
+      leftOut.add(`files of another consumer that was called ${whose} at that time`)
     else if (messageKinds.has(kind!)) found.push({ name, at: Number(at), number: Number(number) })
     else leftOut.add(`files of ${kind}, which hold no message`)
   }
+  const consumer = terms.map(({ name }) => name).join(', before ')
   if (found.length === 0) {
     const seen = leftOut.list.map(({ what, count }) => `${count} ${what}`).join(', ')
     throw refuse(
@@ -36,6 +43,11 @@ export async function findArchive(path: string, consumer: string): Promise<Found
     throw refuse(`${path} has ${found.length} files of ${consumer}: give a folder with at most ${filesMax}`)
   found.sort((a, b) => a.at - b.at || a.number - b.number)
   return { names: found.map(({ name }) => name), leftOut }
+}
+
+/** A pass that began in the millisecond of a rename was still under the old name: nothing of the consumer runs while it is renamed. */
+function isWithin({ name, fromMs, toMs }: NameTerm, whose: string, atMs: number): boolean {
+  return name === whose && atMs >= Math.ceil(fromMs) && atMs < Math.ceil(toMs)
 }
 
 async function namesAt(path: string, leftOut: LeftOutCount): Promise<readonly string[]> {

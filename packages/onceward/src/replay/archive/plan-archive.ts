@@ -4,6 +4,7 @@ import type { SqlTransaction } from '../../contract/handler.ts'
 import { type Campaign, type Plan, refused } from '../campaign.ts'
 import type { Selection } from '../selection.ts'
 import { findArchive } from './find-archive.ts'
+import type { NameTerm } from './names-of.ts'
 import { type ArchiveScope, surveyArchive } from './survey-archive.ts'
 
 export type ArchiveSelection = Extract<Selection, { of: 'archive' }>
@@ -11,13 +12,14 @@ export type Identified = Pick<Consumer<unknown, SqlTransaction>, 'identity'>
 
 /** Looks through the archive as it is now, and fixes exactly these bytes. */
 export async function planArchive(
-  campaign: Pick<Campaign, 'consumer' | 'liveGeneration' | 'mode'>,
+  terms: readonly NameTerm[],
+  campaign: Pick<Campaign, 'liveGeneration' | 'mode'>,
   selection: ArchiveSelection,
   consumer: Identified,
 ): Promise<Plan> {
-  const { names, leftOut: beside } = await findArchive(selection.path, campaign.consumer)
+  const { names, leftOut: beside } = await findArchive(selection.path, terms)
   const { files, leftOut, places, lines, oldestMs } = await surveyArchive(
-    scopeOf(campaign, selection, consumer),
+    scopeOf(campaign, selection, consumer, terms),
     names,
   )
   const left = [...beside.list, ...leftOut.list]
@@ -36,9 +38,11 @@ export async function planArchive(
 }
 
 export function scopeOf(
-  { consumer, liveGeneration, mode }: Pick<Campaign, 'consumer' | 'liveGeneration' | 'mode'>,
+  { liveGeneration, mode }: Pick<Campaign, 'liveGeneration' | 'mode'>,
   { path }: ArchiveSelection,
   { identity }: Identified,
+  terms: readonly NameTerm[],
 ): ArchiveScope {
-  return { path, consumer, generation: liveGeneration, mode, idsByPosition: identity.id === 'position' }
+  const names = new Set(terms.map(({ name }) => name))
+  return { path, names, generation: liveGeneration, mode, idsByPosition: identity.id === 'position' }
 }

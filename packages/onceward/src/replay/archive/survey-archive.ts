@@ -9,7 +9,8 @@ import { openArchived, refuse } from './find-archive.ts'
 /** Whose messages are wanted, and for what. */
 export interface ArchiveScope {
   readonly path: string
-  readonly consumer: string
+  /** All that the consumer had: a pass that a rename overtook wrote under two. */
+  readonly names: ReadonlySet<string>
   readonly generation: number
   readonly mode: CampaignMode
   /** The contract knows messages by their place in the log. */
@@ -89,9 +90,9 @@ const unsure: ReadonlySet<string> = new Set(['conflict', 'behind_horizon'])
  * its age does not tell whether they are still there.
  */
 function whyLeftOut(row: ArchivedRow, scope: ArchiveScope): string | null {
-  const { consumer, generation, mode, idsByPosition } = scope
+  const { names, generation, mode, idsByPosition } = scope
   if (typeof row.generation !== 'number') return 'rows that do not say whose they are'
-  if (row.consumer !== consumer) return 'rows of other consumers'
+  if (row.consumer === undefined || !names.has(row.consumer)) return 'rows of other consumers'
   if (row.generation !== generation) return 'rows of other generations'
   if (idsByPosition && row.message_id === null)
     return 'rows without an id: in an archive their place is another'

@@ -103,6 +103,6 @@ function refuseUnfinished({ unread, pending, forPeople, unknown }: Unfinished, a
     )
   if (all === 0) return
   throw refused(
-    `${all} messages of the rebuilt tables are not finished by the live consumer, and a swap would drop their external effects and published messages: ${unread} are not read or are being retried, ${pending} are stored, deferred or waiting, ${forPeople} are parked, dead or quarantined. Run the live consumer and its workers until they are done, and replay or skip those that wait for people ("onceward parked list"). Then swap again. Messages of a file that live never gets are applied by a replay campaign of that file first.`,
+    `${all} messages of the rebuilt tables are not finished by the live consumer, and a swap would drop their external effects and published messages: ${unread} are not read or are being retried, ${pending} are stored, deferred or waiting, ${forPeople} are parked, dead or quarantined. Run the live consumer and its workers until they are done, and replay or skip those that wait for people ("onceward parked list"). Then swap again. Messages of a file that live never gets are applied by a replay campaign of that file with --never-live first.`,
   )
 }

@@ -21,7 +21,7 @@ export function createRetryTopicSource(
     capabilities,
     open: async openOptions => {
       const { consumer } = openOptions.log
-      const group = `${declaration.group ?? `${consumer.name}.${consumer.generation}`}.retry.${levelMs}`
+      const group = levelGroup(declaration, levelMs, consumer)
       const level: TopicDeclaration = { ...declaration, topic, group, start: 'earliest' }
       return new DelayedSubscription(await createKafkaSource(level, options).open(openOptions), {
         delayMs: levelMs,
@@ -35,6 +35,14 @@ export function createRetryTopicSource(
       })
     },
   }
+}
+
+export function levelGroup(
+  { group }: Pick<TopicDeclaration, 'group'>,
+  levelMs: number,
+  { name, generation }: { readonly name: string; readonly generation: number },
+): string {
+  return levelQueue(group ?? `${name}.${generation}`, levelMs)
 }
 
 /** The record as it was first read, in its new place. What is no copy of ours is handed over as it stands. */

@@ -111,7 +111,8 @@ const enrolConsumer = `
     insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, destinations)
     select id, $6, $7, $8, $9, $10::jsonb from enrolled where dedup = $5 returning id)
   select enrolled.id as consumer_id, began.id as run_id,
-    (select relkind = 'p' from pg_class where oid = 'onceward.inbox'::regclass) as spread
+    (select relkind = 'p' from pg_class where oid = 'onceward.inbox'::regclass) as spread,
+    exists (select from onceward.consumer o where o.name = $1 and o.generation <> $2) as others
   from enrolled left join began on true`
 
 async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolment> {
@@ -129,7 +130,7 @@ async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolmen
     destinationsOf(facts),
   ]
   const { rows } = await client.query(enrolConsumer, values)
-  const { consumer_id: consumerId, run_id: runId, spread: markersSpread } = rows[0]
+  const { consumer_id: consumerId, run_id: runId, spread: markersSpread, others: hasOthers } = rows[0]
   if (runId === null) throw keptBesideMarkers(facts)
-  return { consumerId, runId, facts, markersSpread }
+  return { consumerId, runId, facts, markersSpread, hasOthers }
 }

@@ -25,6 +25,7 @@ import { claimMarkers } from './sql/claim-markers.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
 import { countAttempts } from './sql/count-attempts.ts'
 import { finishWork } from './sql/finish-work.ts'
+import { givenUpElsewhere } from './sql/given-up.ts'
 import { keepMessages } from './sql/keep-messages.ts'
 import { keysAtWork } from './sql/keys-at-work.ts'
 import { makeLive } from './sql/make-live.ts'
@@ -42,6 +43,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #makeLoan: (shared: boolean) => Loan<Tx>
   readonly #loans: Loan<Tx>[] = []
   readonly held: HeldSession
+  readonly givenUpElsewhere: StoreSession<Tx>['givenUpElsewhere']
   readonly #fencesLate: boolean
   /** To be sent with COMMIT. */
   lateFence: LateFence | null = null
@@ -56,6 +58,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     this.#client = client
     this.#enrolment = enrolment
     this.#makeLoan = makeLoan
+    if (enrolment.hasOthers) this.givenUpElsewhere = messages => givenUpElsewhere(client, enrolment, messages)
     this.held = {
       keep: (messages, holder) => keepMessages(client, enrolment, messages, holder),
       keysAtWork: keys => keysAtWork(client, enrolment, keys),

@@ -28,6 +28,10 @@ export function createCommand(): Command {
     .option('--to <edge>', 'now, an ISO time, or partition=offset,…', 'now')
     .option('--file <path>', 'JSON lines instead of the log the contract reads')
     .option(
+      '--never-live',
+      'the messages of --file never come to the live consumer; their effects stay suppressed',
+    )
+    .option(
       '--archive <path>',
       'what retention has archived instead of the log: its folder, or one file of it',
     )
@@ -63,7 +67,7 @@ export function createCommand(): Command {
 export function previewCommand(): Command {
   return new Command('preview')
     .description(
-      'find out what it covers now, and fix that; reads the first record of each range, and an archive through',
+      'find out what it covers now, and fix that; reads the first record of each range, and an archive or a file through',
     )
     .argument('<file>', 'module whose default export is the consumer')
     .argument('<id>', 'number of the campaign')

@@ -7,6 +7,7 @@ export interface SelectionFlags {
   from: string
   to: string
   file?: string
+  neverLive?: boolean
   archive?: string
   held?: string
   key?: string[]
@@ -16,7 +17,7 @@ export interface SelectionFlags {
 
 /** What the flags of `replay create` select. */
 export function selectionOf(flags: SelectionFlags): Selection {
-  const { from, to, file, archive, held, key, cause, includingSkipped } = flags
+  const { from, to, file, neverLive, archive, held, key, cause, includingSkipped } = flags
   const keys = {
     ...(key !== undefined && { keys: key }),
     ...(includingSkipped && { includingSkipped }),
@@ -27,13 +28,14 @@ export function selectionOf(flags: SelectionFlags): Selection {
     return { of: 'parked', ...keys, ...(cause !== undefined && { cause }) }
   }
   if (cause !== undefined) throw wrong('--cause goes with --from parked')
+  if (neverLive && file === undefined) throw wrong('--never-live goes with --file')
   if (others.length > 1) throw wrong('give one of --file, --archive and --held')
   if (archive !== undefined && (from !== 'first' || to !== 'now'))
     throw wrong(
       'an archive is read whole: name the file of one pass where less is wanted, or --key in a repair',
     )
   if (archive !== undefined) return { of: 'archive', path: archive, ...keys }
-  if (file !== undefined) return { of: 'file', path: file, ...keys }
+  if (file !== undefined) return { of: 'file', path: file, ...(neverLive && { neverLive }), ...keys }
   if (held !== undefined) return { of: 'held', states: held.split(',') as HeldState[], ...keys }
   return { of: 'log', start: edge(from, '--from'), end: edge(to, '--to'), ...keys }
 }

@@ -5,6 +5,7 @@ import type { Preview } from '../../../replay/preview-campaign.ts'
 import type { TableComparison } from '../../../replay/rebuild/compare-tables.ts'
 import { generatedText } from '../../../replay/rebuild/generated-columns.ts'
 import type { Finding } from '../../../replay/steer-campaign.ts'
+import { unknownText } from '../../../replay/unknown-to-live.ts'
 import { safe, table } from '../../output.ts'
 
 type History = readonly {
@@ -66,7 +67,8 @@ export function campaignText(
   return parts.join('\n\n')
 }
 
-export function previewText({ campaign, plan, extent, targets, aheadOfLive, givenUp }: Preview): string {
+export function previewText(preview: Preview): string {
+  const { campaign, plan, extent, targets, aheadOfLive, unknownToLive, givenUp } = preview
   const effects =
     campaign.effects === 'suppressed'
       ? 'External effects and messages are suppressed and recorded as would-have.'
@@ -75,9 +77,10 @@ export function previewText({ campaign, plan, extent, targets, aheadOfLive, give
     ? `It needs approval:\n  onceward replay approve ${campaign.id} --consumer ${campaign.consumer} --plan ${campaign.planDigest} --because …`
     : 'It needs no approval.'
   const ahead = aheadOfLive.length === 0 ? '' : `WARNING: ${aheadText(aheadOfLive)}\n`
+  const unknown = unknownToLive === 0 ? '' : `WARNING: ${unknownText(unknownToLive)}\n`
   const oldest =
     plan.oldestMs === null ? 'of unknown age' : `from ${new Date(plan.oldestMs).toISOString()} on`
-  return `${rangesTable(plan.ranges)}\n${archiveText(plan)}\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${givenUpText(givenUp, campaign)}${ahead}${next}`
+  return `${rangesTable(plan.ranges)}\n${archiveText(plan)}\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${givenUpText(givenUp, campaign)}${ahead}${unknown}${next}`
 }
 
 function givenUpText({ messages, included }: Preview['givenUp'], { consumer }: Campaign): string {

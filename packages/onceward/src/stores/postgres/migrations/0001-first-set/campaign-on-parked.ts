@@ -160,6 +160,16 @@ return how in ('skipped', 'deleted') and not exists (
   select from onceward.campaign c
     where c.id = reopened_by and (c.mode <> 'rebuild' or c.state in ('swapped', 'finished')));
 
+-- The other generations that consumed under the name of this one. That of a rebuild does not count: what
+-- people skip there concerns its tables.
+create function onceward.other_generations(of integer) returns integer[] language sql stable
+return array(
+  select o.id from onceward.consumer mine
+  join onceward.consumer o on o.name = mine.name and o.id <> mine.id
+  where mine.id = of and not exists (
+    select from onceward.campaign c
+    where c.consumer_name = o.name and c.generation = o.generation and c.mode = 'rebuild'));
+
 -- Called in the transaction of the effects, with the messages that a campaign decided. Only a campaign that
 -- was approved for it may take up what people gave up. Other content that was given up under the same id
 -- stays given up: the row's code tells it apart, because the campaign replaces the marker.
@@ -175,8 +185,11 @@ begin
   with asked as (select * from unnest(ids, digests) as a (id, digest)),
   reopened as (
     update onceward.closed_held x set reopened_by = c.id from asked
-    where x.consumer_id in (select o.id from onceward.consumer o
-      where o.name = c.consumer_name and o.generation in (c.generation, c.live_generation))
+    where x.consumer_id in (
+      select o.id from onceward.consumer o
+        where o.name = c.consumer_name and o.generation in (c.generation, c.live_generation)
+      union all select unnest(onceward.other_generations(o.id)) from onceward.consumer o
+        where o.name = c.consumer_name and o.generation = c.live_generation)
       and (x.digest = asked.digest and (x.message_id = asked.id or x.message_id is null)
         or x.message_id = asked.id and x.record ->> 'code' is distinct from 'conflict')
       and x.reopened_by is distinct from c.id and onceward.is_given_up(x.how, x.reopened_by)

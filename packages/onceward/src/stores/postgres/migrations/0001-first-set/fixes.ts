@@ -45,9 +45,11 @@ create trigger fix_guard before update of state on onceward.held for each row
   execute function onceward.fix_guard();
 
 -- digest_after is the digest that the contract makes of the new bytes, as the caller says; bytesAfter in the
--- audit is the database's own digest of them.
+-- audit is the database's own digest of them. key_digest is the business content after the fix: messages that
+-- wait for the business key, or come later, are compared with it. The key of other content under the id of a
+-- message that is done stays that message's.
 create function onceward.fix_parked(consumer text, number bigint, kind text, seen bytea, body bytea,
-  digest_after bytea, new_id text, because text)
+  digest_after bytea, new_id text, because text, key_digest bytea default null)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare h onceward.held; of integer := onceward.selected_consumer(array[number], consumer); marker record;
   subject text := number::text; fix bigint; asked onceward.approval;
@@ -90,7 +92,16 @@ begin
         order by l.id desc limit 1), h.digest),
       coalesce(digest_after, h.digest), case when kind = 'payload' then h.body end)
     returning id into fix;
-  if kind = 'payload' then update onceward.held set body = fix_parked.body where id = number; end if;
+  if kind = 'payload' then
+    update onceward.held
+      set body = fix_parked.body, key_digest = coalesce(fix_parked.key_digest, held.key_digest)
+      where id = number;
+    update onceward.business_key k set digest = fix_parked.key_digest
+      where fix_parked.key_digest is not null and k.consumer_id = of and k.key = h.business_key
+        and k.message_id = h.message_id and exists (
+          select from onceward.inbox i where i.consumer_id = of and i.message_id = h.message_id
+            and i.digest = h.digest and i.status in ('parked', 'dead', 'quarantined'));
+  end if;
   if grave then
     insert into onceward.approval
         (verb, consumer_id, held_ids, digest, reason, requested_by, requested_at, expires_at, lineage_id)

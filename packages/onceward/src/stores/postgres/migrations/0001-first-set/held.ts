@@ -69,7 +69,7 @@ create index held_waiting on onceward.held (consumer_id, order_key, version) whe
 create index held_due on onceward.held (consumer_id, due_at, id) where due_at is not null;
 create index held_keyless on onceward.held (consumer_id, business_key, id)
   where keyless and business_key is not null;
-create index held_of_campaign on onceward.held (consumer_id, message_id) where campaign_id is not null;
+create index held_not_live on onceward.held (consumer_id, message_id) where mode <> 'live';
 -- For people: the rows of the work queue are not in these.
 create index held_for_people on onceward.held (consumer_id, state, id)
   where state in ('parked', 'dead', 'quarantined');

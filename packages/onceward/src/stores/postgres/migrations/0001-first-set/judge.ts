@@ -8,8 +8,8 @@ export const judge = `
 create function onceward.selection_digest(ids bigint[]) returns bytea language sql stable
 return (
   select sha256(convert_to(coalesce(string_agg(concat_ws(' ', h.id, h.state, encode(h.digest, 'hex'), (
-    select max(l.id) from onceward.lineage l where l.held_id = h.id), 'campaign ' || h.campaign_id), ','
-      order by h.id), ''), 'UTF8'))
+    select max(l.id) from onceward.lineage l where l.held_id = h.id),
+    coalesce('campaign ' || h.campaign_id, nullif(h.mode, 'live'))), ',' order by h.id), ''), 'UTF8'))
   from onceward.held h where h.id = any (ids) and h.state in ('parked', 'dead', 'quarantined'));
 
 -- The one consumer of this name that all rows belong to; null when a row is missing or of another consumer.

@@ -13,12 +13,13 @@ select unnest(names), callers from (values
     'place_of', 'cause_of', 'selection_digest', 'selected_consumer', 'audit_field', 'audit_content',
     'fold_parked_counts', 'seen_of', 'campaign_rows_digest', 'campaign_complete', 'loss_digest',
     'server_now', 'server_check', 'same_life', 'risk_rank', 'is_grave', 'risk_of', 'fix_waits', 'body_of',
-    'is_given_up']),
+    'is_given_up', 'other_generations']),
   -- Acts of people, audited.
   (array['operator', 'console'], array[
     'redrive_start', 'redrive_stage', 'redrive_stop', 'skip_parked', 'fix_parked', 'triage_parked',
     'request_deletion', 'delete_parked', 'release_held', 'act_on_effect', 'accept_server',
-    'separate_reader', 'rename_consumer', 'accept_broker', 'accept_loss', 'retire_destination']),
+    'separate_reader', 'rename_consumer', 'accept_broker', 'accept_loss', 'retire_destination',
+    'drop_outbox']),
   -- Audited, by people or by the process that does it for them.
   (array['run', 'operator', 'console'], array[
     'create_campaign', 'plan_campaign', 'select_campaign_rows', 'steer_campaign', 'notice_server']),

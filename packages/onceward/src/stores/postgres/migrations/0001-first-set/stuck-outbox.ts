@@ -42,5 +42,4 @@ begin
   return jsonb_build_object('ok', true, 'kind', stuck.kind, 'queue', o.queue, 'behind', stuck.behind);
 end $$;
 revoke execute on function onceward.drop_outbox from public;
-insert into onceward.function_right values ('drop_outbox', array['operator', 'console']);
 `
