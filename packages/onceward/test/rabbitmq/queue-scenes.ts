@@ -61,6 +61,12 @@ export async function queueScenes(version: RabbitmqVersion): Promise<void> {
       )
       await load.worksOn()
       node.resume()
+      await load.worksOn()
+      if (version === '4.0') {
+        // It was taken for dead, and 4.0 takes a node back only when it restarts.
+        await node.kill()
+        await node.start()
+      }
       await cluster.formed()
       await load.allAppliedOnce()
     })
