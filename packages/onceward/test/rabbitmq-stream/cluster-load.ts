@@ -8,7 +8,7 @@ import { createReplicated, publish, untilKillable, untilServed } from './cluster
 import { newReading, type Reader, readOn, type Writer, writeOn } from './load.ts'
 import { firstDifference, readUpTo } from './written.ts'
 
-/** From 4.1 on RabbitMQ keeps the place of an active reader whose node died for 60 s before another one gets it. */
+/** RabbitMQ 4.3 keeps the place of an active reader whose node died for 60 s before another one gets it. */
 const deadlineMs = 150_000
 
 export interface Load {
