@@ -37,4 +37,20 @@ describe('a stream on a cluster of three', { timeout: 300_000, ...skip }, () => 
     }
     await allReadOnce(load)
   })
+
+  test('is read by another node when that of the reader is cut off and still takes connections', async t => {
+    healAfter(t, cluster)
+    const load = await underLoad(t, cluster)
+    // The reader knows only the address of the second one, which does not pause: this cluster ignores partitions.
+    const [first, cutOff, third] = cluster.nodes
+    await cutOff.isolate()
+    await untilLed(cluster, load.stream, leader => leader !== cutOff, first)
+    await readsOn(load)
+    await cluster.formed([first, third])
+    // A cluster that was parted so heals by a restart of the smaller part.
+    await cutOff.kill()
+    await cutOff.start()
+    await cluster.formed()
+    await allReadOnce(load)
+  })
 })

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createStreamSource, type StreamOptions, stream } from 'onceward/rabbitmq-stream'
+import type { Publisher } from 'rabbitmq-stream-js-client'
 import type { SourceEvent, Subscription } from '../../src/contracts/source.ts'
 import { logOptions, type MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { connectClient } from './broker.ts'
@@ -21,11 +22,7 @@ export function writeOn(urls: readonly string[], streams: readonly string[] = ['
       const publishers = await Promise.all(
         streams.map(async name => {
           const publisher = await client.declarePublisher({ stream: name })
-          const ids = new Map<bigint, string>()
-          publisher.on('publish_confirm', (_error, published) => {
-            for (const id of published) confirmed.add(ids.get(id)!)
-          })
-          return { publisher, ids }
+          return { publisher, ids: confirmedIds(publisher, confirmed) }
         }),
       )
       while (!stopped) {
@@ -33,11 +30,11 @@ export function writeOn(urls: readonly string[], streams: readonly string[] = ['
           // Drawn one by one: a session that was given up may go on beside the next one.
           for (let sent = 0; sent < 200; sent++) {
             const id = String(next++)
-            ids.set((await publisher.send(Buffer.from(id))).publishingId, id)
+            ids.sent((await publisher.send(Buffer.from(id))).publishingId, id)
           }
           await publisher.flush()
         }
-        await delay(5)
+        await delay(50)
       }
     } finally {
       await Promise.race([client.close().catch(() => {}), delay(500)])
@@ -64,6 +61,25 @@ export function writeOn(urls: readonly string[], streams: readonly string[] = ['
   }
 }
 
+/** A confirmation may come before the client says under which number it has sent. */
+function confirmedIds(publisher: Publisher, confirmed: Set<string>) {
+  const sent = new Map<bigint, string>()
+  const early = new Set<bigint>()
+  publisher.on('publish_confirm', (_error, published) => {
+    for (const number of published) {
+      const id = sent.get(number)
+      if (id === undefined) early.add(number)
+      else confirmed.add(id)
+    }
+  })
+  return {
+    sent: (number: bigint, id: string) => {
+      sent.set(number, id)
+      if (early.delete(number)) confirmed.add(id)
+    },
+  }
+}
+
 /** The client never rejects what it sent to a broker that died. */
 async function untilStuck(progress: () => number, isOver: () => boolean): Promise<void> {
   for (let before = -1; before !== progress() && !isOver(); ) {
@@ -75,13 +91,19 @@ async function untilStuck(progress: () => number, isOver: () => boolean): Promis
 export interface Reading {
   readonly seen: Set<string>
   readonly twice: string[]
+  /** By partition, in the order in which they took effect. */
+  readonly applied: Map<string, string[]>
 }
+
+export const newReading = (): Reading => ({ seen: new Set(), twice: [], applied: new Map() })
 
 export interface Reader extends Reading {
   readonly subscription: Subscription
   readonly events: readonly SourceEvent[]
   /** What `receive` rejected with. */
   readonly failed: unknown
+  /** Records that this one of the group has applied. */
+  readonly count: number
   assigned(): number
 }
 
@@ -89,7 +111,7 @@ export interface Reader extends Reading {
 export async function readOn(
   url: string,
   checkpoints: MemoryCheckpoints,
-  { seen, twice }: Reading = { seen: new Set(), twice: [] },
+  reading: Reading = newReading(),
   options: StreamOptions & { readonly stream?: string } = {},
 ): Promise<Reader> {
   const events: SourceEvent[] = []
@@ -103,9 +125,9 @@ export async function readOn(
   const reader = {
     subscription,
     events,
-    seen,
-    twice,
+    ...reading,
     failed: null as unknown,
+    count: 0,
     assigned: () => events.filter(({ kind }) => kind === 'assigned').length,
   }
   void read(subscription, checkpoints, reader).catch(error => {
@@ -118,8 +140,9 @@ export async function readOn(
 async function read(
   subscription: Subscription,
   checkpoints: MemoryCheckpoints,
-  { seen, twice }: Reading,
+  reader: Reading & { count: number },
 ): Promise<void> {
+  const { seen, twice, applied } = reader
   for (;;) {
     const deliveries = await subscription.receive(100)
     if (deliveries.length === 0) return
@@ -128,11 +151,15 @@ async function read(
     } catch {
       continue
     }
-    for (const { body } of deliveries) {
+    for (const { body, partition } of deliveries) {
       const id = body.toString()
       if (seen.has(id)) twice.push(id)
       seen.add(id)
+      const before = applied.get(partition)
+      if (before === undefined) applied.set(partition, [id])
+      else before.push(id)
     }
+    reader.count += deliveries.length
     await subscription.settle(deliveries)
   }
 }

@@ -1,15 +1,15 @@
 import { setTimeout } from 'node:timers/promises'
 import { connect } from 'amqplib'
 import { until } from 'onceward/testing'
-import type { ClusterNode } from '../services/rabbitmq-cluster.ts'
+import type { ClusterNode, RabbitmqCluster } from '../services/rabbitmq-cluster.ts'
 
 export const deadlineMs = 120_000
 /** A queue without a leader answers nothing: the next node is asked. */
 const attemptMs = 10_000
 
-/** As an address lists them. */
-export function hostsOf(nodes: readonly ClusterNode[]): string {
-  return nodes.map(node => new URL(node.url).host).join(',')
+/** Names every node. */
+export function amqpAddress({ nodes }: RabbitmqCluster): string {
+  return `amqp://guest:guest@${nodes.map(node => new URL(node.url).host).join()}/%2F`
 }
 
 type Channel = Awaited<ReturnType<Awaited<ReturnType<typeof connect>>['createConfirmChannel']>>

@@ -70,6 +70,18 @@ describe('a queue that hands nothing over', () => {
     assert.equal(await after(1), null)
   })
 
+  test('is asked again when no answer ever comes, and well once one does', async () => {
+    const { answers, after } = open()
+    const never = Promise.withResolvers<number | null>()
+    answers(never.promise)
+    await after(5_000)
+    answers(Promise.resolve(0))
+    assert.equal((await after(7_000))?.forMs, 7_000)
+    assert.equal(await after(4_000), null)
+    never.resolve(9)
+    assert.equal(await after(1), null, 'an answer that comes too late says nothing any more')
+  })
+
   test('is not when a message came while it was asked', async () => {
     const { depth, answers, after } = open()
     const asked = Promise.withResolvers<number | null>()

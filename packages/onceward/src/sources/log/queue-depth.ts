@@ -3,6 +3,8 @@ import type { PartitionLag, Stall } from '../../contracts/source.ts'
 const everyMs = 5_000
 /** An answer that takes longer is counted as one that does not come. */
 const answerMs = 2_000
+/** Then the question is put again: the connection it was put on may be gone without a word. */
+const giveUpMs = 10_000
 
 export interface QueueDepthOptions {
   readonly queue: string
@@ -23,7 +25,9 @@ export class QueueDepth {
   readonly #options: QueueDepthOptions
   #waiting: number | null = null
   #askedMs = Number.NEGATIVE_INFINITY
-  #asking = false
+  /** The number of the last question, and when the first was put that has no answer yet; null where all have. */
+  #question = 0
+  #unansweredSinceMs: number | null = null
   #moved = false
   /** When messages were first found waiting, with none handed over since; null where all is well. */
   #idleSinceMs: number | null = null
@@ -48,28 +52,31 @@ export class QueueDepth {
     const { queue, held, nowMs } = this.#options
     this.#look()
     const now = nowMs()
-    if (this.#asking && now - this.#askedMs > answerMs)
-      return {
-        forMs: now - this.#askedMs,
-        reason: `RabbitMQ does not answer how much waits in queue ${queue}`,
-      }
+    const owedMs = this.#unansweredSinceMs === null ? 0 : now - this.#unansweredSinceMs
+    if (owedMs > answerMs)
+      return { forMs: owedMs, reason: `RabbitMQ does not answer how much waits in queue ${queue}` }
     if (this.#idleSinceMs === null || held() > 0) return null
     const reason = `${this.#waiting} messages wait in queue ${queue}, and none is handed over`
     return { forMs: now - this.#idleSinceMs, reason }
   }
 
   #look(): void {
-    if (!this.#asking && this.#options.nowMs() - this.#askedMs >= everyMs) void this.#ask()
+    const waitMs = this.#unansweredSinceMs === null ? everyMs : giveUpMs
+    if (this.#options.nowMs() - this.#askedMs >= waitMs) void this.#ask()
   }
 
   async #ask(): Promise<void> {
     const { ask, held, forOthers = false, nowMs } = this.#options
-    this.#asking = true
-    this.#askedMs = nowMs()
+    const question = ++this.#question
+    const askedMs = nowMs()
+    this.#askedMs = askedMs
+    this.#unansweredSinceMs ??= askedMs
     this.#moved = false
-    this.#waiting = await ask()
-    this.#asking = false
-    const waits = (this.#waiting ?? 0) > 0 && held() === 0 && !this.#moved && !forOthers
-    this.#idleSinceMs = waits ? (this.#idleSinceMs ?? this.#askedMs) : null
+    const waiting = await ask()
+    if (question !== this.#question) return
+    this.#waiting = waiting
+    this.#unansweredSinceMs = null
+    const waits = (waiting ?? 0) > 0 && held() === 0 && !this.#moved && !forOthers
+    this.#idleSinceMs = waits ? (this.#idleSinceMs ?? askedMs) : null
   }
 }

@@ -3,6 +3,7 @@ import { OncewardError } from '../../errors.ts'
 import type { LogSubscription } from '../log/log-subscription.ts'
 import type { StreamAddress } from './address.ts'
 import { identityOf } from './identity.ts'
+import type { KnownNodes } from './known-nodes.ts'
 import type { StreamLeader } from './life.ts'
 import type { OffsetTeller } from './offset-teller.ts'
 import { PartitionReader } from './partition-reader.ts'
@@ -21,8 +22,8 @@ export interface SessionOptions {
   readonly teller: OffsetTeller
   readonly handedOver: Map<string, number>
   readonly damagedReads: Map<string, number>
-  /** `host:port` of nodes that had the streams: tried where the address does not answer. */
-  readonly knownNodes: Set<string>
+  /** Tried where the address does not answer, or leads to a node that cannot serve us. */
+  readonly knownNodes: KnownNodes
   /** Partitions of which a replica has dropped what is still to be read. */
   readonly fromLeader: Set<string>
   readonly keptBytesMax?: number
@@ -56,13 +57,15 @@ export class StreamSession {
 
   /** Connects and subscribes to every partition. Rejects when any of it fails. */
   async start(): Promise<void> {
-    const { address } = this.#options
-    const entrance = await this.#link(openEntrance, address).catch(error => this.#enterElsewhere(error))
+    const entrance = await this.#enter()
     for (const partition of await this.#partitions(entrance.connection)) {
-      const { connection } = await this.#linkTo(partition, entrance)
-      const reader = this.#createReader(partition, connection)
+      const { connection, node } = await this.#linkTo(partition, entrance)
+      const reader = this.#createReader(partition, connection, node)
       this.#readers.set(partition, { reader, connection })
-      await reader.start()
+      await reader.start().catch(error => {
+        this.#options.knownNodes.failed(node)
+        throw error
+      })
     }
     if (this.#over === null) this.#looking = setInterval(() => this.#look(), lookEveryMs).unref()
   }
@@ -131,14 +134,26 @@ export class StreamSession {
     return link
   }
 
-  /** By any node we have heard of before. */
-  async #enterElsewhere(failure: unknown): Promise<StreamLink> {
-    if (failure instanceof OncewardError) throw failure
-    for (const node of this.#options.knownNodes) {
+  /** By the address, unless the node behind it could not serve us. */
+  async #enter(): Promise<StreamLink> {
+    const { address, knownNodes } = this.#options
+    const detour = await this.#linkToFirst(knownNodes.takeDetours())
+    if (detour !== null) return detour
+    return this.#link(openEntrance, address).catch(async failure => {
+      if (failure instanceof OncewardError) throw failure
+      const elsewhere = await this.#linkToFirst(knownNodes.all)
+      if (elsewhere === null) throw failure
+      return elsewhere
+    })
+  }
+
+  /** Null where none answers. */
+  async #linkToFirst(nodes: readonly string[]): Promise<StreamLink | null> {
+    for (const node of nodes) {
       const link = await this.#linkToNode(node).catch(() => null)
       if (link !== null) return link
     }
-    throw failure
+    return null
   }
 
   async #partitions(connection: StreamConnection): Promise<readonly string[]> {
@@ -161,12 +176,14 @@ export class StreamSession {
    * serves only those who write.
    */
   async #linkTo(partition: string, entrance: StreamLink): Promise<StreamLink> {
-    const { all: nodes } = await queryNodes(entrance.connection, partition).catch((error): StreamNodes => {
+    const { knownNodes } = this.#options
+    const { all } = await queryNodes(entrance.connection, partition).catch((error): StreamNodes => {
       if (error instanceof StreamRefusal) return { leader: null, all: [] }
       throw error
     })
-    for (const node of nodes) this.#options.knownNodes.add(node)
+    knownNodes.add(all)
     if (this.#options.fromLeader.has(partition)) return this.#leaderOf(partition, entrance.connection)
+    const nodes = knownNodes.preferred(all)
     if (nodes.length === 0 || nodes.includes(entrance.node)) return entrance
     const known = nodes.find(node => this.#links.has(node))
     if (known !== undefined) return this.#links.get(known)!
@@ -200,18 +217,23 @@ export class StreamSession {
     return { ...link, node: leader }
   }
 
-  #createReader(partition: string, connection: StreamConnection): PartitionReader {
-    const { onEvent } = this.#options
+  #createReader(partition: string, connection: StreamConnection, node: string): PartitionReader {
+    const { onEvent, knownNodes } = this.#options
     return new PartitionReader({
       ...this.#options,
       partition,
       connection,
-      onAssigned: () =>
-        onEvent({ kind: 'assigned', partitions: [partition], reason: 'this process reads it now' }),
+      onAssigned: () => {
+        knownNodes.served(node)
+        onEvent({ kind: 'assigned', partitions: [partition], reason: 'this process reads it now' })
+      },
       onRevoked: reason => onEvent({ kind: 'revoked', partitions: [partition], reason }),
       leader: () => this.#leaderOf(partition, connection),
       readFromLeader: () => this.#options.fromLeader.add(partition),
-      onTrouble: reason => this.cut(reason),
+      onTrouble: reason => {
+        knownNodes.failed(node)
+        this.cut(reason)
+      },
     })
   }
 

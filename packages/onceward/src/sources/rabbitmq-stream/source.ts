@@ -5,6 +5,7 @@ import { withTls } from '../../tls/tls-url.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
 import type { PartitionProgress } from '../log/partition-progress.ts'
 import { readAddress, type StreamAddress } from './address.ts'
+import { KnownNodes } from './known-nodes.ts'
 import { OffsetTeller } from './offset-teller.ts'
 import { StreamSession } from './session.ts'
 import { assertStream, type StreamDeclaration } from './stream.ts'
@@ -77,7 +78,7 @@ class StreamDriver implements LogDriver {
   readonly #handedOver = new Map<string, number>()
   readonly #keptBytesMax: number | undefined
   readonly #damagedReads = new Map<string, number>()
-  readonly #knownNodes = new Set<string>()
+  readonly #knownNodes = new KnownNodes()
   readonly #fromLeader = new Set<string>()
   readonly #opened = Promise.withResolvers<void>()
   readonly #closed = new AbortController()

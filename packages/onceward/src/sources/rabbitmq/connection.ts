@@ -138,7 +138,7 @@ function clusterOf(properties: object): string | null {
 
 /** A channel of its own for `work`, so that a refusal (which closes the channel) costs nothing else. */
 export async function withChannel<T>(
-  { model }: Connection,
+  { model, ended }: Connection,
   work: (channel: Channel) => Promise<T>,
 ): Promise<T> {
   const channel = await model.createChannel()
@@ -146,7 +146,8 @@ export async function withChannel<T>(
   try {
     return await work(channel)
   } finally {
-    await channel.close().catch(() => {})
+    // The client never settles a close that the end of the connection overtakes.
+    await Promise.race([channel.close().catch(() => {}), ended])
   }
 }
 

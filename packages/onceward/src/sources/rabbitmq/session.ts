@@ -4,7 +4,7 @@ import { errorText } from '../../errors.ts'
 import type { Log } from '../../surroundings.ts'
 import { type Ack, AckTracker } from './ack-tracker.ts'
 import { checkIngest } from './check-ingest.ts'
-import { type Connection, openConnection, within } from './connection.ts'
+import { type Connection, openConnection, withChannel, within } from './connection.ts'
 import { DeadLetterIngest } from './dead-letter-ingest.ts'
 import type { QueueDeclaration } from './declaration.ts'
 import { identityOf } from './identity.ts'
@@ -100,15 +100,12 @@ export class Session {
   /** Messages of the queue that nobody has taken; null when the broker does not say. On a channel of its own: a refusal would close ours. */
   async ready(): Promise<number | null> {
     if (!this.live) return null
-    try {
-      const channel = await this.#connection!.model.createChannel()
-      channel.on('error', () => {})
-      const { messageCount } = await channel.checkQueue(this.#options.declaration.queue)
-      await channel.close()
-      return messageCount
-    } catch {
-      return null
-    }
+    const { queue } = this.#options.declaration
+    const asked = withChannel(
+      this.#connection!,
+      async channel => (await channel.checkQueue(queue)).messageCount,
+    )
+    return asked.catch(() => null)
   }
 
   /** Sends the acknowledgements for these tags. Says how many could not be sent. */

@@ -1,0 +1,3 @@
+import { streamScenes } from './stream-scenes.ts'
+
+await streamScenes('4.3')

@@ -1,0 +1,3 @@
+import { queueScenes } from './queue-scenes.ts'
+
+await queueScenes('4.0')
