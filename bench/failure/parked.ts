@@ -1,9 +1,9 @@
 import { defineConsumer, runConsumer, type SqlTransaction } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
-import { groupParked } from '../../packages/onceward/src/parking/group-parked.ts'
-import { listParked } from '../../packages/onceward/src/parking/list-parked.ts'
-import { previewParked } from '../../packages/onceward/src/parking/preview-parked.ts'
-import { runReplay, startReplay } from '../../packages/onceward/src/parking/replay-parked.ts'
+import { groupParked } from '../../packages/onceward/src/operations/parking/group-parked.ts'
+import { listParked } from '../../packages/onceward/src/operations/parking/list-parked.ts'
+import { previewParked } from '../../packages/onceward/src/operations/parking/preview-parked.ts'
+import { runReplay, startReplay } from '../../packages/onceward/src/operations/parking/replay-parked.ts'
 import { createDatabase } from '../../packages/onceward/test/services/services.ts'
 import { median } from '../median.ts'
 

@@ -1,7 +1,7 @@
 import { realSurroundings } from 'onceward'
 import { createPool } from 'onceward/postgres'
 import { resolveRetention } from '../../packages/onceward/src/contract/retention.ts'
-import { purgeConsumer } from '../../packages/onceward/src/retention/purge-consumer.ts'
+import { purgeConsumer } from '../../packages/onceward/src/operations/retention/purge-consumer.ts'
 import { ContenderProcess } from '../contender-process.ts'
 import { fillPostgres } from '../fill.ts'
 import { type PreparedPlace, queueNameOf } from '../place.ts'

@@ -1,4 +1,4 @@
-import type { AlertName } from '../../packages/onceward/src/alerts/alerts.ts'
+import type { AlertName } from '../../packages/onceward/src/telemetry/alerts/alerts.ts'
 
 /** Where the source documents ask for an alert. Those that only runbooks need are not listed. */
 export const alertOrigins: Partial<Record<AlertName, readonly string[]>> = {

@@ -1,4 +1,4 @@
-import { catalogue, type Topic } from '../../packages/onceward/src/check/catalogue.ts'
+import { catalogue, type Topic } from '../../packages/onceward/src/review/catalogue.ts'
 
 const about: Record<Topic, string> = {
   contract: 'Looked at by every check, from the contract alone.',

@@ -1,10 +1,10 @@
 import type { ValueKind } from '../../packages/onceward/src/contract/options/value-kind.ts'
+import { type KeyBranch, keyTree } from '../../packages/onceward/src/contract/policy/keys/key-tree.ts'
+import type { PolicyKey } from '../../packages/onceward/src/contract/policy/keys/policy-key.ts'
+import { policyKeys } from '../../packages/onceward/src/contract/policy/keys/policy-keys.ts'
+import { topKeys } from '../../packages/onceward/src/contract/policy/read-policy.ts'
+import { waiverFields } from '../../packages/onceward/src/contract/policy/read-waivers.ts'
 import { properties } from '../../packages/onceward/src/contract/words.ts'
-import { type KeyBranch, keyTree } from '../../packages/onceward/src/policy/keys/key-tree.ts'
-import type { PolicyKey } from '../../packages/onceward/src/policy/keys/policy-key.ts'
-import { policyKeys } from '../../packages/onceward/src/policy/keys/policy-keys.ts'
-import { topKeys } from '../../packages/onceward/src/policy/read-policy.ts'
-import { waiverFields } from '../../packages/onceward/src/policy/read-waivers.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 

@@ -1,9 +1,9 @@
 import { durationText } from '../../packages/onceward/src/contract/duration.ts'
 import type { ValueKind } from '../../packages/onceward/src/contract/options/value-kind.ts'
-import type { PolicyKey } from '../../packages/onceward/src/policy/keys/policy-key.ts'
-import { policyKeys } from '../../packages/onceward/src/policy/keys/policy-keys.ts'
-import { sizeText } from '../../packages/onceward/src/policy/read-size.ts'
-import { envExample } from '../../packages/onceward/src/policy/secret-reference.ts'
+import type { PolicyKey } from '../../packages/onceward/src/contract/policy/keys/policy-key.ts'
+import { policyKeys } from '../../packages/onceward/src/contract/policy/keys/policy-keys.ts'
+import { sizeText } from '../../packages/onceward/src/contract/policy/read-size.ts'
+import { envExample } from '../../packages/onceward/src/contract/policy/secret-reference.ts'
 
 /** Every key for the docs: name, what may stand there, meaning. */
 export function keyReference(

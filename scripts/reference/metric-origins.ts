@@ -1,5 +1,5 @@
-import type { MetricKey } from '../../packages/onceward/src/observe/catalogue.ts'
-import type { Label } from '../../packages/onceward/src/observe/metric-spec.ts'
+import type { MetricKey } from '../../packages/onceward/src/telemetry/catalogue.ts'
+import type { Label } from '../../packages/onceward/src/telemetry/metric-spec.ts'
 
 /** A name of the source documents that a metric answers to, and the labels that narrow it down to exactly that. */
 export interface Origin {

@@ -1,4 +1,8 @@
-import { catalogue, type MetricSpec, prometheusName } from '../../packages/onceward/src/observe/catalogue.ts'
+import {
+  catalogue,
+  type MetricSpec,
+  prometheusName,
+} from '../../packages/onceward/src/telemetry/catalogue.ts'
 import { table } from './markdown.ts'
 
 export function metricsTable(): string {

@@ -3,7 +3,10 @@ import { existsSync, lstatSync, readdirSync, readlinkSync, rmSync, statfsSync } 
 import { freemem } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { makeOwnedFolder, unprivilegedUser } from '../../packages/onceward/src/embedded/unprivileged-user.ts'
+import {
+  makeOwnedFolder,
+  unprivilegedUser,
+} from '../../packages/onceward/src/runtime/embedded/unprivileged-user.ts'
 
 const memory = '/dev/shm'
 const needed = 6 * 1024 ** 3

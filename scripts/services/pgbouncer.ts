@@ -5,7 +5,7 @@ import {
   makeOwnedFolder,
   reachableFolder,
   unprivilegedUser,
-} from '../../packages/onceward/src/embedded/unprivileged-user.ts'
+} from '../../packages/onceward/src/runtime/embedded/unprivileged-user.ts'
 import { cacheFolder, whileLocked } from './cache-folders.ts'
 import { assertPortsFree } from './network.ts'
 import { needProgram } from './run-command.ts'

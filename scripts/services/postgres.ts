@@ -1,9 +1,12 @@
 import { existsSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { findPostmaster } from '../../packages/onceward/src/embedded/data-folder.ts'
-import { startEmbeddedPostgres } from '../../packages/onceward/src/embedded/index.ts'
-import { commandOf } from '../../packages/onceward/src/embedded/process-identity.ts'
-import { reachableFolder, unprivilegedUser } from '../../packages/onceward/src/embedded/unprivileged-user.ts'
+import { findPostmaster } from '../../packages/onceward/src/runtime/embedded/data-folder.ts'
+import { startEmbeddedPostgres } from '../../packages/onceward/src/runtime/embedded/index.ts'
+import { commandOf } from '../../packages/onceward/src/runtime/embedded/process-identity.ts'
+import {
+  reachableFolder,
+  unprivilegedUser,
+} from '../../packages/onceward/src/runtime/embedded/unprivileged-user.ts'
 import { runFolder } from './cache-folders.ts'
 import { ensureMemoryTablespace, lostItsMemory } from './memory-tablespace.ts'
 import { assertPortsFree } from './network.ts'

@@ -1,6 +1,9 @@
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { commandOf, type ProcessIdentity } from '../../packages/onceward/src/embedded/process-identity.ts'
+import {
+  commandOf,
+  type ProcessIdentity,
+} from '../../packages/onceward/src/runtime/embedded/process-identity.ts'
 import { exchange, isListening } from './network.ts'
 import { type RabbitmqVersion, rabbitmqUser, systemRoot } from './rabbitmq-root.ts'
 import { processesWithEnvironment } from './server-process.ts'

@@ -18,7 +18,7 @@ import {
   type ProcessIdentity,
   signalProcess,
   waitForExit,
-} from '../../packages/onceward/src/embedded/process-identity.ts'
+} from '../../packages/onceward/src/runtime/embedded/process-identity.ts'
 import { runFolder } from './cache-folders.ts'
 
 /** `marker` is text that the command line of this server has and a stranger's has not. */

@@ -1,4 +1,4 @@
-import type { ProcessIdentity } from '../../packages/onceward/src/embedded/process-identity.ts'
+import type { ProcessIdentity } from '../../packages/onceward/src/runtime/embedded/process-identity.ts'
 
 export const serviceNames = ['postgres', 'rabbitmq', 'kafka'] as const
 export type ServiceName = (typeof serviceNames)[number]

@@ -1,7 +1,7 @@
+import { createPool } from '../../../packages/onceward/src/drivers/postgres/pool.ts'
 import { createRelay } from '../../../packages/onceward/src/effects/publish/relay.ts'
 import { openPublisher } from '../../../packages/onceward/src/runtime/open-publisher.ts'
 import { realSurroundings } from '../../../packages/onceward/src/runtime/real-surroundings.ts'
-import { createPool } from '../../../packages/onceward/src/stores/postgres/pool.ts'
 import type { RelayBroker, RelayContender } from './relay-contender.ts'
 
 /** As `onceward relay` runs it. The clock starts when it has its buckets. */

@@ -1,1 +1,1 @@
-export { createDrizzleStore, type DrizzleTransaction } from './stores/postgres/adapters/drizzle.ts'
+export { createDrizzleStore, type DrizzleTransaction } from './drivers/postgres/adapters/drizzle.ts'

@@ -1,1 +1,1 @@
-export { createKnexStore } from './stores/postgres/adapters/knex.ts'
+export { createKnexStore } from './drivers/postgres/adapters/knex.ts'

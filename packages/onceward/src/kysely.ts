@@ -1,1 +1,1 @@
-export { createKyselyStore, type KyselyStoreOptions } from './stores/postgres/adapters/kysely.ts'
+export { createKyselyStore, type KyselyStoreOptions } from './drivers/postgres/adapters/kysely.ts'

@@ -1,3 +1,3 @@
-export { MemoryLog, type MemoryLogMessage, type MemoryLogOptions } from './sources/memory/log.ts'
-export { type MemoryMessage, MemoryQueue } from './sources/memory/source.ts'
-export { MemoryStore, type MemoryTransaction } from './stores/memory/store.ts'
+export { MemoryLog, type MemoryLogMessage, type MemoryLogOptions } from './drivers/memory/log.ts'
+export { type MemoryMessage, MemoryQueue } from './drivers/memory/source.ts'
+export { MemoryStore, type MemoryTransaction } from './drivers/memory/store.ts'

@@ -1,12 +1,4 @@
 export {
-  createPostgresSource,
-  createQueue,
-  hint,
-  postgresQueue,
-  publish,
-  queueDepth,
-} from './sources/postgres/index.ts'
-export {
   createPool,
   createPortStore,
   createPostgresStore,
@@ -18,4 +10,12 @@ export {
   type TransactionOptions,
   type WatchedStatements,
   watchReplication,
-} from './stores/postgres/index.ts'
+} from './drivers/postgres/index.ts'
+export {
+  createPostgresSource,
+  createQueue,
+  hint,
+  postgresQueue,
+  publish,
+  queueDepth,
+} from './drivers/postgres/queue/index.ts'

@@ -1,6 +1,6 @@
 import type { Reach } from './crash-points.ts'
-import type { Metrics } from './observe/metrics.ts'
-import type { Traces } from './observe/traces.ts'
+import type { Metrics } from './telemetry/metrics.ts'
+import type { Traces } from './telemetry/traces.ts'
 
 /** Everything the engine may know of the world; passed in, so that a simulator can replace it. */
 export interface Surroundings {

@@ -93,7 +93,7 @@ describe('import boundaries', () => {
     const adapters = imports.filter(({ file }) => within(file, 'sources/', 'stores/'))
     const foreign = adapters.filter(({ file, to }) => {
       const own = file.split('/').slice(0, 2).join('/')
-      const doors = ['stores/postgres/pool.ts', 'stores/postgres/in-transaction.ts']
+      const doors = ['drivers/postgres/pool.ts', 'drivers/postgres/in-transaction.ts']
       const pool = own === 'sources/postgres' && doors.includes(to)
       const log = own.startsWith('sources/') && within(to, 'sources/log/')
       return !pool && !log && !within(to, `${own}/`, ...shared)
@@ -157,7 +157,7 @@ describe('import boundaries', () => {
 
   test('the Kafka client is imported by one file alone', () => {
     const importing = files.filter(file => /from '@platformatic\//.test(withoutComments(text.get(file)!)))
-    assert.deepEqual(importing, ['sources/kafka/client/wire.ts'])
+    assert.deepEqual(importing, ['drivers/kafka/client/wire.ts'])
   })
 
   test('no public door re-exports wholesale', () => {

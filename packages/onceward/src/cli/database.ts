@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorCode, OncewardError } from '../errors.ts'
-import { embeddedMark } from '../init/embedded-mark.ts'
 import { type createPool, migrate } from '../postgres.ts'
 import { environmentName } from '../runtime/addresses.ts'
 import { withGuardedPool } from '../runtime/guarded-pool.ts'
 import type { Log } from '../surroundings.ts'
+import { embeddedMark } from './init/embedded-mark.ts'
 import { consoleLog } from './output.ts'
 
 export interface Database {
@@ -43,7 +43,7 @@ export async function openDatabase(log: Log, { embedded = false } = {}): Promise
   if (url !== undefined && embedded) throw twoDatabases()
   if (url !== undefined) return { url, close: () => Promise.resolve() }
   if (!embedded && !existsSync(join(process.cwd(), embeddedMark))) throw noDatabase()
-  const { startEmbeddedPostgres } = await import('../embedded/index.ts')
+  const { startEmbeddedPostgres } = await import('../runtime/embedded/index.ts')
   const server = await startEmbeddedPostgres({ dataDir: dataFolder() })
   log.info('embedded PostgreSQL', { port: server.port })
   // One that ran already belongs to another command, a consumer most likely, which would lose its database.
@@ -61,7 +61,7 @@ const migrateSchema = async (pool: Pool) => void (await migrate(pool, { environm
 export async function attachDatabase(log: Log): Promise<Pick<Database, 'url'>> {
   const url = databaseAddress()
   if (url !== undefined) return { url }
-  const { findEmbeddedPostgres } = await import('../embedded/index.ts')
+  const { findEmbeddedPostgres } = await import('../runtime/embedded/index.ts')
   const server = await findEmbeddedPostgres(dataFolder())
   if (server === null) throw noServer()
   log.info('embedded PostgreSQL', { port: server.port })

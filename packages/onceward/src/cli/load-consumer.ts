@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { policyFileName, shownPath } from '../contract/policy/load-policy.ts'
 import { errorText } from '../errors.ts'
 import {
   type Consumer,
@@ -14,7 +15,6 @@ import {
   type Store,
   withPolicy,
 } from '../index.ts'
-import { policyFileName, shownPath } from '../policy/load-policy.ts'
 
 /** What a file exports as `store`: the consumer then runs in its transactions. */
 export async function loadStore(file: string): Promise<LoadedStore | undefined> {

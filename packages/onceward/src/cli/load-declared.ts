@@ -1,5 +1,5 @@
-import type { Declared } from '../alerts/alert-rules.ts'
 import { OncewardError } from '../errors.ts'
+import type { Declared } from '../telemetry/alerts/alert-rules.ts'
 import { loadConsumer } from './load-consumer.ts'
 
 /** The consumers of these files, in the order given. */

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { errorText, OncewardError } from '../errors.ts'
-import { deceptive, escaped } from '../observe/deceptive.ts'
-import { jsonLine, textOf } from '../observe/log-line.ts'
+import { deceptive, escaped } from '../message/deceptive.ts'
 import type { Log, LogFields, LogLevel } from '../surroundings.ts'
+import { jsonLine, textOf } from '../telemetry/log-line.ts'
 
 /** One line of JSON, or text for people. Only one of the two is ever printed. */
 export function print(json: boolean, value: unknown, text: () => string): void {

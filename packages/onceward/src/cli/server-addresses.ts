@@ -1,5 +1,5 @@
+import { brokerSecurity } from '../drivers/broker-security.ts'
 import { environmentName } from '../runtime/addresses.ts'
-import { brokerSecurity } from '../runtime/broker-security.ts'
 
 /** What the environment says about servers; an empty variable is not set. Addresses carry secrets, so never argv. */
 export function serverAddresses() {

@@ -1,4 +1,4 @@
-import { nearestName } from './nearest-name.ts'
+import { nearestName } from '../ports/nearest-name.ts'
 
 /** Takes down one problem: where, and what is wrong with it. */
 export type Report = (place: string, text: string) => void

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { DeliveryProperties } from '../contracts/source.ts'
 import type { Codec } from '../message/codec.ts'
 import type { Limits } from '../message/limits.ts'
+import type { DeliveryProperties } from '../ports/source.ts'
 import type { DeclaredEffect } from './declared-effect.ts'
 import type { ExternalTarget } from './external-target.ts'
 import type { FailureSection } from './failure-section.ts'

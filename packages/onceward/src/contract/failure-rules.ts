@@ -1,4 +1,4 @@
-import { byBroker } from '../contracts/retry-levels.ts'
+import { byBroker } from '../ports/retry-levels.ts'
 import type { ConsumerContract } from './contract.ts'
 import type {
   ClassPolicy,

@@ -1,5 +1,5 @@
-import type { DeliveryProperties } from '../contracts/source.ts'
 import type { Verdict } from '../engine/batch/verdicts.ts'
+import type { DeliveryProperties } from '../ports/source.ts'
 import type { Log } from '../surroundings.ts'
 import type { PublishRequest } from './publish-target.ts'
 

@@ -1,4 +1,4 @@
-import { countHeaders, deathHeaders, levelQueue, retryHeader } from '../contracts/retry-levels.ts'
+import { countHeaders, deathHeaders, levelQueue, retryHeader } from '../ports/retry-levels.ts'
 import type { Report } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 import { failureRules } from './failure-rules.ts'

@@ -1,4 +1,4 @@
-import type { DeliveryProperties } from '../contracts/source.ts'
+import type { DeliveryProperties } from '../ports/source.ts'
 import type { Risk } from './contract.ts'
 
 /** The words of a contract that other parts of the toolkit name too. */

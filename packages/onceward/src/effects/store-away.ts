@@ -1,4 +1,4 @@
-import { diagnose } from '../stores/postgres/diagnose.ts'
+import { diagnose } from '../drivers/postgres/diagnose.ts'
 
 /** True for troubles that end by themselves; the rest needs people. */
 export function isPassing(error: unknown): boolean {

@@ -1,6 +1,6 @@
+import { assertUsable } from '../drivers/postgres/migrate.ts'
+import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { errorText, OncewardError } from '../errors.ts'
-import { assertUsable } from '../stores/postgres/migrate.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { LogFields, Surroundings } from '../surroundings.ts'
 import { IdlePoll } from './idle-poll.ts'
 import { awayDelayMs, isPassing } from './store-away.ts'

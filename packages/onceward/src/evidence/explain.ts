@@ -1,5 +1,5 @@
-import { assertUsable } from '../stores/postgres/migrate.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
+import { assertUsable } from '../drivers/postgres/migrate.ts'
+import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { Absence, ExplainOptions, Explanation, Question, Story, Subject } from './explanation.ts'
 import { findEffects } from './find-effect.ts'
 import { findRow } from './find-row.ts'

@@ -1,4 +1,4 @@
-import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { ledgerColumns } from './read-effects.ts'
 
 /** Consumers and targets there are in the ledger, from one entry of its index to the next. */

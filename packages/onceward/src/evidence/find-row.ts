@@ -1,7 +1,7 @@
-import { nearestName } from '../contract/nearest-name.ts'
+import { inTransaction } from '../drivers/postgres/in-transaction.ts'
+import type { SqlClient, SqlPool } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
-import { inTransaction } from '../stores/postgres/in-transaction.ts'
-import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
+import { nearestName } from '../ports/nearest-name.ts'
 import type { Question } from './explanation.ts'
 
 /** A row of the user's, by the cause it carries. */

@@ -1,7 +1,7 @@
-import { nearestName } from '../contract/nearest-name.ts'
+import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
 import { readId } from '../message/identity.ts'
-import type { SqlClient } from '../stores/postgres/pool.ts'
+import { nearestName } from '../ports/nearest-name.ts'
 import type { Subject } from './explanation.ts'
 
 export interface KnownConsumer {

@@ -1,4 +1,4 @@
-import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { SqlClient } from '../drivers/postgres/pool.ts'
 import type { Absence } from './explanation.ts'
 import type { KnownConsumer } from './find-subjects.ts'
 import { timeInId } from './read-time.ts'

@@ -1,4 +1,4 @@
-import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { SqlClient } from '../drivers/postgres/pool.ts'
 import type { Event, Subject } from './explanation.ts'
 
 const lineage = `

@@ -1,4 +1,4 @@
-import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { SqlClient } from '../drivers/postgres/pool.ts'
 import type { Event, Subject } from './explanation.ts'
 
 const about = `c.id::text, c.mode, c.reason, c.requested_by as actor`

@@ -1,5 +1,5 @@
-import { payload, shownBytesMax } from '../parking/show-parked.ts'
-import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { SqlClient } from '../drivers/postgres/pool.ts'
+import { payload, shownBytesMax } from '../operations/parking/show-parked.ts'
 import type { Event, Subject } from './explanation.ts'
 import type { Marker } from './read-marker.ts'
 

@@ -1,5 +1,5 @@
+import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { stableId } from '../message/stable-id.ts'
-import type { SqlClient } from '../stores/postgres/pool.ts'
 import type { Event, ExplainOptions, Subject } from './explanation.ts'
 import type { Trouble } from './read-trouble.ts'
 

@@ -1,5 +1,5 @@
+import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { idTimeMs } from '../message/own-time.ts'
-import type { SqlClient } from '../stores/postgres/pool.ts'
 
 /** From 2015 to a day ahead of the database's clock; anything else only looks like a time. */
 const plausible = `

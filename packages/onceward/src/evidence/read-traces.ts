@@ -1,6 +1,6 @@
 import type { EffectTrace } from '../contract/declared-effect.ts'
-import { inTransaction } from '../stores/postgres/in-transaction.ts'
-import type { SqlClient, SqlPool } from '../stores/postgres/pool.ts'
+import { inTransaction } from '../drivers/postgres/in-transaction.ts'
+import type { SqlClient, SqlPool } from '../drivers/postgres/pool.ts'
 import type { Event, ExplainOptions, Subject } from './explanation.ts'
 
 /** Rows in the user's own tables. */

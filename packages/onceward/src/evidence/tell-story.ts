@@ -1,4 +1,4 @@
-import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { answerAuditor } from './answer-auditor.ts'
 import type { Event, ExplainOptions, Story, Subject, TimelineEntry } from './explanation.ts'
 import { readAbsence } from './read-absence.ts'

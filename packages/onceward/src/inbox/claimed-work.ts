@@ -1,6 +1,6 @@
-import type { LostClaim, WorkClaim } from '../contracts/held-work.ts'
-import type { Delivery } from '../contracts/source.ts'
 import { OncewardError } from '../errors.ts'
+import type { LostClaim, WorkClaim } from '../ports/held-work.ts'
+import type { Delivery } from '../ports/source.ts'
 
 interface Watch {
   readonly claims: readonly WorkClaim[]

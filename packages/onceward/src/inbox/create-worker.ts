@@ -1,11 +1,11 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode } from '../contract/handler.ts'
-import { workerSuffix } from '../contracts/held-work.ts'
-import type { Store } from '../contracts/store.ts'
 import type { InlineCall } from '../engine/batch/buffer-effects.ts'
 import type { LocalHandoff } from '../engine/batch/local-handoff.ts'
 import { type ConsumerOptions, ConsumerProcess } from '../engine/consumer/consumer.ts'
 import type { SharedLimits } from '../engine/consumer/shared-limits.ts'
+import { workerSuffix } from '../ports/held-work.ts'
+import type { Store } from '../ports/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { HeldSource } from './held-source.ts'
 

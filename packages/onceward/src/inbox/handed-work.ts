@@ -1,8 +1,8 @@
-import type { Delivery } from '../contracts/source.ts'
 import type { Decided } from '../engine/batch/batch-attempt.ts'
 import { storableText } from '../message/identity.ts'
 import type { ReadableMessage } from '../message/received.ts'
-import { fromStoredJson, toStoredJson } from '../stored-json.ts'
+import { fromStoredJson, toStoredJson } from '../message/stored-json.ts'
+import type { Delivery } from '../ports/source.ts'
 
 /** Work that was claimed as it was stored, on its way to the worker of the same process. */
 export class HandedWork {

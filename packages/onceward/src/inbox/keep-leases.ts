@@ -1,4 +1,4 @@
-import type { Store } from '../contracts/store.ts'
+import type { Store } from '../ports/store.ts'
 import type { Surroundings } from '../surroundings.ts'
 import type { ClaimedWork } from './claimed-work.ts'
 

@@ -1,4 +1,4 @@
-import type { Delivery } from '../contracts/source.ts'
+import type { Delivery } from '../ports/source.ts'
 import { digestOf, tombstoneDigest } from './digest.ts'
 import { storableText } from './identity.ts'
 

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
-import { unreadableReason } from '../contracts/unreadable.ts'
 import type { Limits } from './limits.ts'
+import { unreadableReason } from './unreadable.ts'
 
 /** The body without its content encoding, never larger than the limit. Throws on an unknown encoding. */
 export function decompress(body: Buffer, encoding: string | undefined, limits: Limits): Buffer {

@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto'
-import { wideDigits } from '../contracts/wide-integer.ts'
 import { type InexactNumbers, whyInexact } from './inexact-numbers.ts'
+import { wideDigits } from './wide-integer.ts'
 
 /**
  * First byte of every digest: how it was computed. Version 1 is SHA-256 over raw body, then listed headers. Version 2 is that of a record without a

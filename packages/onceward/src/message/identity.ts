@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { From } from '../contract/contract.ts'
 import type { DeliveryFacts } from '../contract/handler.ts'
-import type { Delivery } from '../contracts/source.ts'
-import { wideDigits } from '../contracts/wide-integer.ts'
 import { anyText } from '../errors.ts'
+import type { Delivery } from '../ports/source.ts'
+import { wideDigits } from './wide-integer.ts'
 
 /** Ids up to this many bytes are kept as they are: hashing would destroy the locality of ordered ids. */
 const idBytesPlain = 200

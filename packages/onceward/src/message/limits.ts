@@ -1,4 +1,4 @@
-import type { Delivery } from '../contracts/source.ts'
+import type { Delivery } from '../ports/source.ts'
 
 /** Checked before a byte is parsed. */
 export interface Limits {

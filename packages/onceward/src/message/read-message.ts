@@ -1,8 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Consumer } from '../contract/define-consumer.ts'
-import type { Delivery } from '../contracts/source.ts'
-import { unreadableReason } from '../contracts/unreadable.ts'
 import { errorText } from '../errors.ts'
+import type { Delivery } from '../ports/source.ts'
 import { contentDigest, isTombstone, plainDigest } from './content-digest.ts'
 import { decompress } from './decompress.ts'
 import { readId } from './identity.ts'
@@ -20,6 +19,7 @@ import {
 import { type Later, ReadOut } from './read-out.ts'
 import type { Problem, ProblemKind, Received } from './received.ts'
 import { knownOf, orElse, unreadable, unreadableBy } from './unread.ts'
+import { unreadableReason } from './unreadable.ts'
 
 /** Waits for `work`, which never rejects, as long as somebody allows; then takes what `late` makes of the reason. */
 export type Patience = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>

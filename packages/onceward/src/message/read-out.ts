@@ -1,5 +1,5 @@
 import type { Envelope } from '../contract/handler.ts'
-import type { Delivery } from '../contracts/source.ts'
+import type { Delivery } from '../ports/source.ts'
 import type { ReadableMessage } from './received.ts'
 
 /** What is worked out only when somebody asks: most messages are applied, and nobody looks at more than their id. */

@@ -1,6 +1,6 @@
 import type { Envelope } from '../contract/handler.ts'
-import type { Delivery } from '../contracts/source.ts'
-import type { EarlierAttempts } from '../contracts/suspects.ts'
+import type { Delivery } from '../ports/source.ts'
+import type { EarlierAttempts } from '../ports/suspects.ts'
 
 /** A delivery after reading: a message with its identities, or the reason why it is none. */
 export type Received<M = unknown> = ReadableMessage<M> | UnreadableMessage

@@ -1,5 +1,5 @@
+import { type BrokerSecurity, brokerSecurity } from '../drivers/broker-security.ts'
 import { OncewardError } from '../errors.ts'
-import { type BrokerSecurity, brokerSecurity } from './broker-security.ts'
 
 /** What the environment says about servers, for whoever starts something. What the caller gives comes first, as a contract's own address does. */
 export interface ServerSettings {

@@ -1,7 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
-import { type UnservedWork, unservedWork } from '../observe/unserved-work.ts'
-import type { SqlClient } from '../stores/postgres/pool.ts'
+import { type UnservedWork, unservedWork } from '../telemetry/unserved-work.ts'
 
 const leftBehind = `select * from (${unservedWork}) u where consumer = $1 and generation <> $2 and campaign is null order by generation`
 

@@ -2,7 +2,7 @@ import { OncewardError } from '../errors.ts'
 
 /** A broker's client is loaded only when somebody names the broker. */
 export function importRabbit() {
-  return import('../sources/rabbitmq/index.ts').catch(cause => {
+  return import('../drivers/rabbitmq/index.ts').catch(cause => {
     throw new OncewardError(
       'configuration',
       'RabbitMQ queues are needed, but amqplib is not installed. Run "npm install amqplib". Nothing was started.',
@@ -12,7 +12,7 @@ export function importRabbit() {
 }
 
 export function importKafka() {
-  return import('../sources/kafka/index.ts').catch(cause => {
+  return import('../drivers/kafka/index.ts').catch(cause => {
     throw new OncewardError(
       'configuration',
       'Kafka is needed, but @platformatic/kafka is not installed. Run "npm install @platformatic/kafka@2". Nothing was started.',

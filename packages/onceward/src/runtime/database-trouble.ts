@@ -1,6 +1,6 @@
+import { diagnose } from '../drivers/postgres/diagnose.ts'
+import { tlsRefusal } from '../drivers/tls/tls-refusal.ts'
 import { errorCode, OncewardError } from '../errors.ts'
-import { diagnose } from '../stores/postgres/diagnose.ts'
-import { tlsRefusal } from '../tls/tls-refusal.ts'
 
 /** The client has no code for a server without TLS. */
 const tlsTexts = /server does not support SSL|error response.*SSL/i

@@ -1,4 +1,4 @@
-import { commandOf, identify, isSameProcess, parentOf } from '../embedded/process-identity.ts'
+import { commandOf, identify, isSameProcess, parentOf } from './embedded/process-identity.ts'
 
 const lookEveryMs = 500
 const shell = /^(\S*\/)?((ba|da|a|z|k)?sh|busybox)( |$)/

@@ -1,5 +1,5 @@
-import { assertEnvironment, assertUsable } from '../stores/postgres/migrate.ts'
-import { createPool, type OwnPool } from '../stores/postgres/pool.ts'
+import { assertEnvironment, assertUsable } from '../drivers/postgres/migrate.ts'
+import { createPool, type OwnPool } from '../drivers/postgres/pool.ts'
 import { environmentName } from './addresses.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
-import { levelQueue } from '../contracts/retry-levels.ts'
+import { kafkaAddress } from '../drivers/broker-addresses.ts'
+import type { TopicDeclaration } from '../drivers/kafka/topic.ts'
 import { OncewardError } from '../errors.ts'
-import type { TopicDeclaration } from '../sources/kafka/topic.ts'
-import { kafkaAddress } from './broker-addresses.ts'
+import { levelQueue } from '../ports/retry-levels.ts'
 import { importKafka } from './broker-clients.ts'
 import { type Broker, type BrokerAccess, clusterOf } from './open-source.ts'
 
@@ -17,7 +17,7 @@ export async function openKafka(source: SourceDeclaration, access: BrokerAccess)
     )
   }
   const { createKafkaSource, createKafkaPublisher, createRetryTopicSource, ensureTopic } = await importKafka()
-  const { copiesInLevel } = await import('../sources/kafka/copies-in-level.ts')
+  const { copiesInLevel } = await import('../drivers/kafka/copies-in-level.ts')
   const declaration = { ...(source as TopicDeclaration), ...connection }
   const options = { log: world.log, ...(signal && { signal }) }
   return {

@@ -1,11 +1,11 @@
-import type { BrokerIdentity } from '../contracts/source.ts'
+import { kafkaAddress, rabbitAddress } from '../drivers/broker-addresses.ts'
+import type { BrokerSecurity } from '../drivers/broker-security.ts'
+import { assertUrl } from '../drivers/rabbitmq/address.ts'
 import { inKeyOrder } from '../effects/publish/in-key-order.ts'
 import type { OutgoingMessage, Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
-import { assertUrl } from '../sources/rabbitmq/address.ts'
-import { kafkaAddress, rabbitAddress } from './broker-addresses.ts'
+import type { BrokerIdentity } from '../ports/source.ts'
 import { importKafka, importRabbit } from './broker-clients.ts'
-import type { BrokerSecurity } from './broker-security.ts'
 
 /** Brokers that rows of the outbox are carried to; those for `cdc` only grow old. */
 export type RelayedBroker = 'kafka' | 'rabbitmq' | 'postgres' | 'cdc'

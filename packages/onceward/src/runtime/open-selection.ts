@@ -1,13 +1,13 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
+import { kafkaAddress, rabbitAddress } from '../drivers/broker-addresses.ts'
+import type { BrokerSecurity } from '../drivers/broker-security.ts'
+import type { TopicDeclaration } from '../drivers/kafka/topic.ts'
+import type { RangeReader } from '../drivers/log/range-reader.ts'
+import type { StreamDeclaration } from '../drivers/rabbitmq-stream/stream.ts'
 import { OncewardError } from '../errors.ts'
-import { HeldRangeReader } from '../replay/held-range-reader.ts'
-import type { Selection } from '../replay/selection.ts'
-import type { TopicDeclaration } from '../sources/kafka/topic.ts'
-import type { RangeReader } from '../sources/log/range-reader.ts'
-import type { StreamDeclaration } from '../sources/rabbitmq-stream/stream.ts'
-import { kafkaAddress, rabbitAddress } from './broker-addresses.ts'
-import type { BrokerSecurity } from './broker-security.ts'
+import { HeldRangeReader } from '../replay/campaign/held-range-reader.ts'
+import type { Selection } from '../replay/campaign/selection.ts'
 import type { BrokerAccess } from './open-source.ts'
 
 type Access = BrokerSecurity & Pick<BrokerAccess, 'pool' | 'kafkaBootstrap' | 'rabbitmqStreamUrl'>
@@ -44,7 +44,7 @@ export async function openSelection(
 }
 
 async function openFiles(path: string): Promise<RangeReader> {
-  const { FileRangeReader } = await import('../sources/file/file-range-reader.ts')
+  const { FileRangeReader } = await import('../drivers/file/file-range-reader.ts')
   return new FileRangeReader(path)
 }
 
@@ -60,7 +60,7 @@ async function openTopic(
       'configuration',
       'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was read.',
     )
-  const { KafkaRangeReader } = await import('../sources/kafka/kafka-range-reader.ts')
+  const { KafkaRangeReader } = await import('../drivers/kafka/kafka-range-reader.ts')
   return new KafkaRangeReader({ topic, isolation, group, clientId: 'onceward-replay', ...connection })
 }
 
@@ -69,7 +69,7 @@ async function openStream(
   { name, generation }: Consumer<unknown, SqlTransaction>,
   access: Access,
 ): Promise<RangeReader> {
-  const { StreamRangeReader } = await import('../sources/rabbitmq-stream/stream-range-reader.ts')
+  const { StreamRangeReader } = await import('../drivers/rabbitmq-stream/stream-range-reader.ts')
   return new StreamRangeReader({
     stream,
     superStream,

@@ -1,14 +1,14 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
-import type { Source } from '../contracts/source.ts'
+import { rabbitAddress } from '../drivers/broker-addresses.ts'
+import type { BrokerSecurity } from '../drivers/broker-security.ts'
+import type { SqlPool } from '../drivers/postgres/pool.ts'
+import { addressOf, virtualHostOf } from '../drivers/rabbitmq/address.ts'
+import { readAddress } from '../drivers/rabbitmq-stream/address.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
-import { addressOf, virtualHostOf } from '../sources/rabbitmq/address.ts'
-import { readAddress } from '../sources/rabbitmq-stream/address.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { Source } from '../ports/source.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { rabbitAddress } from './broker-addresses.ts'
 import { importRabbit } from './broker-clients.ts'
-import type { BrokerSecurity } from './broker-security.ts'
 import { openKafka } from './open-kafka.ts'
 import { type OnBroker, openRabbitPublisher } from './open-publisher.ts'
 
@@ -80,7 +80,7 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
 }
 
 async function openPostgres(declaration: SourceDeclaration, { pool, world }: BrokerAccess): Promise<Broker> {
-  const { createPostgresSource, createQueue } = await import('../sources/postgres/index.ts')
+  const { createPostgresSource, createQueue } = await import('../drivers/postgres/queue/index.ts')
   await createQueue(pool, (declaration as SourceDeclaration & { queue: string }).queue)
   return {
     source: createPostgresSource(declaration as never, { pool, log: world.log, reach: world.reach }),
@@ -142,7 +142,7 @@ async function openRabbitStream(declaration: SourceDeclaration, access: BrokerAc
       'The contract reads a RabbitMQ stream, but no address is known. Set ONCEWARD_RABBITMQ_STREAM_URL. Nothing was started.',
     )
   }
-  const { createStreamSource } = await import('../sources/rabbitmq-stream/index.ts')
+  const { createStreamSource } = await import('../drivers/rabbitmq-stream/index.ts')
   const deadLetterUrl = () => {
     if (rabbitmqUrl !== undefined) return rabbitmqUrl
     throw new OncewardError(
@@ -160,7 +160,7 @@ async function openRabbitStream(declaration: SourceDeclaration, access: BrokerAc
 }
 
 async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess): Promise<Broker> {
-  const { createFileSource } = await import('../sources/file/index.ts')
+  const { createFileSource } = await import('../drivers/file/index.ts')
   const refuse = () =>
     Promise.reject(
       new OncewardError(

@@ -1,8 +1,8 @@
-import type { BrokerIdentity } from '../contracts/source.ts'
+import { declareDestination, findDestination } from '../drivers/postgres/destinations.ts'
+import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
-import { declareDestination, findDestination } from '../stores/postgres/destinations.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { BrokerIdentity } from '../ports/source.ts'
 import type { OutletAddress } from './open-source.ts'
 
 /**

@@ -1,8 +1,8 @@
 import type { Meter } from '@opentelemetry/api'
 import { inert, type Reach } from '../crash-points.ts'
-import { createMetrics } from '../observe/metrics.ts'
-import { createTraces } from '../observe/traces.ts'
 import { type Log, type Surroundings, silent } from '../surroundings.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { createTraces } from '../telemetry/traces.ts'
 import { evenClock } from './even-clock.ts'
 
 /** The world as it is: this process's clock, timers and randomness. */

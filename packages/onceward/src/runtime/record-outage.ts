@@ -1,7 +1,7 @@
-import type { Enrolment } from '../contracts/store.ts'
+import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { BreakerView } from '../engine/retry/breaker.ts'
 import { errorText } from '../errors.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
+import type { Enrolment } from '../ports/store.ts'
 import type { Log } from '../surroundings.ts'
 
 const pause = 'update onceward.run set paused_since = clock_timestamp(), paused_because = $2 where id = $1'

@@ -1,11 +1,11 @@
 import type { Consumer } from '../contract/define-consumer.ts'
+import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import type { Received } from '../message/received.ts'
-import { StoreGauges } from '../observe/store-gauges.ts'
-import { UnfinishedWatch } from '../observe/unfinished-watch.ts'
-import { showUnserved } from '../observe/unserved-gauge.ts'
-import type { SqlPool } from '../stores/postgres/pool.ts'
 import type { Surroundings } from '../surroundings.ts'
+import { StoreGauges } from '../telemetry/store-gauges.ts'
+import { UnfinishedWatch } from '../telemetry/unfinished-watch.ts'
+import { showUnserved } from '../telemetry/unserved-gauge.ts'
 
 /** Whether a process does its work now. */
 export interface Health {

@@ -1,7 +1,7 @@
 import type { SqlTransaction } from '../contract/handler.ts'
-import type { Store } from '../contracts/store.ts'
+import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
-import type { SqlClient } from '../stores/postgres/pool.ts'
+import type { Store } from '../ports/store.ts'
 
 /** The database, and which life of which server it is on. */
 const place = `

@@ -1,5 +1,5 @@
 import type { Consumer } from '../contract/define-consumer.ts'
-import { firstUrl, hostsOf } from '../contracts/broker-url.ts'
+import { firstUrl, hostsOf } from '../ports/broker-url.ts'
 import type { Server } from './reach-servers.ts'
 
 export interface BrokerAddresses {

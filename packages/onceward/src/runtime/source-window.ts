@@ -1,11 +1,11 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
+import type { SourceWindow } from '../contract/needed-retention.ts'
+import { queueWindow, streamWindow, topicWindow } from '../contract/source-windows.ts'
+import { kafkaAddress, rabbitAddress } from '../drivers/broker-addresses.ts'
+import type { BrokerSecurity } from '../drivers/broker-security.ts'
+import type { TopicDeclaration } from '../drivers/kafka/topic.ts'
+import type { BrokerTls } from '../drivers/tls/broker-tls.ts'
 import { errorText, OncewardError } from '../errors.ts'
-import type { SourceWindow } from '../retention/needed-retention.ts'
-import { queueWindow, streamWindow, topicWindow } from '../retention/source-windows.ts'
-import type { TopicDeclaration } from '../sources/kafka/topic.ts'
-import type { BrokerTls } from '../tls/broker-tls.ts'
-import { kafkaAddress, rabbitAddress } from './broker-addresses.ts'
-import type { BrokerSecurity } from './broker-security.ts'
 import type { BrokerAccess } from './open-source.ts'
 
 type Addresses = BrokerSecurity & Pick<BrokerAccess, 'rabbitmqUrl' | 'rabbitmqStreamUrl' | 'kafkaBootstrap'>
@@ -47,7 +47,7 @@ async function ofTopic(declaration: TopicDeclaration, access: Addresses): Promis
   const { topic } = declaration
   const connection = kafkaAddress(declaration, access.kafkaBootstrap, access)
   if (connection === null) return { unknown: 'no address of Kafka is known' }
-  const { topicRetentionMs } = await import('../sources/kafka/topic-retention.ts')
+  const { topicRetentionMs } = await import('../drivers/kafka/topic-retention.ts')
   return topicWindow(topic, await topicRetentionMs(connection, topic))
 }
 
@@ -86,6 +86,6 @@ async function ofStream(declaration: WindowedStream, access: Addresses): Promise
 
 async function ask({ managementUrl }: RabbitDeclaration, queue: string, url: string | undefined) {
   if (url === undefined) return { unknown: 'no address of RabbitMQ is known' }
-  const { askQueue } = await import('../sources/rabbitmq/management.ts')
+  const { askQueue } = await import('../drivers/rabbitmq/management.ts')
   return askQueue(managementUrl, url, queue)
 }

@@ -1,5 +1,5 @@
-export type { Position } from '../contracts/source.ts'
 export { type CrashPoint, crashPoints, type Reach } from '../crash-points.ts'
+export type { Position } from '../ports/source.ts'
 export { type DeliveryFactory, type DeliveryFeature, deliveryConformance } from './conformance/delivery.ts'
 export { type HandlesFactory, type HandlesUnderTest, handleConformance } from './conformance/handles.ts'
 export {

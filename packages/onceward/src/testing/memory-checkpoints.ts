@@ -1,3 +1,4 @@
+import { OncewardError } from '../errors.ts'
 import type {
   Checkpoints,
   LogOptions,
@@ -6,8 +7,7 @@ import type {
   Ownership,
   Position,
   Progress,
-} from '../contracts/source.ts'
-import { OncewardError } from '../errors.ts'
+} from '../ports/source.ts'
 
 /** Ownership and positions in this process's memory, for tests of a log source without a store. Hand it to several subscriptions to make them rivals. */
 export class MemoryCheckpoints implements Checkpoints {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode } from '../contract/handler.ts'
-import type { Delivery } from '../contracts/source.ts'
-import type { Enrolment, Store } from '../contracts/store.ts'
 import { OncewardError } from '../errors.ts'
 import { createMessageReader } from '../message/read-message.ts'
+import type { Delivery } from '../ports/source.ts'
+import type { Enrolment, Store } from '../ports/store.ts'
 import { silent } from '../surroundings.ts'
 
 export interface RollbackProbe<Tx> {

@@ -1,7 +1,7 @@
 import type { CrashPoint, Reach } from '../crash-points.ts'
-import { type Metrics, unmeasured } from '../observe/metrics.ts'
-import { untraced } from '../observe/traces.ts'
 import type { LogFields, Surroundings } from '../surroundings.ts'
+import { type Metrics, unmeasured } from '../telemetry/metrics.ts'
+import { untraced } from '../telemetry/traces.ts'
 
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error'

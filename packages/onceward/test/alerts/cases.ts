@@ -1,12 +1,12 @@
-import type { AlertName } from '../../src/alerts/alerts.ts'
-import { type AttentionReason, attentionReasons } from '../../src/observe/attention-reason.ts'
+import type { AlertName } from '../../src/telemetry/alerts/alerts.ts'
+import { type AttentionReason, attentionReasons } from '../../src/telemetry/attention-reason.ts'
 import {
   catalogue,
   type Label,
   type MetricKey,
   prometheusLabel,
   prometheusName,
-} from '../../src/observe/catalogue.ts'
+} from '../../src/telemetry/catalogue.ts'
 
 /** Series, a minute a value as promtool writes them, and the minute at which they are looked at. */
 export interface Case {

@@ -1,7 +1,7 @@
-import type { Declared } from '../../src/alerts/alert-rules.ts'
+import { topic } from '../../src/drivers/kafka/index.ts'
+import { queue } from '../../src/drivers/rabbitmq/index.ts'
 import { defineConsumer } from '../../src/index.ts'
-import { topic } from '../../src/sources/kafka/index.ts'
-import { queue } from '../../src/sources/rabbitmq/index.ts'
+import type { Declared } from '../../src/telemetry/alerts/alert-rules.ts'
 
 const gateway = { kind: 'http' as const, url: 'https://gateway.example/captures', policy: 'keyed' as const }
 

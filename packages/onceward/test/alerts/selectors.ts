@@ -4,7 +4,7 @@ import {
   type MetricSpec,
   prometheusLabel,
   prometheusName,
-} from '../../src/observe/catalogue.ts'
+} from '../../src/telemetry/catalogue.ts'
 
 /** A metric as an expression asks for it: its name and the labels it must have. */
 export interface Selector {

@@ -6,11 +6,11 @@ import { type ConsumerContract, projection } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import pg from 'pg'
-import type { LiveAccess } from '../../src/check/live/access.ts'
-import type { Finding } from '../../src/check/rule.ts'
-import { memoryRules } from '../../src/check/rules/memory.ts'
-import { postgresRules } from '../../src/check/rules/postgres.ts'
-import { partitionConsumer } from '../../src/retention/partition-consumer.ts'
+import { partitionConsumer } from '../../src/operations/retention/partition-consumer.ts'
+import type { LiveAccess } from '../../src/review/live/access.ts'
+import type { Finding } from '../../src/review/rule.ts'
+import { memoryRules } from '../../src/review/rules/memory.ts'
+import { postgresRules } from '../../src/review/rules/postgres.ts'
 import { startPrivatePostgres } from '../services/private-postgres.ts'
 import { createDatabase, ensurePgbouncer, postgresUrl } from '../services/services.ts'
 import { consumerWith } from './contract-pairs.ts'
@@ -183,7 +183,7 @@ describe('check --live on PostgreSQL', () => {
   })
 
   test('the rights that are looked at are those that create_roles gives', async () => {
-    const { readDatabase } = await import('../../src/check/live/postgres.ts')
+    const { readDatabase } = await import('../../src/review/live/postgres.ts')
     await pool.query('create role newcomer login')
     await pool.query('grant usage on schema onceward to newcomer')
     const { rows: given } = await pool.query(`
@@ -208,7 +208,7 @@ describe('check --live on PostgreSQL', () => {
 
   test('a transaction is open for long, by the clock of the server', async t => {
     // Hours cannot be waited for: that the age is read is shown here, the limit on facts in rules.test.ts.
-    const { readDatabase } = await import('../../src/check/live/postgres.ts')
+    const { readDatabase } = await import('../../src/review/live/postgres.ts')
     const idle = new pg.Client(server.url)
     await idle.connect()
     t.after(() => idle.end())

@@ -9,9 +9,9 @@ import { createPool, migrate } from 'onceward/postgres'
 import { type QueueOptions, queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
 import { until } from 'onceward/testing'
-import { rabbitOutletRules } from '../../src/check/rules/outlets.ts'
-import { rabbitRules } from '../../src/check/rules/rabbitmq.ts'
-import { streamRules } from '../../src/check/rules/stream.ts'
+import { rabbitOutletRules } from '../../src/review/rules/outlets.ts'
+import { rabbitRules } from '../../src/review/rules/rabbitmq.ts'
+import { streamRules } from '../../src/review/rules/stream.ts'
 import {
   createDatabase,
   rabbitmqManagementUrl,

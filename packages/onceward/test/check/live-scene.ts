@@ -1,8 +1,8 @@
 import { realSurroundings } from 'onceward'
-import type { LiveAccess } from '../../src/check/live/access.ts'
-import { checkLive } from '../../src/check/live/check-live.ts'
-import type { Finding } from '../../src/check/rule.ts'
 import type { Consumer } from '../../src/contract/define-consumer.ts'
+import type { LiveAccess } from '../../src/review/live/access.ts'
+import { checkLive } from '../../src/review/live/check-live.ts'
+import type { Finding } from '../../src/review/rule.ts'
 
 /** What a live check of these contracts says, as `OW205 queue q has …`. */
 export async function liveFindings(

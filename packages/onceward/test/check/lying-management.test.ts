@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { defineConsumer } from 'onceward'
 import { queue } from 'onceward/rabbitmq'
-import { askQueue } from '../../src/sources/rabbitmq/management.ts'
+import { askQueue } from '../../src/drivers/rabbitmq/management.ts'
 import { rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { liveFindings } from './live-scene.ts'
 

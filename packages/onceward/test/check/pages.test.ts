@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { checklistsPage } from '../../../../scripts/reference/checklists-page.ts'
 import { checksPage } from '../../../../scripts/reference/checks-page.ts'
-import { catalogue } from '../../src/check/catalogue.ts'
 import { contractOptions } from '../../src/contract/options/table.ts'
+import { catalogue } from '../../src/review/catalogue.ts'
 import { questions } from './checklist-questions.ts'
 
 const page = (name: string) => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), 'utf8')

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { publishInTransaction } from 'onceward/outbox'
 import { createPool, createPostgresStore, createQueue, migrate, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { migrations } from '../../src/stores/postgres/migrations/index.ts'
+import { migrations } from '../../src/drivers/postgres/migrations/index.ts'
 import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))

@@ -20,8 +20,8 @@ import { connect } from 'amqplib'
 import { createPool } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { parse } from 'yaml'
+import { initSources, projectFiles } from '../../src/cli/init/project.ts'
 import { packageVersion } from '../../src/cli/version.ts'
-import { initSources, projectFiles } from '../../src/init/project.ts'
 import {
   createEmptyDatabase,
   kafkaBootstrap,

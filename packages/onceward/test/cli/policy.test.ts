@@ -14,7 +14,7 @@ describe('a policy file beside a consumer', () => {
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'onceward-policy-'))
     const code = `import { consumerParts } from '${source}index.ts'
-import { queue } from '${source}sources/rabbitmq/index.ts'
+import { queue } from '${source}drivers/rabbitmq/index.ts'
 export default consumerParts<{ id: string }>({ name: 'orders', source: queue('orders'), identity: { id: m => m.id }, handle() {} })`
     writeFileSync(join(folder, 'orders.ts'), code)
   })

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { until } from 'onceward/testing'
-import { startEmbeddedPostgres } from '../../src/embedded/index.ts'
-import { projectFiles } from '../../src/init/project.ts'
-import { writeProject } from '../../src/init/write-project.ts'
+import { projectFiles } from '../../src/cli/init/project.ts'
+import { writeProject } from '../../src/cli/init/write-project.ts'
+import { startEmbeddedPostgres } from '../../src/runtime/embedded/index.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const source = new URL('../../src/', import.meta.url).href

@@ -4,7 +4,7 @@ import { type ConsumerContract, ConsumerProcess, defineConsumer, ignore, park, r
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { createTestSurroundings, type TestSurroundings } from 'onceward/testing'
 import { failureRules } from '../../src/contract/failure-rules.ts'
-import { behaviourOf, type Situation } from '../../src/contract-page/behaviour.ts'
+import { behaviourOf, type Situation } from '../../src/review/page/behaviour.ts'
 import { logRig } from '../unit/log-rig.ts'
 
 interface Note {

@@ -6,9 +6,9 @@ import { topic } from 'onceward/kafka'
 import { postgresQueue } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
-import { contractPage } from '../../src/contract-page/contract-page.ts'
-import type { Often } from '../../src/contract-page/promise.ts'
 import type { Consumer, ConsumerContract, SourceDeclaration } from '../../src/index.ts'
+import { contractPage } from '../../src/review/page/contract-page.ts'
+import type { Often } from '../../src/review/page/promise.ts'
 
 type Message = { id: string; key: string; version: number }
 const sources: Record<string, { source: SourceDeclaration; log: boolean; assumes: RegExp }> = {

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import { defineConsumer } from 'onceward'
 import { topic } from 'onceward/kafka'
 import { queue } from 'onceward/rabbitmq'
-import { contractPage } from '../../src/contract-page/contract-page.ts'
-import { renderPage } from '../../src/contract-page/render-page.ts'
 import type { Consumer, ConsumerContract } from '../../src/index.ts'
+import { contractPage } from '../../src/review/page/contract-page.ts'
+import { renderPage } from '../../src/review/page/render-page.ts'
 
 type Message = { eventId: string; caseId: string; version: number }
 const page = (changes: object) =>

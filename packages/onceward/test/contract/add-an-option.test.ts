@@ -11,9 +11,9 @@ import { computed, type Option, option } from '../../src/contract/options/option
 import { problemsAt } from '../../src/contract/options/option-problems.ts'
 import { listedOptions, OptionTable } from '../../src/contract/options/table.ts'
 import { word } from '../../src/contract/options/text-kinds.ts'
+import { policyKeys, policyKeysOf } from '../../src/contract/policy/keys/policy-keys.ts'
+import { readPolicy } from '../../src/contract/policy/read-policy.ts'
 import { publishTargetProblems } from '../../src/contract/publish-problems.ts'
-import { policyKeys, policyKeysOf } from '../../src/policy/keys/policy-keys.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
 
 interface Added {
   readonly option: Option

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { docs, referencePages, wholePages } from '../../../../scripts/reference/pages.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { policyKeys } from '../../src/policy/keys/policy-keys.ts'
+import { policyKeys } from '../../src/contract/policy/keys/policy-keys.ts'
 import { everyCommand } from './cli-words.ts'
 import { root } from './pages.ts'
 

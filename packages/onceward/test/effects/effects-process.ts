@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs'
+import { createPool } from '../../src/drivers/postgres/pool.ts'
 import { createDispatcher } from '../../src/effects/external/dispatcher.ts'
 import type { Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay } from '../../src/effects/publish/relay.ts'
 import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
-import { createPool } from '../../src/stores/postgres/pool.ts'
 import { bookPublisher } from './outbox-scene.ts'
 
 const { url, part, killAt, freezeAt, kafka, ...options } = JSON.parse(process.argv[2]!)
@@ -24,7 +24,7 @@ const world = realSurroundings({
   },
 })
 const book: Publisher = bookPublisher(pool, options.instance)
-const { createKafkaPublisher } = await import('../../src/sources/kafka/kafka-publisher.ts')
+const { createKafkaPublisher } = await import('../../src/drivers/kafka/kafka-publisher.ts')
 const broker = kafka === undefined ? book : createKafkaPublisher({ bootstrap: kafka })
 const publisher = {
   ...broker,

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-
+import type { SqlPool } from '../../src/drivers/postgres/pool.ts'
 import type { OutgoingMessage, Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay, type Relay } from '../../src/effects/publish/relay.ts'
 import type { RelayOptions } from '../../src/effects/publish/relay-options.ts'
 import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
-import type { SqlPool } from '../../src/stores/postgres/pool.ts'
 import { type Child, openScene, startChild } from './scene.ts'
 
 export interface Arrival {

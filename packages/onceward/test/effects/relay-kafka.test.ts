@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
-import { createKafkaPublisher } from '../../src/sources/kafka/kafka-publisher.ts'
+import { createKafkaPublisher } from '../../src/drivers/kafka/kafka-publisher.ts'
 import { openKafka } from '../kafka/fixture.ts'
 import { startKafkaProxy } from '../kafka/kafka-proxy.ts'
 import { kafkaBootstrap, skipWithout } from '../services/services.ts'

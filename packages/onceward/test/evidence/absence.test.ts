@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { explain } from '../../src/evidence/explain.ts'
-import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
+import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { purgeOptions } from '../retention/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { type Evidence, openEvidence } from './evidence-scene.ts'

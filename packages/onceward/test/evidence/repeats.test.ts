@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, mock } from 'node:test'
-import type { Enrolment } from '../../src/contracts/store.ts'
-import { RepeatNotes } from '../../src/stores/postgres/sql/note-repeats.ts'
+import { RepeatNotes } from '../../src/drivers/postgres/sql/note-repeats.ts'
+import type { Enrolment } from '../../src/ports/store.ts'
 
 const enrolment = { consumerId: 1, runId: 7 } as Enrolment
 const ids = (count: number, prefix = 'm') => Array.from({ length: count }, (_, n) => `${prefix}-${n}`)

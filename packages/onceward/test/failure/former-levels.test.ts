@@ -14,7 +14,7 @@ import { topic } from 'onceward/kafka'
 import { createPool, migrate } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
 import { until } from 'onceward/testing'
-import { readStatus } from '../../src/observe/read-status.ts'
+import { readStatus } from '../../src/telemetry/read-status.ts'
 import { openKafka, randomName } from '../kafka/fixture.ts'
 import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.ts'
 

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { until } from 'onceward/testing'
-import { readStatus } from '../../src/observe/read-status.ts'
+import { readStatus } from '../../src/telemetry/read-status.ts'
 import { type JobContext, Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 

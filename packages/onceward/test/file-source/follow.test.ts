@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { realSurroundings } from 'onceward'
 import { createFileSource, type FileOptions, file } from 'onceward/file'
 import { logOptions, MemoryCheckpoints, until } from 'onceward/testing'
-import type { Delivery, SourceEvent, Subscription } from '../../src/contracts/source.ts'
+import type { Delivery, SourceEvent, Subscription } from '../../src/ports/source.ts'
 
 const soon = { pollMaxMs: 50, rotationMs: 0, standbyMs: 100 }
 

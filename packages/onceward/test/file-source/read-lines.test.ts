@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type Line, readLines } from '../../src/sources/file/read-lines.ts'
+import { type Line, readLines } from '../../src/drivers/file/read-lines.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'onceward-lines-'))
 after(() => rm(folder, { recursive: true }))

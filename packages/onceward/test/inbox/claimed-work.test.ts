@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Delivery } from '../../src/contracts/source.ts'
 import { ClaimedWork } from '../../src/inbox/claimed-work.ts'
+import type { Delivery } from '../../src/ports/source.ts'
 
 const claim = (epoch: number) => ({ row: '7', epoch })
 const delivery = (epoch: number) => ({ held: claim(epoch) }) as unknown as Delivery

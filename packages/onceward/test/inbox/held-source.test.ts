@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createTestSurroundings } from 'onceward/testing'
-import type { ClaimedWork, LostClaim, WorkClaim, WorkRow } from '../../src/contracts/held-work.ts'
-import type { Enrolment, Store } from '../../src/contracts/store.ts'
 import type { Decided } from '../../src/engine/batch/batch-attempt.ts'
 import { storedDecision } from '../../src/engine/batch/decide-outcome.ts'
 import { HeldSource, type HeldSourceOptions } from '../../src/inbox/held-source.ts'
+import type { ClaimedWork, LostClaim, WorkClaim, WorkRow } from '../../src/ports/held-work.ts'
+import type { Enrolment, Store } from '../../src/ports/store.ts'
 
 const none: ClaimedWork = { rows: [], expired: 0, next: null }
 const row = (id: string, epoch: number): WorkRow => ({

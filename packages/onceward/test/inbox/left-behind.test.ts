@@ -13,9 +13,9 @@ import {
 } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { catalogue, prometheusName } from '../../src/observe/catalogue.ts'
-import { readStatus } from '../../src/observe/read-status.ts'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
+import { catalogue, prometheusName } from '../../src/telemetry/catalogue.ts'
+import { readStatus } from '../../src/telemetry/read-status.ts'
 import { scrape } from '../observe/scraped.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { Delivery } from '../../src/contracts/source.ts'
+import type { Delivery } from '../../src/ports/source.ts'
 import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'

@@ -3,7 +3,7 @@ import {
   type Compression,
   encodeRecordBatch,
   type OutgoingRecord,
-} from '../../src/sources/kafka/client/record-batch.ts'
+} from '../../src/drivers/kafka/client/record-batch.ts'
 
 export interface BatchOptions {
   readonly base?: number

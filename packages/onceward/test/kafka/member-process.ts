@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
-import type { Delivery } from '../../src/contracts/source.ts'
-import { createKafkaSource } from '../../src/sources/kafka/source.ts'
-import { type TopicOptions, topic } from '../../src/sources/kafka/topic.ts'
+import { createKafkaSource } from '../../src/drivers/kafka/source.ts'
+import { type TopicOptions, topic } from '../../src/drivers/kafka/topic.ts'
+import type { Delivery } from '../../src/ports/source.ts'
 import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 
 /** A member in a process of its own, to be killed and frozen. Says on stdout what it sees, does what it reads from stdin. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { TopicOptions } from '../../src/sources/kafka/topic.ts'
+import type { TopicOptions } from '../../src/drivers/kafka/topic.ts'
 import { until } from '../../src/testing/until.ts'
 
 export interface MemberProcess {

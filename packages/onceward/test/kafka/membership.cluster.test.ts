@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
-import { createKafkaTransform } from '../../src/sources/kafka/transform.ts'
+import { createKafkaTransform } from '../../src/drivers/kafka/transform.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
 import { feed, longestSilence } from './feed.ts'

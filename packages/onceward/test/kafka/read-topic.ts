@@ -1,6 +1,6 @@
 import { fetchV17, type RecordsBatch } from '@platformatic/kafka'
-import type { KafkaConnections } from '../../src/sources/kafka/client/connections.ts'
-import { listOffsets } from '../../src/sources/kafka/client/list-offsets.ts'
+import type { KafkaConnections } from '../../src/drivers/kafka/client/connections.ts'
+import { listOffsets } from '../../src/drivers/kafka/client/list-offsets.ts'
 
 /** A record as a reader outside sees it. */
 export interface ReadRecord {

@@ -1,13 +1,7 @@
 import type { TestContext } from 'node:test'
-import type {
-  Delivery,
-  LogOptions,
-  OpenOptions,
-  SourceEvent,
-  Subscription,
-} from '../../src/contracts/source.ts'
-import { createKafkaSource } from '../../src/sources/kafka/source.ts'
-import { type TopicOptions, topic } from '../../src/sources/kafka/topic.ts'
+import { createKafkaSource } from '../../src/drivers/kafka/source.ts'
+import { type TopicOptions, topic } from '../../src/drivers/kafka/topic.ts'
+import type { Delivery, LogOptions, OpenOptions, SourceEvent, Subscription } from '../../src/ports/source.ts'
 import { logOptions, MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { until } from '../../src/testing/until.ts'
 import { openKafka, randomName, type TestKafka } from './fixture.ts'

@@ -4,7 +4,7 @@ import { defineConsumer, runConsumer } from 'onceward'
 import { topic } from 'onceward/kafka'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { renameConsumer } from '../../src/restore/names.ts'
+import { renameConsumer } from '../../src/operations/server/names.ts'
 import { createDatabase, kafkaBootstrap, skipWithout } from '../services/services.ts'
 import { openCluster } from './reader.ts'
 

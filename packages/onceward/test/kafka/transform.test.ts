@@ -3,12 +3,12 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, type TestContext, test } from 'node:test'
-import type { OncewardError } from '../../src/errors.ts'
 import {
   createKafkaTransform,
   type KafkaTransformOptions,
   kafkaTransformPromise,
-} from '../../src/sources/kafka/transform.ts'
+} from '../../src/drivers/kafka/transform.ts'
+import type { OncewardError } from '../../src/errors.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
 import { openKafka, randomName, type TestKafka } from './fixture.ts'

@@ -13,8 +13,8 @@ import {
   type Store,
 } from 'onceward'
 import { until } from 'onceward/testing'
-import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
-import type { SqlPool } from '../../src/stores/postgres/pool.ts'
+import type { SqlPool } from '../../src/drivers/postgres/pool.ts'
+import { verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { kafkaBootstrap, rabbitmqStreamUrl, rabbitmqUrl } from '../services/services.ts'
 import { linesOf, openBroker } from './broker.ts'
 import { contractOf, type Fact } from './contract-of.ts'

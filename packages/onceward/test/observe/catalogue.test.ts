@@ -10,8 +10,8 @@ import {
   type MetricSpec,
   prometheusLabel,
   prometheusName,
-} from '../../src/observe/catalogue.ts'
-import { createMetrics } from '../../src/observe/metrics.ts'
+} from '../../src/telemetry/catalogue.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
 
 const specs = Object.values(catalogue) as readonly MetricSpec[]
 const origins = (Object.entries(catalogue) as [MetricKey, MetricSpec][]).flatMap(([key, spec]) =>

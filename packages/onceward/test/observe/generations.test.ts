@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { type ConsumerContract, defineConsumer, park, runConsumer } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { readGauges } from '../../src/observe/read-gauges.ts'
+import { readGauges } from '../../src/telemetry/read-gauges.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 const contract: ConsumerContract<{ id: string }> = {

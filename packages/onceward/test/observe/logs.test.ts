@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { jsonLine, textOf } from '../../src/observe/log-line.ts'
+import { jsonLine, textOf } from '../../src/telemetry/log-line.ts'
 import { ConsumerRig } from '../unit/consumer-rig.ts'
 
 const at = new Date(0)

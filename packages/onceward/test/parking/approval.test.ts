@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createPool } from 'onceward/postgres'
-import { classifyParked, skipParked } from '../../src/parking/decide-parked.ts'
+import { classifyParked, skipParked } from '../../src/operations/parking/decide-parked.ts'
 import {
   approveRequest,
   deleteParked,
   listApprovals,
   requestDeletion,
-} from '../../src/parking/delete-parked.ts'
-import { noteStateFixed } from '../../src/parking/fix-parked.ts'
-import { previewParked } from '../../src/parking/preview-parked.ts'
-import { verifyAudit } from '../../src/parking/verify-audit.ts'
+} from '../../src/operations/parking/delete-parked.ts'
+import { noteStateFixed } from '../../src/operations/parking/fix-parked.ts'
+import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, failing, settled } from './parked-scene.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
-import { listAudit, verifyAudit } from '../../src/parking/verify-audit.ts'
+import { listAudit, verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 import { refusal } from './people.ts'
 

@@ -1,7 +1,7 @@
 import type { ConsumerContract, SqlTransaction } from 'onceward'
 import { until } from 'onceward/testing'
-import { previewParked } from '../../src/parking/preview-parked.ts'
-import { runReplay, startReplay } from '../../src/parking/replay-parked.ts'
+import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { runReplay, startReplay } from '../../src/operations/parking/replay-parked.ts'
 import { type Job, type JobContext, type Scene, write } from '../inbox/scene.ts'
 
 export const direct = { inbox: { mode: 'transactional' as const } }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createPool } from 'onceward/postgres'
-import { approveRequest } from '../../src/parking/delete-parked.ts'
+import { approveRequest } from '../../src/operations/parking/delete-parked.ts'
 
 type Pool = ReturnType<typeof createPool>
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { verifyAudit } from '../../src/parking/verify-audit.ts'
+import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { People, refusal } from '../parking/people.ts'
 import { until } from '../postgres-source/queue-under-test.ts'
 import { skipWithout } from '../services/services.ts'

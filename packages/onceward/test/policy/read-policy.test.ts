@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { stringify } from 'yaml'
 import { contractOptions } from '../../src/contract/options/table.ts'
-import { problemLines } from '../../src/policy/problem.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
+import { problemLines } from '../../src/contract/policy/problem.ts'
+import { readPolicy } from '../../src/contract/policy/read-policy.ts'
 import { documentWith, everyKey, fitting, wrong } from './samples.ts'
 
 const read = (text: string | Uint8Array) => readPolicy(text, 'onceward.yaml')

@@ -1,5 +1,5 @@
-import type { PolicyKey } from '../../src/policy/keys/policy-key.ts'
-import { policyKeys } from '../../src/policy/keys/policy-keys.ts'
+import type { PolicyKey } from '../../src/contract/policy/keys/policy-key.ts'
+import { policyKeys } from '../../src/contract/policy/keys/policy-keys.ts'
 
 /** A value that fits a key, as the file writes it. */
 export function fitting(key: PolicyKey): unknown {

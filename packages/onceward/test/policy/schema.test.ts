@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { stringify } from 'yaml'
 import { policySchema } from '../../../../scripts/reference/json-schema.ts'
 import { keyReference } from '../../../../scripts/reference/key-reference.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
+import { readPolicy } from '../../src/contract/policy/read-policy.ts'
 import { documentWith, everyKey, fitting, wrong } from './samples.ts'
 
 const published = JSON.parse(

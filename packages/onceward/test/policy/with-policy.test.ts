@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { consumerParts, defineConsumer, OncewardError, withPolicy } from 'onceward'
 import { queue } from 'onceward/rabbitmq'
 import { contractProblems } from '../../src/contract/contract-problems.ts'
-import { find, put } from '../../src/policy/contract-path.ts'
-import { readPolicy } from '../../src/policy/read-policy.ts'
+import { find, put } from '../../src/contract/policy/contract-path.ts'
+import { readPolicy } from '../../src/contract/policy/read-policy.ts'
 import { everyKey } from './samples.ts'
 
 const policy = (text: string) => readPolicy(text, 'onceward.yaml')

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import pg from 'pg'
 import { withDefaults } from '../../src/contract/options/defaults.ts'
+import { createPool } from '../../src/drivers/postgres/pool.ts'
+import { HintListener } from '../../src/drivers/postgres/queue/hint-listener.ts'
+import { hint, publish, queueDepth } from '../../src/drivers/postgres/queue/index.ts'
 import { overLimit } from '../../src/message/limits.ts'
-import { HintListener } from '../../src/sources/postgres/hint-listener.ts'
-import { hint, publish, queueDepth } from '../../src/sources/postgres/index.ts'
-import { createPool } from '../../src/stores/postgres/pool.ts'
 import { ensurePgbouncer, skipWithout } from '../services/services.ts'
 import {
   type Opened,

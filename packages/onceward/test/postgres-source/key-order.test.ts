@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Delivery } from '../../src/contracts/source.ts'
-import { createPostgresSource, postgresQueue, publish } from '../../src/sources/postgres/index.ts'
+import { createPostgresSource, postgresQueue, publish } from '../../src/drivers/postgres/queue/index.ts'
+import type { Delivery } from '../../src/ports/source.ts'
 import { skipWithout } from '../services/services.ts'
 import { mortal, type Opened, receiveCount, type TestQueues, testQueues, texts } from './queue-under-test.ts'
 

@@ -1,4 +1,4 @@
-import { createPostgresSource, postgresQueue } from '../../src/sources/postgres/index.ts'
+import { createPostgresSource, postgresQueue } from '../../src/drivers/postgres/queue/index.ts'
 import { receiveCount, texts } from './queue-under-test.ts'
 
 const [url, queue] = process.argv.slice(2) as [string, string]

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
-import { queueDepth } from '../../src/sources/postgres/index.ts'
-import { createPool } from '../../src/stores/postgres/pool.ts'
+import { createPool } from '../../src/drivers/postgres/pool.ts'
+import { queueDepth } from '../../src/drivers/postgres/queue/index.ts'
 import { skipWithout } from '../services/services.ts'
 import {
   brokenConnection,

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { createPostgresSource, postgresQueue, publish, queueDepth } from '../../src/sources/postgres/index.ts'
-import { createPool } from '../../src/stores/postgres/pool.ts'
+import { createPool } from '../../src/drivers/postgres/pool.ts'
+import {
+  createPostgresSource,
+  postgresQueue,
+  publish,
+  queueDepth,
+} from '../../src/drivers/postgres/queue/index.ts'
 import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 import { receiveCount, type TestQueues, testQueues, texts } from './queue-under-test.ts'
 

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Delivery, QueueOpenOptions, SourceEvent, Subscription } from '../../src/contracts/source.ts'
 import type { Reach } from '../../src/crash-points.ts'
+import { migrate } from '../../src/drivers/postgres/migrate.ts'
+import { createPool, type PooledClient, type SqlPool } from '../../src/drivers/postgres/pool.ts'
 import {
   createPostgresSource,
   createQueue,
   type PostgresQueueOptions,
   postgresQueue,
   publish,
-} from '../../src/sources/postgres/index.ts'
-import { migrate } from '../../src/stores/postgres/migrate.ts'
-import { createPool, type PooledClient, type SqlPool } from '../../src/stores/postgres/pool.ts'
+} from '../../src/drivers/postgres/queue/index.ts'
+import type { Delivery, QueueOpenOptions, SourceEvent, Subscription } from '../../src/ports/source.ts'
 import { createDatabase } from '../services/services.ts'
 
 export type Opened = Subscription & { readonly events: SourceEvent[] }

@@ -2,13 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { createStreamSource, type StreamOptions, stream } from 'onceward/rabbitmq-stream'
 import { type Client, connect, type Publisher } from 'rabbitmq-stream-js-client'
-import type {
-  Delivery,
-  LogOptions,
-  OpenOptions,
-  SourceEvent,
-  Subscription,
-} from '../../src/contracts/source.ts'
+import type { Delivery, LogOptions, OpenOptions, SourceEvent, Subscription } from '../../src/ports/source.ts'
 import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 import { rabbitmqStreamUrl } from '../services/services.ts'
 

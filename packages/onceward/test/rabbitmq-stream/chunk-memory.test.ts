@@ -25,7 +25,7 @@ function hugeSubBatches(
   ]
 }
 
-const module = new URL('../../src/sources/rabbitmq-stream/source.ts', import.meta.url).href
+const module = new URL('../../src/drivers/rabbitmq-stream/source.ts', import.meta.url).href
 const checkpoints = new URL('../../src/testing/memory-checkpoints.ts', import.meta.url).href
 
 /** Reads to the last record in little memory; says what it saw and how large the process ever was. */

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import { queryNodes } from '../../src/sources/rabbitmq-stream/wire/commands.ts'
+import { queryNodes } from '../../src/drivers/rabbitmq-stream/wire/commands.ts'
 import { until } from '../../src/testing/until.ts'
 import type { ClusterNode, RabbitmqCluster } from '../services/rabbitmq-cluster.ts'
 import { connectClient, randomName } from './broker.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { openConnection, withChannel } from '../../src/sources/rabbitmq/connection.ts'
-import { identityOf as ofQueues } from '../../src/sources/rabbitmq/identity.ts'
-import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
-import { identityOf as ofStreams } from '../../src/sources/rabbitmq-stream/identity.ts'
-import { openEntrance } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
+import { openConnection, withChannel } from '../../src/drivers/rabbitmq/connection.ts'
+import { identityOf as ofQueues } from '../../src/drivers/rabbitmq/identity.ts'
+import { readAddress } from '../../src/drivers/rabbitmq-stream/address.ts'
+import { identityOf as ofStreams } from '../../src/drivers/rabbitmq-stream/identity.ts'
+import { openEntrance } from '../../src/drivers/rabbitmq-stream/wire/handshake.ts'
 import { rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
 
 describe('which cluster this is', await skipWithout('rabbitmq'), () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createStreamSource, type StreamOptions, stream } from 'onceward/rabbitmq-stream'
 import type { Publisher } from 'rabbitmq-stream-js-client'
-import type { SourceEvent, Subscription } from '../../src/contracts/source.ts'
+import type { SourceEvent, Subscription } from '../../src/ports/source.ts'
 import { logOptions, type MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { connectClient } from './broker.ts'
 

@@ -1,13 +1,13 @@
-import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
-import { eachRecord, readChunk } from '../../src/sources/rabbitmq-stream/wire/chunk.ts'
+import { readAddress } from '../../src/drivers/rabbitmq-stream/address.ts'
+import { eachRecord, readChunk } from '../../src/drivers/rabbitmq-stream/wire/chunk.ts'
 import {
   queryOffset,
   queryStats,
   subscribe,
   unsubscribe,
-} from '../../src/sources/rabbitmq-stream/wire/commands.ts'
-import type { StreamConnection } from '../../src/sources/rabbitmq-stream/wire/connection.ts'
-import { openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
+} from '../../src/drivers/rabbitmq-stream/wire/commands.ts'
+import type { StreamConnection } from '../../src/drivers/rabbitmq-stream/wire/connection.ts'
+import { openLink } from '../../src/drivers/rabbitmq-stream/wire/handshake.ts'
 
 /** A connection that only looks. */
 export async function openWatch(url: string): Promise<StreamConnection> {

@@ -1,7 +1,7 @@
-import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
-import { queryStats } from '../../src/sources/rabbitmq-stream/wire/commands.ts'
-import { FrameWriter } from '../../src/sources/rabbitmq-stream/wire/frame.ts'
-import { openLink } from '../../src/sources/rabbitmq-stream/wire/handshake.ts'
+import { readAddress } from '../../src/drivers/rabbitmq-stream/address.ts'
+import { queryStats } from '../../src/drivers/rabbitmq-stream/wire/commands.ts'
+import { FrameWriter } from '../../src/drivers/rabbitmq-stream/wire/frame.ts'
+import { openLink } from '../../src/drivers/rabbitmq-stream/wire/handshake.ts'
 import { until } from '../../src/testing/until.ts'
 
 const declarePublisher = 0x01

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
-import { command } from '../../src/sources/rabbitmq-stream/wire/frame.ts'
-import { FrameSplitter } from '../../src/sources/rabbitmq-stream/wire/frame-splitter.ts'
+import { command } from '../../src/drivers/rabbitmq-stream/wire/frame.ts'
+import { FrameSplitter } from '../../src/drivers/rabbitmq-stream/wire/frame-splitter.ts'
 
 /** The real broker as it answers while it recovers: its statistics stop early, and nothing is served. */
 export interface RecoveringBroker {

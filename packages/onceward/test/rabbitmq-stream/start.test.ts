@@ -86,7 +86,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     await send(...numbers(0, 10))
     const watch = await openWatch(url)
     t.after(() => watch.destroy('done'))
-    const { storeOffset } = await import('../../src/sources/rabbitmq-stream/wire/commands.ts')
+    const { storeOffset } = await import('../../src/drivers/rabbitmq-stream/wire/commands.ts')
     // What RabbitMQ's own clients store is the last offset that is done.
     storeOffset(watch, 'shared', name, 3n)
     await until('it is stored', async () => (await positionOf(watch, 'shared', name)) === '4')

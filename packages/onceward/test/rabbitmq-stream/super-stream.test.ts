@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { LogSubscription } from '../../src/sources/log/log-subscription.ts'
+import type { LogSubscription } from '../../src/drivers/log/log-subscription.ts'
 import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { crc32, gzipSync } from 'node:zlib'
-import { Credit } from '../../src/sources/rabbitmq-stream/credit.ts'
-import { toRecords } from '../../src/sources/rabbitmq-stream/to-records.ts'
-import { readAmqpMessage } from '../../src/sources/rabbitmq-stream/wire/amqp-message.ts'
-import { eachRecord, readChunk } from '../../src/sources/rabbitmq-stream/wire/chunk.ts'
-import { FrameSplitter } from '../../src/sources/rabbitmq-stream/wire/frame-splitter.ts'
+import { Credit } from '../../src/drivers/rabbitmq-stream/credit.ts'
+import { toRecords } from '../../src/drivers/rabbitmq-stream/to-records.ts'
+import { readAmqpMessage } from '../../src/drivers/rabbitmq-stream/wire/amqp-message.ts'
+import { eachRecord, readChunk } from '../../src/drivers/rabbitmq-stream/wire/chunk.ts'
+import { FrameSplitter } from '../../src/drivers/rabbitmq-stream/wire/frame-splitter.ts'
 
 const u16 = (value: number) => Buffer.of(value >> 8, value & 255)
 const u32 = (value: number) => Buffer.concat([u16(value >>> 16), u16(value & 65_535)])

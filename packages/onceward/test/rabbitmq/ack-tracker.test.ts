@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
-import { AckTracker } from '../../src/sources/rabbitmq/ack-tracker.ts'
+import { AckTracker } from '../../src/drivers/rabbitmq/ack-tracker.ts'
 
 /** What a broker does with acks: forgets tags, and closes the channel on one it does not know. */
 class BrokerModel {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { type Channel, connect } from 'amqplib'
-import type { Delivery, QueueOpenOptions, SourceEvent, Subscription } from '../../src/contracts/source.ts'
-import { createRabbitSource, type QueueOptions, queue } from '../../src/sources/rabbitmq/index.ts'
+import { createRabbitSource, type QueueOptions, queue } from '../../src/drivers/rabbitmq/index.ts'
+import type { Delivery, QueueOpenOptions, SourceEvent, Subscription } from '../../src/ports/source.ts'
 import { rabbitmqManagementUrl, rabbitmqUrl } from '../services/services.ts'
 
 /** A queue of a random name on the real broker, gone when the test ends, and a channel to look at it from outside. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { until } from 'onceward/testing'
-import { openConnection, withChannel, within } from '../../src/sources/rabbitmq/connection.ts'
+import { openConnection, withChannel, within } from '../../src/drivers/rabbitmq/connection.ts'
 import { skipWithout } from '../services/services.ts'
 import { createTestQueue, openQueue } from './broker.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InFlight } from '../../src/sources/rabbitmq/in-flight.ts'
+import { InFlight } from '../../src/drivers/rabbitmq/in-flight.ts'
 
 const MiB = 1024 * 1024
 

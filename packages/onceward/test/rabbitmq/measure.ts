@@ -1,6 +1,6 @@
 /** Consume-and-settle rates of the source beside the raw client, one run. By hand: `node --conditions=@onceward/source measure.ts [count]`. */
 import { connect, type Message } from 'amqplib'
-import { createRabbitPublisher, createRabbitSource, queue } from '../../src/sources/rabbitmq/index.ts'
+import { createRabbitPublisher, createRabbitSource, queue } from '../../src/drivers/rabbitmq/index.ts'
 
 const url = process.env.ONCEWARD_RABBITMQ_URL ?? 'amqp://guest:guest@127.0.0.1:27672'
 const count = Number(process.argv[2] ?? 60_000)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { OncewardError } from '../../src/errors.ts'
 import {
   createRabbitPublisher,
   ensureDeadLetterQueue,
   type PublishResult,
   type RabbitPublisherOptions,
-} from '../../src/sources/rabbitmq/index.ts'
+} from '../../src/drivers/rabbitmq/index.ts'
+import { OncewardError } from '../../src/errors.ts'
 import { startProxyFor } from '../proxy/tcp-proxy.ts'
 import { skipWithout } from '../services/services.ts'
 import { createTestQueue, openQueue, randomName } from './broker.ts'

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { OncewardError } from '../../src/errors.ts'
 import {
   createRabbitSource,
   ensureDeadLetterQueue,
   queue as named,
-} from '../../src/sources/rabbitmq/index.ts'
-import { diffFromReply } from '../../src/sources/rabbitmq/topology.ts'
+} from '../../src/drivers/rabbitmq/index.ts'
+import { diffFromReply } from '../../src/drivers/rabbitmq/topology.ts'
+import { OncewardError } from '../../src/errors.ts'
 import { startProxyFor } from '../proxy/tcp-proxy.ts'
 import { rabbitmqManagementUrl, skipWithout } from '../services/services.ts'
 import { createTestQueue, manage, openQueue, randomName, text, until } from './broker.ts'

@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib'
 import { ArchiveLines } from '../../src/replay/archive/archive-lines.ts'
 import { ArchiveRangeReader } from '../../src/replay/archive/archive-range-reader.ts'
 import { type Identified, planArchive } from '../../src/replay/archive/plan-archive.ts'
-import type { Campaign, Plan } from '../../src/replay/campaign.ts'
+import type { Campaign, Plan } from '../../src/replay/campaign/campaign.ts'
 
 const campaign = { consumer: 'facts', liveGeneration: 1, mode: 'replay' } as Campaign
 const byField: Identified = { identity: { id: () => 'm1' } }

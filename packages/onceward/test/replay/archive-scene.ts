@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { park, realSurroundings, reject, type Surroundings } from 'onceward'
 import { resolveRetention } from '../../src/contract/retention.ts'
-import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
+import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { type Fact, type FactContract, factContract, type Scene } from './scene.ts'
 
 type Handle = NonNullable<FactContract['handle']>

@@ -3,7 +3,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } 
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { ignore } from 'onceward'
-import { campaignFindings, verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { campaignFindings, verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
 import { archiveDead, buried, dieArchiving, folderOf, givingUp, parkingAll } from './archive-scene.ts'
 import { endLease, runChild } from './kill.ts'

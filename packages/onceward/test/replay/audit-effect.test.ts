@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { describe, type TestContext, test } from 'node:test'
 import { audit, type Consumer, defineConsumer, type SqlTransaction } from 'onceward'
-import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
 import { Scene } from './scene.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { park } from 'onceward'
-import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
 import { facts, Scene } from './scene.ts'
 

@@ -9,9 +9,9 @@ import {
   type SqlTransaction,
 } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/parking/decide-parked.ts'
-import { previewParked } from '../../src/parking/preview-parked.ts'
-import { approveCampaign, cancelCampaign, verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { skipParked } from '../../src/operations/parking/decide-parked.ts'
+import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { approveCampaign, cancelCampaign, verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { type Fact, type FactContract, Scene } from './scene.ts'

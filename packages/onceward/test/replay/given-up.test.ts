@@ -5,10 +5,14 @@ import { type Consumer, defineConsumer, park, projection, type SqlTransaction } 
 import { selectionOf } from '../../src/cli/commands/replay/selection-flags.ts'
 import { previewText } from '../../src/cli/commands/replay/text.ts'
 import { explain } from '../../src/evidence/explain.ts'
-import { skipParked } from '../../src/parking/decide-parked.ts'
-import { approveRequest, deleteParked, requestDeletion } from '../../src/parking/delete-parked.ts'
-import { previewParked } from '../../src/parking/preview-parked.ts'
-import { approveCampaign, campaignFindings, verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { skipParked } from '../../src/operations/parking/decide-parked.ts'
+import { approveRequest, deleteParked, requestDeletion } from '../../src/operations/parking/delete-parked.ts'
+import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import {
+  approveCampaign,
+  campaignFindings,
+  verifyCampaign,
+} from '../../src/replay/campaign/steer-campaign.ts'
 import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { type Fact, type FactContract, Scene } from './scene.ts'

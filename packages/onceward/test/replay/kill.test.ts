@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import type { ReplayPoint } from '../crash/scenarios.ts'
 import { skipWithout } from '../services/services.ts'
 import { replayDeaths } from './deaths.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ignore, park } from 'onceward'
-import { campaignFindings } from '../../src/replay/steer-campaign.ts'
+import { campaignFindings } from '../../src/replay/campaign/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
 import { type FactContract, factContract, facts, Scene } from './scene.ts'
 

@@ -3,15 +3,15 @@ import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { park, realSurroundings, reject, runConsumer } from 'onceward'
 import { type CrashPoint, until } from 'onceward/testing'
-import { skipParked } from '../../src/parking/decide-parked.ts'
-import { fixPayload } from '../../src/parking/fix-parked.ts'
-import { previewParked } from '../../src/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/decide-parked.ts'
+import { fixPayload } from '../../src/operations/parking/fix-parked.ts'
+import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import {
   campaignFindings,
   cancelCampaign,
   finishCampaign,
   verifyCampaign,
-} from '../../src/replay/steer-campaign.ts'
+} from '../../src/replay/campaign/steer-campaign.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { endLease, runChild } from './kill.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { projection } from 'onceward'
-import { finishCampaign, verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { finishCampaign, verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
 import { type Fact, Scene } from './scene.ts'
 

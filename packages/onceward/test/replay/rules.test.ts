@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool, postgresQueue } from 'onceward/postgres'
 import { createTestSurroundings, until } from 'onceward/testing'
-import { verifyAudit } from '../../src/parking/verify-audit.ts'
-import type { Selection } from '../../src/replay/selection.ts'
+import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
+import type { Selection } from '../../src/replay/campaign/selection.ts'
 import {
   approveCampaign,
   cancelCampaign,
   finishCampaign,
   pauseCampaign,
   verifyCampaign,
-} from '../../src/replay/steer-campaign.ts'
-import { Throttle } from '../../src/replay/throttle.ts'
+} from '../../src/replay/campaign/steer-campaign.ts'
+import { Throttle } from '../../src/replay/campaign/throttle.ts'
 import { postgresUrl, skipWithout } from '../services/services.ts'
 import { facts, Scene } from './scene.ts'
 

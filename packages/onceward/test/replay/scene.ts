@@ -14,7 +14,7 @@ import {
 } from 'onceward'
 import { file } from 'onceward/file'
 import { createPool, createQueue, migrate } from 'onceward/postgres'
-import { FileRangeReader } from '../../src/sources/file/file-range-reader.ts'
+import { FileRangeReader } from '../../src/drivers/file/file-range-reader.ts'
 import { createDatabase } from '../services/services.ts'
 
 export interface Fact {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { cancelCampaign, finishCampaign, verifyCampaign } from '../../src/replay/steer-campaign.ts'
+import { cancelCampaign, finishCampaign, verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { skipWithout } from '../services/services.ts'
 import { facts, Scene } from './scene.ts'
 

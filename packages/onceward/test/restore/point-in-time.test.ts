@@ -8,7 +8,7 @@ import { file } from 'onceward/file'
 import { createPool } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
 import { until } from 'onceward/testing'
-import { acceptServer, readRestore } from '../../src/restore/lives.ts'
+import { acceptServer, readRestore } from '../../src/operations/server/incarnations.ts'
 import { applying, effects, facts, prepare, refusalOf } from './scene.ts'
 import { ask, Servers } from './servers.ts'
 

@@ -6,7 +6,7 @@ import {
   type SqlTransaction,
 } from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
-import type { EmbeddedPostgres } from '../../src/embedded/index.ts'
+import type { EmbeddedPostgres } from '../../src/runtime/embedded/index.ts'
 
 export interface Fact {
   readonly id: string

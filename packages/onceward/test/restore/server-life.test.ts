@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
-import type { SqlClient, SqlPool, SqlResult } from '../../src/stores/postgres/pool.ts'
-import { ServerLife } from '../../src/stores/postgres/server-life.ts'
+import type { SqlClient, SqlPool, SqlResult } from '../../src/drivers/postgres/pool.ts'
+import { ServerLife } from '../../src/drivers/postgres/server-life.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 const healthy = {

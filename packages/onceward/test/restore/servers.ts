@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPool } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded/index.ts'
-import { unprivilegedUser } from '../../src/embedded/unprivileged-user.ts'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/runtime/embedded/index.ts'
+import { unprivilegedUser } from '../../src/runtime/embedded/unprivileged-user.ts'
 
 const small = {
   shared_buffers: '16MB',

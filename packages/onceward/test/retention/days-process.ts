@@ -1,6 +1,6 @@
 import { createPool } from 'onceward/postgres'
 import { type CrashPoint, dieAt } from 'onceward/testing'
-import { partitionConsumer } from '../../src/retention/partition-consumer.ts'
+import { partitionConsumer } from '../../src/operations/retention/partition-consumer.ts'
 import { consumerOf } from './days-scene.ts'
 
 export interface DaysOrders {

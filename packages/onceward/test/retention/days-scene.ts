@@ -1,9 +1,9 @@
 import type { RetentionSection } from 'onceward'
 import { realSurroundings, type Surroundings } from 'onceward'
 import { resolveRetention } from '../../src/contract/retention.ts'
-import { partitionConsumer } from '../../src/retention/partition-consumer.ts'
-import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
-import { declareTerms } from '../../src/retention/record-pass.ts'
+import { partitionConsumer } from '../../src/operations/retention/partition-consumer.ts'
+import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
+import { declareTerms } from '../../src/operations/retention/record-pass.ts'
 import { day, type MemoryScene, memoryScene, purgeOptions } from './scene.ts'
 
 export type IdForm = 'uuidv7' | 'ulid'

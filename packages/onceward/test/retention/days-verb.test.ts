@@ -8,7 +8,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { partitionConsumer } from '../../src/retention/partition-consumer.ts'
+import { partitionConsumer } from '../../src/operations/retention/partition-consumer.ts'
 import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 import { consumerOf, daysScene } from './days-scene.ts'
 

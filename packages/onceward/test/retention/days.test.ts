@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { realSurroundings } from 'onceward'
-import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
+import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { skipWithout } from '../services/services.ts'
 import { type DaysScene, daysScene, idAt, noon } from './days-scene.ts'
 import { day, purgeOptions } from './scene.ts'

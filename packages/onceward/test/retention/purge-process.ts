@@ -1,7 +1,7 @@
 import { realSurroundings } from 'onceward'
 import { createPool } from 'onceward/postgres'
 import { type CrashPoint, dieAt } from 'onceward/testing'
-import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
+import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { purgeOptions } from './scene.ts'
 
 export interface PurgeOrders {

@@ -1,4 +1,4 @@
-import type { SqlPool } from '../../src/stores/postgres/pool.ts'
+import type { SqlPool } from '../../src/drivers/postgres/pool.ts'
 
 /** Counts whole batches in one row, so that consumers side by side wait for each other as often as can be. */
 export const remembering = {

@@ -1,7 +1,7 @@
 import { realSurroundings, type Surroundings } from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
 import { resolveRetention } from '../../src/contract/retention.ts'
-import { type PurgeOptions, purgeConsumer } from '../../src/retention/purge-consumer.ts'
+import { type PurgeOptions, purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { createDatabase } from '../services/services.ts'
 
 export const day = 86_400_000

@@ -54,9 +54,9 @@ export function openFolder() {
         path,
         `import { defineConsumer } from '${source}index.ts'
 import { postgresQueue } from '${source}postgres.ts'
-import { queue } from '${source}sources/rabbitmq/index.ts'
-import { stream } from '${source}sources/rabbitmq-stream/index.ts'
-import { topic } from '${source}sources/kafka/index.ts'
+import { queue } from '${source}drivers/rabbitmq/index.ts'
+import { stream } from '${source}drivers/rabbitmq-stream/index.ts'
+import { topic } from '${source}drivers/kafka/index.ts'
 export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests', risk: 'money', source: ${from},
   identity: { id: m => m.id }, ${more} async handle({ message, tx }) { ${handle} } })`,
       )

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { migrate } from '../../src/stores/postgres/migrate.ts'
-import { migrations } from '../../src/stores/postgres/migrations/index.ts'
-import { createPool } from '../../src/stores/postgres/pool.ts'
+import { migrate } from '../../src/drivers/postgres/migrate.ts'
+import { migrations } from '../../src/drivers/postgres/migrations/index.ts'
+import { createPool } from '../../src/drivers/postgres/pool.ts'
 import { decoys, setOdd } from './odd-settings.ts'
 import { postgresUrl } from './services.ts'
 

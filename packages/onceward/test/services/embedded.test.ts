@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../src/embedded/index.ts'
-import { identify, waitForExit } from '../../src/embedded/process-identity.ts'
+import { startEmbeddedPostgres } from '../../src/runtime/embedded/index.ts'
+import { identify, waitForExit } from '../../src/runtime/embedded/process-identity.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'onceward-embedded-'))
 // mkdtemp makes it 0700, and then the server of a root user would keep its data elsewhere.

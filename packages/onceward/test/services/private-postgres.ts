@@ -11,8 +11,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedPostgres } from '../../src/embedded/index.ts'
-import { unprivilegedUser } from '../../src/embedded/unprivileged-user.ts'
+import { startEmbeddedPostgres } from '../../src/runtime/embedded/index.ts'
+import { unprivilegedUser } from '../../src/runtime/embedded/unprivileged-user.ts'
 
 const settings = { shared_buffers: '16MB', max_connections: 40, min_wal_size: '32MB', max_wal_size: '64MB' }
 

@@ -11,7 +11,7 @@ import {
   writeNodeState,
 } from '../../../../scripts/services/rabbitmq-node.ts'
 import { rabbitmqUser } from '../../../../scripts/services/rabbitmq-root.ts'
-import { signalProcess } from '../../src/embedded/process-identity.ts'
+import { signalProcess } from '../../src/runtime/embedded/process-identity.ts'
 import { until } from '../../src/testing/until.ts'
 import { freePorts } from './free-ports.ts'
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConsumer, type Running, runConsumer } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { purgeConsumer } from '../../src/retention/purge-consumer.ts'
+import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { purgeOptions } from '../retention/scene.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { identify } from '../../src/embedded/process-identity.ts'
+import { identify } from '../../src/runtime/embedded/process-identity.ts'
 import { skipWithoutDisks, startPrivatePostgres } from '../services/private-postgres.ts'
 import { startCounting } from './counting.ts'
 

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { defineConsumer, runConsumer } from 'onceward'
 import { runRelay } from 'onceward/outbox'
 import { createPool, createPostgresStore, migrate, postgresQueue } from 'onceward/postgres'
-import { applyMigrations, assertSchema } from '../../src/stores/postgres/migrate.ts'
-import { type Migration, migrations } from '../../src/stores/postgres/migrations/index.ts'
+import { applyMigrations, assertSchema } from '../../src/drivers/postgres/migrate.ts'
+import { type Migration, migrations } from '../../src/drivers/postgres/migrations/index.ts'
 import { createEmptyDatabase, skipWithout } from '../services/services.ts'
 
 const facts = {

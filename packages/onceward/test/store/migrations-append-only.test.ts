@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { migrations } from '../../src/stores/postgres/migrations/index.ts'
+import { migrations } from '../../src/drivers/postgres/migrations/index.ts'
 
 /** Every migration that has landed, with the digest of its SQL. Only added to. */
 const landed = [

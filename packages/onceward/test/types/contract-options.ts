@@ -13,10 +13,10 @@ import type { RecordKind, SectionKind, ValueCheck } from '../../src/contract/opt
 import type { ComputedDefault, Option } from '../../src/contract/options/option.ts'
 import type { OptionPath, SectionTypes, ValueAt } from '../../src/contract/options/section-types.ts'
 import type { ListedOption } from '../../src/contract/options/table.ts'
-import type { TopicDeclaration } from '../../src/sources/kafka/topic.ts'
-import type { PostgresQueue } from '../../src/sources/postgres/declaration.ts'
-import type { QueueDeclaration } from '../../src/sources/rabbitmq/declaration.ts'
-import type { StreamDeclaration } from '../../src/sources/rabbitmq-stream/stream.ts'
+import type { TopicDeclaration } from '../../src/drivers/kafka/topic.ts'
+import type { PostgresQueue } from '../../src/drivers/postgres/queue/declaration.ts'
+import type { QueueDeclaration } from '../../src/drivers/rabbitmq/declaration.ts'
+import type { StreamDeclaration } from '../../src/drivers/rabbitmq-stream/stream.ts'
 
 /** Has nothing to answer for; a disagreement is a property that is missing here, and its name says what to do. */
 export const proof: Proof = {}

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { failureRules } from '../../src/contract/failure-rules.ts'
 import { decideOutcome, noAttempts } from '../../src/engine/batch/decide-outcome.ts'
 import type { Fact } from '../../src/engine/batch/outcome.ts'
-import { attentionReason } from '../../src/observe/attention-reason.ts'
+import { attentionReason } from '../../src/telemetry/attention-reason.ts'
 
 const rules = failureRules({ failure: { attemptsMax: 3 } } as never)
 

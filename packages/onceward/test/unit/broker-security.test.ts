@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { kafkaAddress, rabbitAddress } from '../../src/runtime/broker-addresses.ts'
-import { brokerSecurity } from '../../src/runtime/broker-security.ts'
-import { splitTls, withTls } from '../../src/tls/tls-url.ts'
+import { kafkaAddress, rabbitAddress } from '../../src/drivers/broker-addresses.ts'
+import { brokerSecurity } from '../../src/drivers/broker-security.ts'
+import { splitTls, withTls } from '../../src/drivers/tls/tls-url.ts'
 
 test('the environment says nothing: nothing is changed', () => {
   assert.deepEqual(brokerSecurity({}), {})

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { inspect } from 'node:util'
-import { editUrl, everyUrl } from '../../src/contracts/broker-url.ts'
-import { timingOf } from '../../src/contracts/connection-timing.ts'
+import { addressOf, assertUrl, virtualHostOf } from '../../src/drivers/rabbitmq/address.ts'
+import { readAddress } from '../../src/drivers/rabbitmq-stream/address.ts'
+import { tlsOf, withTls } from '../../src/drivers/tls/tls-url.ts'
+import { editUrl, everyUrl } from '../../src/ports/broker-url.ts'
+import { timingOf } from '../../src/ports/connection-timing.ts'
 import { rabbitmq } from '../../src/runtime/servers-of.ts'
-import { addressOf, assertUrl, virtualHostOf } from '../../src/sources/rabbitmq/address.ts'
-import { readAddress } from '../../src/sources/rabbitmq-stream/address.ts'
-import { tlsOf, withTls } from '../../src/tls/tls-url.ts'
 
 const several = 'amqps://user:p%40ss@a,b:5673,[::1]:5674/v%2Fh?heartbeat=7'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Store } from '../../src/contracts/store.ts'
-import { campaignStore } from '../../src/replay/campaign-store.ts'
+import type { Store } from '../../src/ports/store.ts'
+import { campaignStore } from '../../src/replay/campaign/campaign-store.ts'
 
 test('a campaign neither suspects anybody nor clears those the live consumer suspects', () => {
   const store = { query: () => {}, ping: () => {}, suspects: { beat() {}, clear() {}, beginAttempt() {} } }

@@ -8,8 +8,8 @@ import {
 } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { createTestSurroundings, type TestSurroundings } from 'onceward/testing'
-import type { Loss, Position } from '../../src/contracts/source.ts'
-import type { Enrolment, Store, StoreSession, StoreTrouble } from '../../src/contracts/store.ts'
+import type { Loss, Position } from '../../src/ports/source.ts'
+import type { Enrolment, Store, StoreSession, StoreTrouble } from '../../src/ports/store.ts'
 
 export interface Note {
   readonly id: string

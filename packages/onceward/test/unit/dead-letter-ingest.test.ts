@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Channel, GetMessage } from 'amqplib'
 import { until } from 'onceward/testing'
-import { DeadLetterIngest } from '../../src/sources/rabbitmq/dead-letter-ingest.ts'
-import { InFlight } from '../../src/sources/rabbitmq/in-flight.ts'
-import { queue } from '../../src/sources/rabbitmq/index.ts'
-import { readCount } from '../../src/sources/rabbitmq/read-count.ts'
+import { DeadLetterIngest } from '../../src/drivers/rabbitmq/dead-letter-ingest.ts'
+import { InFlight } from '../../src/drivers/rabbitmq/in-flight.ts'
+import { queue } from '../../src/drivers/rabbitmq/index.ts'
+import { readCount } from '../../src/drivers/rabbitmq/read-count.ts'
 
 const death = { queue: 'work', reason: 'delivery_limit', 'routing-keys': ['work'] }
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ConsumerContract } from 'onceward'
 import { type FailureRules, failureRules } from '../../src/contract/failure-rules.ts'
-import type { MarkerStatus } from '../../src/contracts/store.ts'
 import { type AttemptFacts, countsAsAttempt, decideOutcome } from '../../src/engine/batch/decide-outcome.ts'
 import type { Fact, Failure, Outcome } from '../../src/engine/batch/outcome.ts'
 import { ignore, park, reject, retryAfter, Verdict } from '../../src/engine/batch/verdicts.ts'
 import type { ProblemKind } from '../../src/message/received.ts'
+import type { MarkerStatus } from '../../src/ports/store.ts'
 
 type Changes = Partial<Pick<ConsumerContract, 'failure' | 'risk' | 'order'>>
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Delivery, Subscription } from '../../src/contracts/source.ts'
-import { DelayedSubscription } from '../../src/sources/log/delayed-subscription.ts'
+import { DelayedSubscription } from '../../src/drivers/log/delayed-subscription.ts'
+import type { Delivery, Subscription } from '../../src/ports/source.ts'
 
 /** A member whose records and ownership the test decides, and a clock it moves. */
 function openRig() {

@@ -3,13 +3,13 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { readFieldTable } from '../../src/drivers/rabbitmq/field-table.ts'
+import { plainTable } from '../../src/drivers/rabbitmq/plain-table.ts'
+import { readCount } from '../../src/drivers/rabbitmq/read-count.ts'
+import { type FrameReader, readHeadersOurselves } from '../../src/drivers/rabbitmq/read-headers.ts'
 import { digestOf } from '../../src/message/digest.ts'
 import { readerFor } from '../../src/message/identity.ts'
-import { readFieldTable } from '../../src/sources/rabbitmq/field-table.ts'
-import { plainTable } from '../../src/sources/rabbitmq/plain-table.ts'
-import { readCount } from '../../src/sources/rabbitmq/read-count.ts'
-import { type FrameReader, readHeadersOurselves } from '../../src/sources/rabbitmq/read-headers.ts'
-import { fromStoredJson, toStoredJson } from '../../src/stored-json.ts'
+import { fromStoredJson, toStoredJson } from '../../src/message/stored-json.ts'
 
 /** The client's own, to be compared with: by file, because it exports none of it. */
 const require = createRequire(import.meta.url)

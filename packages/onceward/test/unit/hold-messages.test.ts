@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Conclusion, Enrolment, HeldRecord } from '../../src/contracts/store.ts'
-import type { SqlClient } from '../../src/stores/postgres/pool.ts'
-import { holdMessages } from '../../src/stores/postgres/sql/hold-messages.ts'
+import type { SqlClient } from '../../src/drivers/postgres/pool.ts'
+import { holdMessages } from '../../src/drivers/postgres/sql/hold-messages.ts'
+import type { Conclusion, Enrolment, HeldRecord } from '../../src/ports/store.ts'
 
 const enrolment = {
   consumerId: 1,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { readClock, readIsoTime, utcText, whyNoDay } from '../../src/iso-time.ts'
+import { readClock, readIsoTime, utcText, whyNoDay } from '../../src/message/iso-time.ts'
 
 const refused: readonly [string, string][] = [
   ['05-11-2026', 'it is no ISO 8601 time'],

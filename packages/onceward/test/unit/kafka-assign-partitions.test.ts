@@ -5,7 +5,7 @@ import {
   assignPartitions,
   type JoinedMember,
   type TopicPartitions,
-} from '../../src/sources/kafka/client/assign-partitions.ts'
+} from '../../src/drivers/kafka/client/assign-partitions.ts'
 
 const member = (id: string, owned: readonly number[] = [], generation = 1, topics = ['t']): JoinedMember => ({
   id,

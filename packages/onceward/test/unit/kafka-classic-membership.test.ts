@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { encodeConsumerProtocolAssignment, protocolErrors } from '@platformatic/kafka'
-import { ClassicMembership } from '../../src/sources/kafka/client/classic-membership.ts'
-import type { MembershipEvents } from '../../src/sources/kafka/client/kafka-client.ts'
-import { KafkaError, troubleOfCode } from '../../src/sources/kafka/client/kafka-error.ts'
-import { settingsOf, topic } from '../../src/sources/kafka/topic.ts'
+import { ClassicMembership } from '../../src/drivers/kafka/client/classic-membership.ts'
+import type { MembershipEvents } from '../../src/drivers/kafka/client/kafka-client.ts'
+import { KafkaError, troubleOfCode } from '../../src/drivers/kafka/client/kafka-error.ts'
+import { settingsOf, topic } from '../../src/drivers/kafka/topic.ts'
 import { until } from '../../src/testing/until.ts'
 
 const joined = { errorCode: 0, generationId: 1, leader: 'other', memberId: 'me', members: [] }

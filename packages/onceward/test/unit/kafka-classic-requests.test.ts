@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeConsumerProtocolAssignment, encodeConsumerProtocolSubscription } from '@platformatic/kafka'
-import { ClassicRequests } from '../../src/sources/kafka/client/classic-requests.ts'
+import { ClassicRequests } from '../../src/drivers/kafka/client/classic-requests.ts'
 
 const subscription = encodeConsumerProtocolSubscription({
   version: 3,

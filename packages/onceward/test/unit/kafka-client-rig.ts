@@ -6,8 +6,8 @@ import type {
   KafkaClient,
   Member,
   MembershipEvents,
-} from '../../src/sources/kafka/client/kafka-client.ts'
-import type { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
+} from '../../src/drivers/kafka/client/kafka-client.ts'
+import type { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 
 /** A client without a broker: the test says what the group and the log say. */
 export function clientRig(partitions = 2) {

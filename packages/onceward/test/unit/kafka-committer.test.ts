@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { CommitAnswer, OffsetToCommit } from '../../src/sources/kafka/client/kafka-client.ts'
-import { Committer, type Lease } from '../../src/sources/kafka/committer.ts'
-import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
+import type { CommitAnswer, OffsetToCommit } from '../../src/drivers/kafka/client/kafka-client.ts'
+import { Committer, type Lease } from '../../src/drivers/kafka/committer.ts'
+import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import { until } from '../../src/testing/until.ts'
 
 /** A broker that answers when told to. */

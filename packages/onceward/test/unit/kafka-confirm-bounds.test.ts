@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { KnownLeaders } from '../../src/sources/kafka/client/known-leaders.ts'
-import { confirmBounds } from '../../src/sources/kafka/confirm-bounds.ts'
+import { KnownLeaders } from '../../src/drivers/kafka/client/known-leaders.ts'
+import { confirmBounds } from '../../src/drivers/kafka/confirm-bounds.ts'
 
 /** What a leader says each time it is asked: how far it hands over, how far its log goes, and under which epoch it leads. */
 interface Said {

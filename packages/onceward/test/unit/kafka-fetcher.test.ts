@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { KafkaConnections } from '../../src/drivers/kafka/client/connections.ts'
+import type { FetchEvents } from '../../src/drivers/kafka/client/kafka-client.ts'
+import { WireFetcher } from '../../src/drivers/kafka/client/wire-fetcher.ts'
+import type { FetchedPartition } from '../../src/drivers/kafka/fetch-response.ts'
+import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import type { OncewardError } from '../../src/errors.ts'
-import type { KafkaConnections } from '../../src/sources/kafka/client/connections.ts'
-import type { FetchEvents } from '../../src/sources/kafka/client/kafka-client.ts'
-import { WireFetcher } from '../../src/sources/kafka/client/wire-fetcher.ts'
-import type { FetchedPartition } from '../../src/sources/kafka/fetch-response.ts'
-import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
 import { until } from '../../src/testing/until.ts'
 
 /** A fetcher whose leader answers every question about partition 0 alike. */

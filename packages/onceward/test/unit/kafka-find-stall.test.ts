@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findStall } from '../../src/sources/kafka/find-stall.ts'
+import { findStall } from '../../src/drivers/kafka/find-stall.ts'
 
 const fine = {
   groupMs: 900,

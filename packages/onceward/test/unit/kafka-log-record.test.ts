@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { decodeRecordSet } from '../../src/sources/kafka/record-set.ts'
-import { toLogRecord } from '../../src/sources/kafka/to-log-record.ts'
-import { LogDelivery } from '../../src/sources/log/log-delivery.ts'
-import { recordWith } from '../../src/sources/log/log-record.ts'
-import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
+import { decodeRecordSet } from '../../src/drivers/kafka/record-set.ts'
+import { toLogRecord } from '../../src/drivers/kafka/to-log-record.ts'
+import { LogDelivery } from '../../src/drivers/log/log-delivery.ts'
+import { recordWith } from '../../src/drivers/log/log-record.ts'
+import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import { batch } from '../kafka/batches.ts'
 
 function recordOf(value: Buffer | null, key: Buffer | null = null) {

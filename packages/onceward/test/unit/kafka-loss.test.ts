@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { decidePosition, lossError, outOfRange, type Standing } from '../../src/sources/kafka/loss.ts'
+import { decidePosition, lossError, outOfRange, type Standing } from '../../src/drivers/kafka/loss.ts'
 
 const at = (next: number, incarnation = 'topic 1') => ({ incarnation, next: String(next) })
 const committed = (offset: number, leaderEpoch = 3) => ({ offset, leaderEpoch, metadata: '' })

@@ -3,13 +3,13 @@ import { describe, test } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { compressionsAlgorithms } from '@platformatic/kafka'
 import fc from 'fast-check'
-import type { Compression } from '../../src/sources/kafka/client/record-batch.ts'
-import { decompressRecords, lz4Size } from '../../src/sources/kafka/decompress-records.ts'
+import type { Compression } from '../../src/drivers/kafka/client/record-batch.ts'
+import { decompressRecords, lz4Size } from '../../src/drivers/kafka/decompress-records.ts'
 import {
   decodeRecordSet,
   type RecordSetOptions,
   UnreadableBatch,
-} from '../../src/sources/kafka/record-set.ts'
+} from '../../src/drivers/kafka/record-set.ts'
 import { batch, emptied, marker, sealed } from '../kafka/batches.ts'
 
 const plenty = 1 << 30

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { takePartitions } from '../../src/sources/kafka/take-partitions.ts'
-import { settingsOf, topic } from '../../src/sources/kafka/topic.ts'
+import { takePartitions } from '../../src/drivers/kafka/take-partitions.ts'
+import { settingsOf, topic } from '../../src/drivers/kafka/topic.ts'
 import { MemoryCheckpoints } from '../../src/testing/memory-checkpoints.ts'
 import { aMember, clientRig } from './kafka-client-rig.ts'
 

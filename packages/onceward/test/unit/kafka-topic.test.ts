@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { settingsOf, type TopicOptions, topic } from '../../src/sources/kafka/topic.ts'
+import { settingsOf, type TopicOptions, topic } from '../../src/drivers/kafka/topic.ts'
 
 const consumer = { name: 'orders', generation: 2 }
 

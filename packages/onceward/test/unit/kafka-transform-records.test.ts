@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { toOutgoing } from '../../src/sources/kafka/transform-records.ts'
+import { toOutgoing } from '../../src/drivers/kafka/transform-records.ts'
 
 const input = { topic: 'from', partition: 0, offset: 7, key: null, value: null, headers: {}, timestampMs: 5 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bounds, CommittedOffset } from '../../src/sources/kafka/client/kafka-client.ts'
-import { untilDrained } from '../../src/sources/kafka/until-drained.ts'
+import type { Bounds, CommittedOffset } from '../../src/drivers/kafka/client/kafka-client.ts'
+import { untilDrained } from '../../src/drivers/kafka/until-drained.ts'
 import { aMember } from './kafka-client-rig.ts'
 
 const at = (offset: number): CommittedOffset => ({ offset, leaderEpoch: -1, metadata: '' })

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { Fetcher, KafkaClient } from '../../src/sources/kafka/client/kafka-client.ts'
-import type { Lease } from '../../src/sources/kafka/committer.ts'
-import { Watchdog } from '../../src/sources/kafka/watchdog.ts'
-import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
+import type { Fetcher, KafkaClient } from '../../src/drivers/kafka/client/kafka-client.ts'
+import type { Lease } from '../../src/drivers/kafka/committer.ts'
+import { Watchdog } from '../../src/drivers/kafka/watchdog.ts'
+import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import { until } from '../../src/testing/until.ts'
 
 function rig(t: TestContext) {

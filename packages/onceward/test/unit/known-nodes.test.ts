@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { KnownNodes } from '../../src/sources/rabbitmq-stream/known-nodes.ts'
+import { KnownNodes } from '../../src/drivers/rabbitmq-stream/known-nodes.ts'
 
 function three() {
   const clock = { nowMs: 0 }

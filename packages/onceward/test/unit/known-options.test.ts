@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { file } from '../../src/sources/file/declaration.ts'
-import { topic } from '../../src/sources/kafka/topic.ts'
-import { postgresQueue } from '../../src/sources/postgres/declaration.ts'
-import { queue } from '../../src/sources/rabbitmq/declaration.ts'
-import { stream } from '../../src/sources/rabbitmq-stream/stream.ts'
+import { file } from '../../src/drivers/file/declaration.ts'
+import { topic } from '../../src/drivers/kafka/topic.ts'
+import { postgresQueue } from '../../src/drivers/postgres/queue/declaration.ts'
+import { queue } from '../../src/drivers/rabbitmq/declaration.ts'
+import { stream } from '../../src/drivers/rabbitmq-stream/stream.ts'
 
 describe('a misspelt option of a source is refused where it is written', () => {
   const cases: [string, (options: object) => unknown, string, string][] = [

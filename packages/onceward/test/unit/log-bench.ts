@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import type { Delivery } from '../../src/contracts/source.ts'
-import type { LogRecord } from '../../src/sources/log/log-record.ts'
-import { LogSubscription } from '../../src/sources/log/log-subscription.ts'
-import { type Entry, PartitionProgress } from '../../src/sources/log/partition-progress.ts'
+import type { LogRecord } from '../../src/drivers/log/log-record.ts'
+import { LogSubscription } from '../../src/drivers/log/log-subscription.ts'
+import { type Entry, PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
+import type { Delivery } from '../../src/ports/source.ts'
 import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 
 interface Log {

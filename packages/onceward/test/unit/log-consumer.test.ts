@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { retryAfter } from 'onceward'
 import { until } from 'onceward/testing'
-import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
+import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import { logRig } from './log-rig.ts'
 
 const twoPartitions = { 'p/0': { 10: 'a10', 11: 'a11', 12: 'a12' }, 'p/1': { 50: 'b50', 51: 'b51' } }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { Progress } from '../../src/contracts/source.ts'
-import { type Entry, PartitionProgress } from '../../src/sources/log/partition-progress.ts'
+import { type Entry, PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
+import type { Progress } from '../../src/ports/source.ts'
 
 const begin = () => new PartitionProgress('p', 1, { incarnation: 'one', next: '0' })
 

@@ -2,11 +2,11 @@ import type { ConsumerContract } from 'onceward'
 import { MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { createTestSurroundings } from 'onceward/testing'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
-import type { OpenOptions, Source, Subscription } from '../../src/contracts/source.ts'
-import type { Enrolment, StoreSession } from '../../src/contracts/store.ts'
+import { LogSubscription } from '../../src/drivers/log/log-subscription.ts'
+import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import { ConsumerProcess } from '../../src/engine/consumer/consumer.ts'
-import { LogSubscription } from '../../src/sources/log/log-subscription.ts'
-import { PartitionProgress } from '../../src/sources/log/partition-progress.ts'
+import type { OpenOptions, Source, Subscription } from '../../src/ports/source.ts'
+import type { Enrolment, StoreSession } from '../../src/ports/store.ts'
 
 export interface Record {
   readonly id: string

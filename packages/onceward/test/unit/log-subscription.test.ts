@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { Delivery } from '../../src/contracts/source.ts'
+import type { Delivery } from '../../src/ports/source.ts'
 import { LogBench, recordOf } from './log-bench.ts'
 
 const nat = (max: number) => fc.nat({ max })

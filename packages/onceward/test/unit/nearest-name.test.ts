@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nearestName } from '../../src/contract/nearest-name.ts'
+import { nearestName } from '../../src/ports/nearest-name.ts'
 
 const names = ['attemptsMax', 'delayMs', 'mode', 'classes', 'deadLetter']
 

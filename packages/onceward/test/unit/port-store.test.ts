@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPortStore, type SqlPort } from 'onceward/postgres'
-import { severalCommands } from '../../src/stores/postgres/several-commands.ts'
+import { severalCommands } from '../../src/drivers/postgres/several-commands.ts'
 
 const enrolment = {
   consumerId: 1,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createTestSurroundings, logOptions, MemoryCheckpoints } from 'onceward/testing'
-import type { LogOptions, SourceEvent } from '../../src/contracts/source.ts'
-import { type Page, type PullReader, PullSource } from '../../src/sources/log/pull-source.ts'
+import { type Page, type PullReader, PullSource } from '../../src/drivers/log/pull-source.ts'
+import type { LogOptions, SourceEvent } from '../../src/ports/source.ts'
 import { recordOf } from './log-bench.ts'
 
 /** One partition, whose pages a test decides. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { QueueDepth } from '../../src/sources/log/queue-depth.ts'
+import { QueueDepth } from '../../src/drivers/log/queue-depth.ts'
 
 function open(options: { forOthers?: boolean } = {}) {
   let nowMs = 0

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { runRelay } from 'onceward/outbox'
+import { addressOf, virtualHostOf } from '../../src/drivers/rabbitmq/address.ts'
 import { rabbitOutlet } from '../../src/runtime/open-source.ts'
-import { addressOf, virtualHostOf } from '../../src/sources/rabbitmq/address.ts'
 
 describe('an address of RabbitMQ', () => {
   it('is shown as host, port and virtual host, whatever else it says', () => {

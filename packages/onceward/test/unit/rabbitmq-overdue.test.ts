@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { cancelledBy, overdueClose } from '../../src/sources/rabbitmq/overdue.ts'
+import { cancelledBy, overdueClose } from '../../src/drivers/rabbitmq/overdue.ts'
 
 const cancelled = { queue: 'q', brokerVersion: '4.3.6', isHolding: true, isThere: true }
 

@@ -6,10 +6,10 @@ import fc from 'fast-check'
 import { z } from 'zod'
 import type { ConsumerContract } from '../../src/contract/contract.ts'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
-import type { Delivery } from '../../src/contracts/source.ts'
 import { createMessageReader } from '../../src/message/read-message.ts'
 import type { Received } from '../../src/message/received.ts'
 import { bytesKey, unreadKiller } from '../../src/message/unread.ts'
+import type { Delivery } from '../../src/ports/source.ts'
 import { deliveryOf } from './received.ts'
 
 interface Message {

@@ -1,5 +1,5 @@
-import type { Delivery } from '../../src/contracts/source.ts'
 import type { ReadableMessage, UnreadableMessage } from '../../src/message/received.ts'
+import type { Delivery } from '../../src/ports/source.ts'
 
 export function deliveryOf(body: Buffer | string = 'x', changes: Partial<Delivery> = {}): Delivery {
   return {

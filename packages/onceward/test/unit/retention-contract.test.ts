@@ -3,12 +3,12 @@ import { describe, test } from 'node:test'
 import type { ConsumerContract } from '../../src/contract/contract.ts'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import { durationMs, durationText } from '../../src/contract/duration.ts'
+import { assertKeptLongEnough, neededRetention } from '../../src/contract/needed-retention.ts'
+import { maxAgeMs } from '../../src/contract/source-windows.ts'
 import type { RetentionSection } from '../../src/contract/upkeep-sections.ts'
 import type { OncewardError } from '../../src/errors.ts'
 import { idTimeMs, ownTimeMs } from '../../src/message/own-time.ts'
-import { assertClocksAgree, type ClockWatch } from '../../src/retention/clock-watch.ts'
-import { assertKeptLongEnough, neededRetention } from '../../src/retention/needed-retention.ts'
-import { maxAgeMs } from '../../src/retention/source-windows.ts'
+import { assertClocksAgree, type ClockWatch } from '../../src/operations/retention/clock-watch.ts'
 
 const day = 86_400_000
 

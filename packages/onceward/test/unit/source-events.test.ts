@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { ConsumerProcess, defineConsumer, type SourceEvent } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { createTestSurroundings } from 'onceward/testing'
-import type { OpenOptions, Stall } from '../../src/contracts/source.ts'
+import type { OpenOptions, Stall } from '../../src/ports/source.ts'
 import { watchConsumer } from '../../src/runtime/run-health.ts'
 
 /** A consumer on memory, and what its source has to tell it. */

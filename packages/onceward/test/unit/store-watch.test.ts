@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Store } from '../../src/contracts/store.ts'
 import { StoreWatch } from '../../src/engine/consumer/store-watch.ts'
+import type { Store } from '../../src/ports/store.ts'
 import { createTestSurroundings } from '../../src/testing/test-surroundings.ts'
 
 describe('a small call on the store', () => {

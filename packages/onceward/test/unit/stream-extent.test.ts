@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { confirmExtent, confirmGone } from '../../src/sources/rabbitmq-stream/confirm-extent.ts'
-import { type Extent, toExtent } from '../../src/sources/rabbitmq-stream/extent.ts'
+import { confirmExtent, confirmGone } from '../../src/drivers/rabbitmq-stream/confirm-extent.ts'
+import { type Extent, toExtent } from '../../src/drivers/rabbitmq-stream/extent.ts'
 
 const extent = (
   firstChunk: number,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { avoidHost, tryHosts } from '../../src/sources/log/try-hosts.ts'
+import { avoidHost, tryHosts } from '../../src/drivers/log/try-hosts.ts'
 
 let next = 0
 const fresh = (count: number) => Array.from({ length: count }, () => `host-${next++}:5672`)

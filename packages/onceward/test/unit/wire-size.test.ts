@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { describe, test } from 'node:test'
-import { fitsOnWire, tableBytes } from '../../src/contracts/wire-size.ts'
+import { plainTable } from '../../src/drivers/rabbitmq/plain-table.ts'
 import { outgoingOf } from '../../src/engine/batch/buffer-messages.ts'
-import { plainTable } from '../../src/sources/rabbitmq/plain-table.ts'
+import { fitsOnWire, tableBytes } from '../../src/ports/wire-size.ts'
 
 const library = createRequire(import.meta.url)
   .resolve('amqplib')

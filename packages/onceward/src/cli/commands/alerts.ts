@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { alertRules } from '../../alerts/alert-rules.ts'
 import { OncewardError } from '../../errors.ts'
+import { alertRules } from '../../telemetry/alerts/alert-rules.ts'
 import { labelsOf, loadDeclared } from '../load-declared.ts'
 import { print } from '../output.ts'
 
@@ -26,7 +26,7 @@ export function alertsCommand(): Command {
       const where = labelsOf(flags.label)
       const runbookUrl = webAddress(flags.runbookUrl)
       const groups = alertRules(await loadDeclared(files), { where, runbookUrl })
-      const { rulesYaml } = await import('../../alerts/rules-yaml.ts')
+      const { rulesYaml } = await import('../../telemetry/alerts/rules-yaml.ts')
       print(flags.json === true, { ok: true, groups }, () => rulesYaml(groups).trimEnd())
     })
 }

@@ -1,5 +1,5 @@
 import { Argument, Command } from 'commander'
-import { acceptBroker, listBrokers } from '../../restore/brokers.ts'
+import { acceptBroker, listBrokers } from '../../operations/server/brokers.ts'
 import { withPool } from '../database.ts'
 import { print, table } from '../output.ts'
 import { passJson } from '../pass-json.ts'

@@ -1,19 +1,19 @@
 import { dirname, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { Command } from 'commander'
+import type { ContractProblem } from '../../contract/contract-problems.ts'
+import type { PolicyProblem } from '../../contract/policy/problem.ts'
+import type { Policy } from '../../contract/policy/read-policy.ts'
+import { OncewardError } from '../../errors.ts'
 import {
   type CheckReport,
   check,
   exitCodeOf,
   type LoadedContract,
   type LoadProblem,
-} from '../../check/check.ts'
-import type { LiveAccess } from '../../check/live/access.ts'
-import type { WaivedFinding, Waiver } from '../../check/waiver.ts'
-import type { ContractProblem } from '../../contract/contract-problems.ts'
-import { OncewardError } from '../../errors.ts'
-import type { PolicyProblem } from '../../policy/problem.ts'
-import type { Policy } from '../../policy/read-policy.ts'
+} from '../../review/check.ts'
+import type { LiveAccess } from '../../review/live/access.ts'
+import type { WaivedFinding, Waiver } from '../../review/waiver.ts'
 import { realSurroundings } from '../../runtime/real-surroundings.ts'
 import { databaseAddress } from '../database.ts'
 import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { listReadings, renameConsumer, separateConsumer } from '../../restore/names.ts'
+import { listReadings, renameConsumer, separateConsumer } from '../../operations/server/names.ts'
 import { withPool } from '../database.ts'
 import { counted, print, table } from '../output.ts'
 

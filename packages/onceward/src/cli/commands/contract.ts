@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { contractPage } from '../../contract-page/contract-page.ts'
-import { renderPage } from '../../contract-page/render-page.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Consumer } from '../../index.ts'
+import { contractPage } from '../../review/page/contract-page.ts'
+import { renderPage } from '../../review/page/render-page.ts'
 import { loadConsumer, policyHelp } from '../load-consumer.ts'
 import { print } from '../output.ts'
 

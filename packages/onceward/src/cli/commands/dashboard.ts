@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { dashboard } from '../../alerts/dashboard.ts'
+import { dashboard } from '../../telemetry/alerts/dashboard.ts'
 import { labelsOf, loadDeclared } from '../load-declared.ts'
 import { print } from '../output.ts'
 

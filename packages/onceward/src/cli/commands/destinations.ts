@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { listDestinations, retireDestination } from '../../restore/destinations.ts'
+import { listDestinations, retireDestination } from '../../operations/server/destinations.ts'
 import { withPool } from '../database.ts'
 import { counted, oneLine, print, table } from '../output.ts'
 import { passJson } from '../pass-json.ts'

@@ -6,7 +6,7 @@ import {
   listHeld,
   releaseHeld,
   showHeld,
-} from '../../observe/inbox.ts'
+} from '../../telemetry/inbox.ts'
 import { withPool } from '../database.ts'
 import { print, safe, table } from '../output.ts'
 import { type SaidFlags, said } from '../said-flags.ts'

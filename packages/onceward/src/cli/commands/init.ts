@@ -9,8 +9,8 @@ import {
   initSources,
   type ProjectAnswers,
   projectFiles,
-} from '../../init/project.ts'
-import { writeProject } from '../../init/write-project.ts'
+} from '../init/project.ts'
+import { writeProject } from '../init/write-project.ts'
 import { print } from '../output.ts'
 import { packageVersion } from '../version.ts'
 

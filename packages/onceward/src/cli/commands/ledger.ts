@@ -1,12 +1,12 @@
 import { Command, Option } from 'commander'
+import { reconcileEffect, retryEffect } from '../../operations/ledger-actions.ts'
 import {
   type LedgerDetail,
   type LedgerEntry,
   ledgerStates,
   listLedger,
   showLedger,
-} from '../../observe/ledger.ts'
-import { reconcileEffect, retryEffect } from '../../observe/ledger-actions.ts'
+} from '../../telemetry/ledger.ts'
 import { withPool } from '../database.ts'
 import { print, safe, table } from '../output.ts'
 import { type SaidFlags, said } from '../said-flags.ts'

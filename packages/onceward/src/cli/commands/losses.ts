@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { acceptLoss, type DeclaredLoss, readLosses } from '../../observe/losses.ts'
+import { acceptLoss, type DeclaredLoss, readLosses } from '../../operations/losses.ts'
 import { withPool } from '../database.ts'
 import { print, table } from '../output.ts'
 import { type SaidFlags, said } from '../said-flags.ts'

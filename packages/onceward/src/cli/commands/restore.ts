@@ -5,7 +5,7 @@ import {
   type Exposure,
   type RestoreView,
   readRestore,
-} from '../../restore/lives.ts'
+} from '../../operations/server/incarnations.ts'
 import { withPool } from '../database.ts'
 import { counted, oneLine, print, table } from '../output.ts'
 import { passJson } from '../pass-json.ts'

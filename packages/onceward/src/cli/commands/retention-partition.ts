@@ -6,7 +6,7 @@ import {
   type PartitionPlan,
   partitionConsumer,
   planPartition,
-} from '../../retention/partition-consumer.ts'
+} from '../../operations/retention/partition-consumer.ts'
 import { withPool } from '../database.ts'
 import { loadConsumer, policyHelp } from '../load-consumer.ts'
 import { print } from '../output.ts'

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { renderRunbook, runbooksFor } from '../../alerts/runbook.ts'
+import { renderRunbook, runbooksFor } from '../../telemetry/alerts/runbook.ts'
 import { loadConsumer } from '../load-consumer.ts'
 import { print, safe } from '../output.ts'
 

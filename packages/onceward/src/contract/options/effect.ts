@@ -1,4 +1,4 @@
-import { kafkaBatchBytesMax } from '../../contracts/wire-size.ts'
+import { kafkaBatchBytesMax } from '../../ports/wire-size.ts'
 import { isRecord } from '../check-values.ts'
 import { size } from './amount-kinds.ts'
 import { codeOnly } from './code-kinds.ts'

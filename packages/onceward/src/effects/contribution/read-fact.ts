@@ -1,6 +1,6 @@
 import type { BatchItem } from '../../contract/handler.ts'
-import { readIsoTime, timeMaxMs, timeMinMs } from '../../iso-time.ts'
 import { type InexactNumbers, inexactOf } from '../../message/inexact-numbers.ts'
+import { readIsoTime, timeMaxMs, timeMinMs } from '../../message/iso-time.ts'
 import { fittingField, idField, keyField, type Reader, unreadable } from '../declared/fields.ts'
 import { type Fit, fitColumn } from '../declared/fit-column.ts'
 import type { TableShape } from '../declared/tables.ts'

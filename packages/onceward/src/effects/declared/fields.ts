@@ -1,10 +1,10 @@
 import type { BatchItem } from '../../contract/handler.ts'
-import { wideDigits } from '../../contracts/wide-integer.ts'
 import { isVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import { errorText } from '../../errors.ts'
-import { exactJson } from '../../exact-json.ts'
+import { exactJson } from '../../message/exact-json.ts'
 import { readId } from '../../message/identity.ts'
 import { type InexactNumbers, inexactOf, unsafeText } from '../../message/inexact-numbers.ts'
+import { wideDigits } from '../../message/wide-integer.ts'
 import { arrayLiteral } from './array-literal.ts'
 import { type Fit, fitColumn, Unfit } from './fit-column.ts'
 

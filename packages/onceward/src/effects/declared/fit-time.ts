@@ -1,4 +1,4 @@
-import { readClock, readIsoTime, timeMaxMs, timeMinMs, utcText, whyNoDay } from '../../iso-time.ts'
+import { readClock, readIsoTime, timeMaxMs, timeMinMs, utcText, whyNoDay } from '../../message/iso-time.ts'
 import { type Fit, Unfit } from './fit-number.ts'
 
 /** Digits of a second that a column keeps unless it says otherwise. */

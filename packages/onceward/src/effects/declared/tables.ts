@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
-import { nearestName } from '../../contract/nearest-name.ts'
 import { OncewardError } from '../../errors.ts'
+import { nearestName } from '../../ports/nearest-name.ts'
 import { unfitType } from './column-type.ts'
 
 type Query = SqlTransaction['query']

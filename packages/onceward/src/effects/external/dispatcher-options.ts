@@ -1,5 +1,5 @@
 import type { ExternalTarget } from '../../contract/external-target.ts'
-import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import type { ReadVariable } from './targets/resolve-target.ts'
 

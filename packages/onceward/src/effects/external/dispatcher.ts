@@ -1,4 +1,4 @@
-import { assertWarningsArrive } from '../../stores/postgres/replication.ts'
+import { assertWarningsArrive } from '../../drivers/postgres/replication.ts'
 import type { LogFields } from '../../surroundings.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
 import { decideResult } from './decide-result.ts'

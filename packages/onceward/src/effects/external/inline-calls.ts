@@ -1,7 +1,7 @@
 import type { ExternalTarget } from '../../contract/external-target.ts'
 import type { InlineAnswer } from '../../contract/handler.ts'
-import type { Intent } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Intent } from '../../ports/store.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import type { Answer } from './answer.ts'
 import { callTarget } from './call-target.ts'

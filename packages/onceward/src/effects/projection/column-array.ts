@@ -1,4 +1,4 @@
-import { exactJson } from '../../exact-json.ts'
+import { exactJson } from '../../message/exact-json.ts'
 import { arrayLiteral } from '../declared/array-literal.ts'
 import type { Column } from './describe-table.ts'
 

@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
-import { nearestName } from '../../contract/nearest-name.ts'
 import { OncewardError } from '../../errors.ts'
+import { nearestName } from '../../ports/nearest-name.ts'
 import { unfitType } from '../declared/column-type.ts'
 import { type Fit, fitColumn } from '../declared/fit-column.ts'
 import { keptType } from '../declared/tables.ts'

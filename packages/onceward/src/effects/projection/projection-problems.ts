@@ -1,6 +1,6 @@
 import { isRecord, oneOf, type Report, wholeNumber } from '../../contract/check-values.ts'
 import type { ConsumerContract } from '../../contract/contract.ts'
-import { nearestName } from '../../contract/nearest-name.ts'
+import { nearestName } from '../../ports/nearest-name.ts'
 import {
   gapActions,
   gapWords,

@@ -1,7 +1,7 @@
-import type { PooledClient, SqlPool, SqlResult } from '../../stores/postgres/pool.ts'
-import { sendTogether } from '../../stores/postgres/pool.ts'
-import { setRoleSettings } from '../../stores/postgres/role-settings.ts'
-import { leaseEnded } from '../../stores/postgres/sql/clock-ahead.ts'
+import type { PooledClient, SqlPool, SqlResult } from '../../drivers/postgres/pool.ts'
+import { sendTogether } from '../../drivers/postgres/pool.ts'
+import { setRoleSettings } from '../../drivers/postgres/role-settings.ts'
+import { leaseEnded } from '../../drivers/postgres/sql/clock-ahead.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
 /** As `onceward.outbox_bucket_of` has it. */

@@ -1,4 +1,4 @@
-import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { WorkLoop } from '../work-loop.ts'
 

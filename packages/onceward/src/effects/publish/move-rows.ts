@@ -1,5 +1,5 @@
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { errorCode } from '../../errors.ts'
-import type { SqlPool } from '../../stores/postgres/pool.ts'
 import type { Asked } from './round-plan.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { assertPublishTarget } from '../../contract/assert-publish-target.ts'
 import type { PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
+import { type OutboxTransaction, writeOutbox } from '../../drivers/postgres/sql/write-outbox.ts'
 import { outgoingOf } from '../../engine/batch/buffer-messages.ts'
-import { currentTrace } from '../../observe/traces.ts'
-import { type OutboxTransaction, writeOutbox } from '../../stores/postgres/sql/write-outbox.ts'
+import { currentTrace } from '../../telemetry/traces.ts'
 
 /** A message of a producer that is no consumer: nobody but the producer knows what makes two of them the same, so it gives the id. */
 export interface OutboxMessage extends PublishRequest {

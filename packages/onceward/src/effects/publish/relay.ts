@@ -1,5 +1,5 @@
-import { messagingSystem } from '../../observe/messaging-system.ts'
-import type { SpanSpec } from '../../observe/traces.ts'
+import { messagingSystem } from '../../ports/messaging-system.ts'
+import type { SpanSpec } from '../../telemetry/traces.ts'
 import { isPassing } from '../store-away.ts'
 import { type Found, WorkLoop } from '../work-loop.ts'
 import { BrokerPause, isRefusal } from './broker-pause.ts'

@@ -1,4 +1,4 @@
-import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { RowPlace } from './take-rows.ts'
 
 /** One look into the index for each row: left to itself, the server reads a table of 20,000 rows as a whole (20 ms instead of 2). */

@@ -1,6 +1,6 @@
-import { emptyMap } from '../../bare-map.ts'
-import { fromStoredJson } from '../../stored-json.ts'
-import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { emptyMap } from '../../message/bare-map.ts'
+import { fromStoredJson } from '../../message/stored-json.ts'
 import type { OutgoingMessage } from './publisher.ts'
 import type { LeftAlone } from './waiting-lines.ts'
 

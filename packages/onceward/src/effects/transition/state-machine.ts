@@ -1,5 +1,5 @@
 import { isRecord, type Report } from '../../contract/check-values.ts'
-import { nearestName } from '../../contract/nearest-name.ts'
+import { nearestName } from '../../ports/nearest-name.ts'
 
 /**
  * The states of an aggregate and the events that move it. `from: null` creates the aggregate, in its initial state.

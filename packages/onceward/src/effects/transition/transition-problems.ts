@@ -1,5 +1,5 @@
 import { isRecord, oneOf, type Report, wholeNumber } from '../../contract/check-values.ts'
-import { nearestName } from '../../contract/nearest-name.ts'
+import { nearestName } from '../../ports/nearest-name.ts'
 import { checkColumn, checkTable } from '../declared/names.ts'
 import { responseProblems } from '../declared/respond.ts'
 import { defaultResponses, knownFields } from './declaration.ts'

@@ -1,6 +1,6 @@
-import type { WorkClaim } from '../../contracts/held-work.ts'
-import type { Delivery } from '../../contracts/source.ts'
 import type { Received } from '../../message/received.ts'
+import type { WorkClaim } from '../../ports/held-work.ts'
+import type { Delivery } from '../../ports/source.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { SuspectTry } from '../crash-suspects/suspect-runner.ts'
 import type { Decision, Fact } from './outcome.ts'

@@ -1,19 +1,19 @@
 import type { PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
-import type { Outgoing, StoreSession, SuppressedEffect } from '../../contracts/store.ts'
-import type { TopicLimits } from '../../contracts/topic-limits.ts'
+import { OncewardError } from '../../errors.ts'
+import { bytesDigest } from '../../message/digest.ts'
+import { exactJson } from '../../message/exact-json.ts'
+import { readId } from '../../message/identity.ts'
+import type { ReadableMessage, Received } from '../../message/received.ts'
+import { stableId } from '../../message/stable-id.ts'
+import { toStoredJson } from '../../message/stored-json.ts'
+import type { Outgoing, StoreSession, SuppressedEffect } from '../../ports/store.ts'
+import type { TopicLimits } from '../../ports/topic-limits.ts'
 import {
   amqpHeaderBytes,
   amqpHeaderBytesMax,
   kafkaBatchBytesMax,
   kafkaRecordBytes,
-} from '../../contracts/wire-size.ts'
-import { OncewardError } from '../../errors.ts'
-import { exactJson } from '../../exact-json.ts'
-import { bytesDigest } from '../../message/digest.ts'
-import { readId } from '../../message/identity.ts'
-import type { ReadableMessage, Received } from '../../message/received.ts'
-import { stableId } from '../../message/stable-id.ts'
-import { toStoredJson } from '../../stored-json.ts'
+} from '../../ports/wire-size.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { noteSuppressed } from './held-origin.ts'
 import type { Fact } from './outcome.ts'

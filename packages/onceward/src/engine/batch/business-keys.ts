@@ -1,5 +1,5 @@
-import type { BusinessAnswer, HeldKey, MarkerStatus, StoreSession } from '../../contracts/store.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { BusinessAnswer, HeldKey, MarkerStatus, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Claims } from './claim-batch.ts'
 import { isIdentifiedNow } from './identify-work.ts'

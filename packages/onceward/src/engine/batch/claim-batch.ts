@@ -1,6 +1,6 @@
-import type { Claim, StoreSession } from '../../contracts/store.ts'
 import { formerTombstoneDigest, isTombstone } from '../../message/content-digest.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../../message/received.ts'
+import type { Claim, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { claimBusinessKeys } from './business-keys.ts'

@@ -1,5 +1,5 @@
-import type { StoreSession } from '../../contracts/store.ts'
 import type { Received } from '../../message/received.ts'
+import type { StoreSession } from '../../ports/store.ts'
 import { type ConsumerContext, firstTries } from '../consumer-context.ts'
 import { applyEffects } from './apply-effects.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'

@@ -1,3 +1,6 @@
+import { storableText } from '../../message/identity.ts'
+import type { Received } from '../../message/received.ts'
+import { toStoredJson } from '../../message/stored-json.ts'
 import type {
   AttemptCount,
   AttemptRecord,
@@ -6,10 +9,7 @@ import type {
   HeldState,
   MarkerStatus,
   StoreSession,
-} from '../../contracts/store.ts'
-import { storableText } from '../../message/identity.ts'
-import type { Received } from '../../message/received.ts'
-import { toStoredJson } from '../../stored-json.ts'
+} from '../../ports/store.ts'
 import { type ConsumerContext, firstTries } from '../consumer-context.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
 import { decideTravel, sendRound } from '../retry/retry-copy.ts'

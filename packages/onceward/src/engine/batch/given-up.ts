@@ -1,5 +1,5 @@
-import type { StoreSession } from '../../contracts/store.ts'
 import type { Received } from '../../message/received.ts'
+import type { StoreSession } from '../../ports/store.ts'
 import { type Fact, givenUpCode } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 

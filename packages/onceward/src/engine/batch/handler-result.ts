@@ -1,6 +1,6 @@
-import type { Loan } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
+import type { Loan } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { classifyFailure } from '../retry/classify-failure.ts'
 import type { Fact } from './outcome.ts'

@@ -1,6 +1,6 @@
-import type { HeldOrigin } from '../../contracts/source.ts'
-import type { StoreSession, SuppressedEffect } from '../../contracts/store.ts'
 import type { Received } from '../../message/received.ts'
+import type { HeldOrigin } from '../../ports/source.ts'
+import type { StoreSession, SuppressedEffect } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 
 type Part<M, Tx> = readonly [batch: readonly Received<M>[], context: ConsumerContext<M, Tx>]

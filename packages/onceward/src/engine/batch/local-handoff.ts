@@ -1,4 +1,4 @@
-import type { WorkHolder } from '../../contracts/held-work.ts'
+import type { WorkHolder } from '../../ports/held-work.ts'
 import type { Decided } from './batch-attempt.ts'
 
 /**

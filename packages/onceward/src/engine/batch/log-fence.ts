@@ -1,6 +1,6 @@
-import type { Delivery, Position, Progress } from '../../contracts/source.ts'
-import type { StoreSession } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Delivery, Position, Progress } from '../../ports/source.ts'
+import type { StoreSession } from '../../ports/store.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
 
 /** What asking the store told: where it stands, and which deliveries a try that took has covered. */

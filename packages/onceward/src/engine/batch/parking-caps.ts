@@ -1,5 +1,5 @@
-import type { BlockedKey, StoreSession } from '../../contracts/store.ts'
 import type { Received } from '../../message/received.ts'
+import type { BlockedKey, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decision, Fact } from './outcome.ts'
 

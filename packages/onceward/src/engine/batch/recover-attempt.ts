@@ -1,6 +1,6 @@
-import type { Subscription } from '../../contracts/source.ts'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
+import type { Subscription } from '../../ports/source.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
 import { type BatchAttempt, blamesMessages, firstRound, halves } from './batch-attempt.ts'

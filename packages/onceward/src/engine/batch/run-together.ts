@@ -1,6 +1,6 @@
 import type { BatchItem, Envelope } from '../../contract/handler.ts'
-import type { StoreSession } from '../../contracts/store.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'

@@ -1,5 +1,5 @@
-import type { StoreSession } from '../../contracts/store.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
+import type { StoreSession } from '../../ports/store.ts'
 import type { Requested } from './buffer-effects.ts'
 import type { Fact } from './outcome.ts'
 

@@ -1,5 +1,5 @@
 import type { Received } from '../../message/received.ts'
-import { messagingSystem } from '../../observe/messaging-system.ts'
+import { messagingSystem } from '../../ports/messaging-system.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decided } from './batch-attempt.ts'
 

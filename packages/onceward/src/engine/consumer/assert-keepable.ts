@@ -1,7 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { Source } from '../../contracts/source.ts'
-import type { Store } from '../../contracts/store.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Source } from '../../ports/source.ts'
+import type { Store } from '../../ports/store.ts'
 
 /** Refuses what the contract asks of a source that cannot keep it. Called before anything is opened. */
 export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source, store: Store<Tx>): void {

@@ -1,7 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { Checkpoints, LogOptions } from '../../contracts/source.ts'
-import type { Enrolment, Store } from '../../contracts/store.ts'
 import type { Reach } from '../../crash-points.ts'
+import type { Checkpoints, LogOptions } from '../../ports/source.ts'
+import type { Enrolment, Store } from '../../ports/store.ts'
 import type { Suspicion } from '../crash-suspects/crash-suspects.ts'
 import type { StoreWatch } from './store-watch.ts'
 

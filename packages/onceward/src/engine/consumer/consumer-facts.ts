@@ -1,9 +1,9 @@
 import type { SourceDeclaration } from '../../contract/contract.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Mode } from '../../contract/handler.ts'
-import type { BrokerIdentity } from '../../contracts/source.ts'
-import type { ConsumerFacts, Destinations, Reading } from '../../contracts/store.ts'
-import type { TopicLimits } from '../../contracts/topic-limits.ts'
+import type { BrokerIdentity } from '../../ports/source.ts'
+import type { ConsumerFacts, Destinations, Reading } from '../../ports/store.ts'
+import type { TopicLimits } from '../../ports/topic-limits.ts'
 import { progressOf } from './checkpoints.ts'
 
 /** Where the broker addresses of this process lead. */

@@ -1,9 +1,9 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { SourceCapabilities } from '../../contracts/capabilities.ts'
-import type { Delivery } from '../../contracts/source.ts'
 import { matchDeliveryKey } from '../../message/match-delivery-key.ts'
 import { createMessageReader, type MessageReader } from '../../message/read-message.ts'
 import type { Received } from '../../message/received.ts'
+import type { SourceCapabilities } from '../../ports/capabilities.ts'
+import type { Delivery } from '../../ports/source.ts'
 import type { Timers } from '../../surroundings.ts'
 import type { WaryReading } from '../crash-suspects/suspect-reader.ts'
 

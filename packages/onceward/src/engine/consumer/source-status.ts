@@ -1,4 +1,4 @@
-import type { SourceEvent } from '../../contracts/source.ts'
+import type { SourceEvent } from '../../ports/source.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
 /** What the source said about its connection, for health checks; counts and logs each event. */

@@ -1,5 +1,5 @@
-import type { Store } from '../../contracts/store.ts'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
+import type { Store } from '../../ports/store.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { ofStore, StorePaused } from '../batch/recover-attempt.ts'
 

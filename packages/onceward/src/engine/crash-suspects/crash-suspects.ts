@@ -1,7 +1,7 @@
-import type { Delivery, Ownership } from '../../contracts/source.ts'
-import type { Enrolment } from '../../contracts/store.ts'
-import { type SilentRun, type SuspectLedger, silentAfterMs } from '../../contracts/suspects.ts'
 import { errorText, OncewardError } from '../../errors.ts'
+import type { Delivery, Ownership } from '../../ports/source.ts'
+import type { Enrolment } from '../../ports/store.ts'
+import { type SilentRun, type SuspectLedger, silentAfterMs } from '../../ports/suspects.ts'
 import type { Surroundings } from '../../surroundings.ts'
 
 /** How often a run says that it lives. */

@@ -1,6 +1,6 @@
-import type { Enrolment, Store } from '../../contracts/store.ts'
-import { type EarlierAttempts, processDied } from '../../contracts/suspects.ts'
 import type { Received } from '../../message/received.ts'
+import type { Enrolment, Store } from '../../ports/store.ts'
+import { type EarlierAttempts, processDied } from '../../ports/suspects.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Lanes } from '../consumer/lanes.ts'

@@ -1,17 +1,11 @@
-import { bareCopy, bareMap } from '../../bare-map.ts'
 import type { SourceDeclaration } from '../../contract/contract.ts'
-import {
-  byBroker,
-  countHeaders,
-  deathHeaders,
-  levelQueue,
-  retryHeader,
-} from '../../contracts/retry-levels.ts'
-import type { Delivery } from '../../contracts/source.ts'
-import type { Outgoing, StoreSession } from '../../contracts/store.ts'
-import { fitsOnWire } from '../../contracts/wire-size.ts'
+import { bareCopy, bareMap } from '../../message/bare-map.ts'
 import type { Received } from '../../message/received.ts'
-import { fromStoredJson, toStoredJson } from '../../stored-json.ts'
+import { fromStoredJson, toStoredJson } from '../../message/stored-json.ts'
+import { byBroker, countHeaders, deathHeaders, levelQueue, retryHeader } from '../../ports/retry-levels.ts'
+import type { Delivery } from '../../ports/source.ts'
+import type { Outgoing, StoreSession } from '../../ports/store.ts'
+import { fitsOnWire } from '../../ports/wire-size.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import { type AttemptFacts, decideOutcome, type FailurePolicy } from '../batch/decide-outcome.ts'
 import type { Decision, Fact } from '../batch/outcome.ts'

@@ -1,9 +1,9 @@
 import type { From } from '../../contract/contract.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
-import { processDied } from '../../contracts/suspects.ts'
 import { readerFor } from '../../message/identity.ts'
 import type { Received } from '../../message/received.ts'
-import type { CounterKey, Labels, Metrics } from '../../observe/metrics.ts'
+import { processDied } from '../../ports/suspects.ts'
+import type { CounterKey, Labels, Metrics } from '../../telemetry/metrics.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Decision, Outcome } from '../batch/outcome.ts'
 

@@ -1,6 +1,6 @@
-import type { Delivery } from '../../contracts/source.ts'
 import type { Received } from '../../message/received.ts'
-import { messagingSystem } from '../../observe/messaging-system.ts'
+import { messagingSystem } from '../../ports/messaging-system.ts'
+import type { Delivery } from '../../ports/source.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Tally } from '../consumer/tally.ts'
 import type { ConsumerContext } from '../consumer-context.ts'

@@ -1,4 +1,4 @@
-import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { DriftBook, DriftKind } from './drift.ts'
 import { readOnly } from './read-only.ts'
 import type { Compared } from './sink-drift.ts'

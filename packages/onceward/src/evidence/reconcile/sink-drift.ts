@@ -1,5 +1,5 @@
 import type { ReconcileSection } from '../../contract/upkeep-sections.ts'
-import type { SqlPool } from '../../stores/postgres/pool.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { DriftBook, DriftKind } from './drift.ts'
 import { readOnly } from './read-only.ts'
 import { type Stretch, walkIds } from './walk-ids.ts'

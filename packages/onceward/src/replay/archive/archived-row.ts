@@ -1,6 +1,6 @@
-import type { DeliveryProperties } from '../../contracts/source.ts'
-import type { LogRecord } from '../../sources/log/log-record.ts'
-import { withBytes } from '../../stored-json.ts'
+import type { LogRecord } from '../../drivers/log/log-record.ts'
+import { withBytes } from '../../message/stored-json.ts'
+import type { DeliveryProperties } from '../../ports/source.ts'
 import { refuse } from './find-archive.ts'
 
 /** A dead letter or a quarantined message as retention wrote it down. */

@@ -1,4 +1,4 @@
-import type { SqlClient } from '../../stores/postgres/pool.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
 
 /** A name that a consumer had, and when, by the database's clock. Archives are named by both. */
 export interface NameTerm {

@@ -1,8 +1,8 @@
-import type { ClaimedWork, WorkQueue } from '../../contracts/held-work.ts'
-import type { SqlPool } from '../../stores/postgres/pool.ts'
-import { effectsOf, heldRow } from '../../stores/postgres/sql/claim-work.ts'
-import { isoTime } from '../../stores/postgres/sql/iso-time.ts'
-import type { Throttle } from '../throttle.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { effectsOf, heldRow } from '../../drivers/postgres/sql/claim-work.ts'
+import { isoTime } from '../../drivers/postgres/sql/iso-time.ts'
+import type { ClaimedWork, WorkQueue } from '../../ports/held-work.ts'
+import type { Throttle } from '../campaign/throttle.ts'
 
 const claim = `
   select id::text as row, epoch, message_id, digest, nullif(headers::text, '{}') as headers, nullif(properties::text, '{}') as properties,

@@ -1,10 +1,10 @@
-import type { DoneWork, HeldSession, PutOffWork, TakenWork, WorkClaim } from '../../contracts/held-work.ts'
-import type { Enrolment, StoreSession } from '../../contracts/store.ts'
 import type { Reach } from '../../crash-points.ts'
+import { claimLost } from '../../drivers/postgres/sql/claim-lost.ts'
 import { OncewardError } from '../../errors.ts'
-import { claimLost } from '../../stores/postgres/sql/claim-lost.ts'
-import type { CampaignBook } from '../campaign-book.ts'
-import { sqlOf } from '../campaign-session.ts'
+import type { DoneWork, HeldSession, PutOffWork, TakenWork, WorkClaim } from '../../ports/held-work.ts'
+import type { Enrolment, StoreSession } from '../../ports/store.ts'
+import type { CampaignBook } from '../campaign/campaign-book.ts'
+import { sqlOf } from '../campaign/campaign-session.ts'
 
 const takeUp = 'select onceward.take_up_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
 

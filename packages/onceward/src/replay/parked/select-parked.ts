@@ -1,6 +1,6 @@
-import { inTransaction } from '../../stores/postgres/in-transaction.ts'
-import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
-import { type Campaign, type Plan, refused } from '../campaign.ts'
+import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
+import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
+import { type Campaign, type Plan, refused } from '../campaign/campaign.ts'
 
 const rowsMax = 1_000_000
 

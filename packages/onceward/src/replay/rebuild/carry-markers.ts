@@ -1,5 +1,5 @@
-import type { SqlClient } from '../../stores/postgres/pool.ts'
-import type { Campaign } from '../campaign.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import type { Campaign } from '../campaign/campaign.ts'
 
 export const live = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
   and o.generation = c.live_generation where c.id = $1)`

@@ -1,5 +1,5 @@
-import type { SqlClient } from '../../stores/postgres/pool.ts'
-import { refused } from '../campaign.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { refused } from '../campaign/campaign.ts'
 import { tableProperties } from './table-properties.ts'
 
 /** The same table in two schemas, as `format('%I.%I')` writes them; `schema` is the one that is made like the other. */

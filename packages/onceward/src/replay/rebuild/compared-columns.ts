@@ -1,6 +1,6 @@
 import type { ComparedTable } from '../../contract/upkeep-sections.ts'
-import type { SqlClient } from '../../stores/postgres/pool.ts'
-import { refused } from '../campaign.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { refused } from '../campaign/campaign.ts'
 
 /** What is compared of a table, as expressions over a row called by a letter. */
 export interface ComparedColumns {

@@ -1,5 +1,5 @@
-import type { SqlClient } from '../../stores/postgres/pool.ts'
-import { refused } from '../campaign.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { refused } from '../campaign/campaign.ts'
 
 /**
  * What `pg_depend` and the catalogues beside it know of a table, apart from its own parts (row type, indexes, constraints, defaults, statistics,

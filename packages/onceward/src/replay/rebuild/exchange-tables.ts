@@ -1,4 +1,4 @@
-import type { SqlClient } from '../../stores/postgres/pool.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { assertAlike, carryProperties, type Pair } from './carry-properties.ts'
 import { quote } from './compared-columns.ts'
 import { assertFree } from './dependents.ts'

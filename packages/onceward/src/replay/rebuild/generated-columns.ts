@@ -1,5 +1,5 @@
-import type { SqlClient } from '../../stores/postgres/pool.ts'
-import { refused } from '../campaign.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { refused } from '../campaign/campaign.ts'
 import type { TableComparison } from './compare-tables.ts'
 import { type ComparedColumns, quote } from './compared-columns.ts'
 

@@ -1,5 +1,5 @@
-import type { SqlClient } from '../../stores/postgres/pool.ts'
-import type { Campaign } from '../campaign.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import type { Campaign } from '../campaign/campaign.ts'
 import { live, markerIs, shadow, unfinished } from './carry-markers.ts'
 
 /** What a swap closes can be told by this. */

@@ -1,4 +1,4 @@
-import type { SqlClient } from '../../stores/postgres/pool.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import type { Pair } from './carry-properties.ts'
 
 /** Indexes with the same definition, whatever they are called; the constraint an index belongs to is called like it. */

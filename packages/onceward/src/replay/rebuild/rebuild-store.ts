@@ -1,10 +1,10 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
-import type { Store, StoreSession } from '../../contracts/store.ts'
+import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
-import { inTransaction } from '../../stores/postgres/in-transaction.ts'
-import type { SqlPool } from '../../stores/postgres/pool.ts'
-import type { Campaign } from '../campaign.ts'
-import { sqlOf } from '../campaign-session.ts'
+import type { Store, StoreSession } from '../../ports/store.ts'
+import type { Campaign } from '../campaign/campaign.ts'
+import { sqlOf } from '../campaign/campaign-session.ts'
 
 /** Where a rebuild keeps its tables until they are swapped in, and where the old ones wait afterwards. */
 export const shadowSchema = (campaignId: string) => `onceward_shadow_${campaignId}`

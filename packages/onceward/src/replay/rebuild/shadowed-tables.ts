@@ -1,7 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
-import type { SqlClient } from '../../stores/postgres/pool.ts'
-import { refused } from '../campaign.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { refused } from '../campaign/campaign.ts'
 import { comparedColumns } from './compared-columns.ts'
 import { assertFree } from './dependents.ts'
 

@@ -1,9 +1,9 @@
-import type { SqlClient, SqlPool } from '../../stores/postgres/pool.ts'
-import { setRoleSettings } from '../../stores/postgres/role-settings.ts'
-import { asksOutside } from '../ahead-of-live.ts'
-import { type Campaign, readCampaign, refused } from '../campaign.ts'
-import { assertNoneGivenUp } from '../given-up.ts'
-import type { RunCampaignOptions } from '../run-campaign.ts'
+import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
+import { setRoleSettings } from '../../drivers/postgres/role-settings.ts'
+import { asksOutside } from '../campaign/ahead-of-live.ts'
+import { type Campaign, readCampaign, refused } from '../campaign/campaign.ts'
+import { assertNoneGivenUp } from '../campaign/given-up.ts'
+import type { RunCampaignOptions } from '../campaign/run-campaign.ts'
 import { carryMarkers, forgetSince, missingFromShadow } from './carry-markers.ts'
 import {
   type Accepted,

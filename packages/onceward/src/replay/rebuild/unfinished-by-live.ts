@@ -1,8 +1,8 @@
-import type { SqlClient } from '../../stores/postgres/pool.ts'
-import { type Campaign, rangesOf, refused } from '../campaign.ts'
-import { type LivePositions, livePositions } from '../live-positions.ts'
-import type { RunCampaignOptions } from '../run-campaign.ts'
-import { waitForLive } from '../wait-for-live.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { type Campaign, rangesOf, refused } from '../campaign/campaign.ts'
+import { type LivePositions, livePositions } from '../campaign/live-positions.ts'
+import type { RunCampaignOptions } from '../campaign/run-campaign.ts'
+import { waitForLive } from '../campaign/wait-for-live.ts'
 import { live, shadow } from './carry-markers.ts'
 
 /** Messages that the rebuilt tables have and the live consumer has not finished. Their external effects are still to be asked for. */

@@ -1,4 +1,4 @@
-import type { Store } from '../../contracts/store.ts'
+import type { Store } from '../../ports/store.ts'
 import { runConformance } from './conformance-case.ts'
 import { HandleBench } from './handle-bench.ts'
 import { handleFailureCases } from './handle-failure-cases.ts'

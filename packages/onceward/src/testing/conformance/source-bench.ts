@@ -6,7 +6,7 @@ import type {
   Source,
   SourceEvent,
   Subscription,
-} from '../../contracts/source.ts'
+} from '../../ports/source.ts'
 import { logOptions, MemoryCheckpoints } from '../memory-checkpoints.ts'
 import { until } from '../until.ts'
 import type { PublishedMessage, SourceUnderTest } from './source.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Delivery, LogOptions, Subscription } from '../../contracts/source.ts'
+import type { Delivery, LogOptions, Subscription } from '../../ports/source.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { SourceFeature } from './source.ts'
 import { numbered, receiveCount, type SourceBench, texts } from './source-bench.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Delivery } from '../../contracts/source.ts'
+import type { Delivery } from '../../ports/source.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { SourceFeature } from './source.ts'

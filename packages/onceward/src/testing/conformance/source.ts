@@ -1,4 +1,4 @@
-import type { DeliveryProperties, LogOptions, Source } from '../../contracts/source.ts'
+import type { DeliveryProperties, LogOptions, Source } from '../../ports/source.ts'
 import { runConformance } from './conformance-case.ts'
 import { SourceBench } from './source-bench.ts'
 import { sourceConnectionCases } from './source-connection-cases.ts'

@@ -9,7 +9,7 @@ import type {
   Outgoing,
   Store,
   StoreSession,
-} from '../../contracts/store.ts'
+} from '../../ports/store.ts'
 import type { StoreUnderTest } from './store.ts'
 
 let consumers = 0

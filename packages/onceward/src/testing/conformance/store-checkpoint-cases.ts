@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Progress } from '../../contracts/source.ts'
+import type { Progress } from '../../ports/source.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { StoreFeature } from './store.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Claim, ClaimAnswer } from '../../contracts/store.ts'
+import type { Claim, ClaimAnswer } from '../../ports/store.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { StoreFeature } from './store.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Store } from '../../contracts/store.ts'
+import type { Store } from '../../ports/store.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import { claimOf, type StoreBench } from './store-bench.ts'

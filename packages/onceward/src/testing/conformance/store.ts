@@ -1,5 +1,5 @@
-import type { Position } from '../../contracts/source.ts'
-import type { HeldState, MarkerStatus, Store } from '../../contracts/store.ts'
+import type { Position } from '../../ports/source.ts'
+import type { HeldState, MarkerStatus, Store } from '../../ports/store.ts'
 import { runConformance } from './conformance-case.ts'
 import { StoreBench } from './store-bench.ts'
 import { storeCheckpointCases } from './store-checkpoint-cases.ts'

@@ -1,4 +1,4 @@
-import type { Source } from '../../contracts/source.ts'
+import type { Source } from '../../ports/source.ts'
 import type { Actor } from './actor.ts'
 import type { Publication } from './publication.ts'
 

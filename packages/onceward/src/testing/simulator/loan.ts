@@ -1,5 +1,5 @@
-import { lateUse } from '../../contracts/late-use.ts'
-import type { Loan } from '../../contracts/store.ts'
+import { lateUse } from '../../ports/late-use.ts'
+import type { Loan } from '../../ports/store.ts'
 import { SimulatedStoreError } from './store-error.ts'
 import type { EffectRow } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'

@@ -1,4 +1,4 @@
-import type { OpenOptions, Source } from '../../contracts/source.ts'
+import type { OpenOptions, Source } from '../../ports/source.ts'
 import type { Actor } from './actor.ts'
 import type { SimulatedBroker } from './broker.ts'
 import type { Faults } from './faults.ts'

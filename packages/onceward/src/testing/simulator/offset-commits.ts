@@ -1,4 +1,4 @@
-import type { PartitionProgress } from '../../sources/log/partition-progress.ts'
+import type { PartitionProgress } from '../../drivers/log/partition-progress.ts'
 import type { SimulatedLog } from './log.ts'
 import type { LogMember } from './log-member.ts'
 

@@ -1,4 +1,4 @@
-import type { DeliveryProperties } from '../../contracts/source.ts'
+import type { DeliveryProperties } from '../../ports/source.ts'
 
 /** Bytes a producer handed to the broker, with what the checks know of them. */
 export interface Publication {

@@ -1,4 +1,4 @@
-import type { Delivery, QueueOpenOptions, Subscription } from '../../contracts/source.ts'
+import type { Delivery, QueueOpenOptions, Subscription } from '../../ports/source.ts'
 import type { Actor } from './actor.ts'
 import { publicationName } from './publication.ts'
 import type { QueueEntry, SimulatedQueue } from './queue.ts'

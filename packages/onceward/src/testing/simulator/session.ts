@@ -1,4 +1,5 @@
-import type { Position, Progress } from '../../contracts/source.ts'
+import { OncewardError } from '../../errors.ts'
+import type { Position, Progress } from '../../ports/source.ts'
 import type {
   AttemptCount,
   AttemptRecord,
@@ -12,8 +13,7 @@ import type {
   IntentAnswer,
   Outgoing,
   StoreSession,
-} from '../../contracts/store.ts'
-import { OncewardError } from '../../errors.ts'
+} from '../../ports/store.ts'
 import { SimulatedLoan, type SimulatedTx } from './loan.ts'
 import { heldKey } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'

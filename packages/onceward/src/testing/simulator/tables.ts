@@ -1,5 +1,5 @@
-import type { Loss, Position } from '../../contracts/source.ts'
-import type { HeldState, MarkerStatus } from '../../contracts/store.ts'
+import type { Loss, Position } from '../../ports/source.ts'
+import type { HeldState, MarkerStatus } from '../../ports/store.ts'
 
 export interface MarkerRow {
   /** In hex, as all digests here. */

@@ -1,5 +1,5 @@
-import type { Progress } from '../../contracts/source.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Progress } from '../../ports/source.ts'
 import type { Actor } from './actor.ts'
 import type { SimulatedDatabase } from './database.ts'
 import type { LockOwner } from './locks.ts'

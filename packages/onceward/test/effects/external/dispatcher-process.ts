@@ -1,7 +1,7 @@
 import type { ExternalTarget, QueryAnswer } from '../../../src/contract/external-target.ts'
+import { createPool } from '../../../src/drivers/postgres/pool.ts'
 import { createDispatcher } from '../../../src/effects/external/dispatcher.ts'
 import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
-import { createPool } from '../../../src/stores/postgres/pool.ts'
 
 /** A dispatcher in a process of its own against the lying gateway, one target for each policy. */
 const { url, gatewayUrl, consumerName } = JSON.parse(process.argv[2]!) as Record<string, string>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
-import { createPool, type OwnPool, type PooledClient } from '../../../src/stores/postgres/pool.ts'
+import { createPool, type OwnPool, type PooledClient } from '../../../src/drivers/postgres/pool.ts'
 import { startProxyFor } from '../../proxy/tcp-proxy.ts'
 import { skipWithout } from '../../services/services.ts'
 import { interruptible } from '../scene.ts'

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { projectFiles } from '../../../src/init/project.ts'
+import { projectFiles } from '../../../src/cli/init/project.ts'
 import { newestOf, peer, withVersion } from '../../registry/other-versions.ts'
 
 const run = promisify(execFile)

@@ -1,6 +1,6 @@
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import type { Connection } from '../../../src/sources/kafka/client/wire.ts'
+import type { Connection } from '../../../src/drivers/kafka/client/wire.ts'
 
 /** Argument: a folder in which a version of the client is installed. Prints what our code sends with it. */
 const [folder] = process.argv.slice(2)

@@ -1,8 +1,8 @@
-import { produceV12 } from '../../../src/sources/kafka/client/produce-request.ts'
-import { encodeRecordBatch } from '../../../src/sources/kafka/client/record-batch.ts'
-import { endTxnV5, txnOffsetCommitV5 } from '../../../src/sources/kafka/client/transaction-requests.ts'
-import * as wire from '../../../src/sources/kafka/client/wire.ts'
-import { fetchRecords } from '../../../src/sources/kafka/fetch-response.ts'
+import { produceV12 } from '../../../src/drivers/kafka/client/produce-request.ts'
+import { encodeRecordBatch } from '../../../src/drivers/kafka/client/record-batch.ts'
+import { endTxnV5, txnOffsetCommitV5 } from '../../../src/drivers/kafka/client/transaction-requests.ts'
+import * as wire from '../../../src/drivers/kafka/client/wire.ts'
+import { fetchRecords } from '../../../src/drivers/kafka/fetch-response.ts'
 
 const topicId = '0190a5f0-1111-7222-8333-444455556666'
 const [group, member] = ['group', 'member']

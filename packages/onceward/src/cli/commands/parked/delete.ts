@@ -5,7 +5,7 @@ import {
   deleteParked,
   listApprovals,
   requestDeletion,
-} from '../../../parking/delete-parked.ts'
+} from '../../../operations/parking/delete-parked.ts'
 import { withPool } from '../../database.ts'
 import { counted, print, table } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { OncewardError } from '../../../errors.ts'
-import { type ParkedFilter, type ParkedState, parkedStates } from '../../../parking/list-parked.ts'
+import { type ParkedFilter, type ParkedState, parkedStates } from '../../../operations/parking/list-parked.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 
 export const lister = 'onceward parked list'

@@ -1,7 +1,7 @@
+import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../../errors.ts'
-import type { ParkedRow } from '../../../parking/list-parked.ts'
-import { type Preview, previewParked } from '../../../parking/preview-parked.ts'
-import type { SqlPool } from '../../../stores/postgres/pool.ts'
+import type { ParkedRow } from '../../../operations/parking/list-parked.ts'
+import { type Preview, previewParked } from '../../../operations/parking/preview-parked.ts'
 import { counted, print, table } from '../../output.ts'
 import { type FilterFlags, filterOf } from './flags.ts'
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { Command } from 'commander'
-import { refused } from '../../../parking/act.ts'
+import type { SqlPool } from '../../../drivers/postgres/pool.ts'
+import { refused } from '../../../operations/parking/act.ts'
 import {
   type ReplayReport,
   runReplay,
@@ -9,8 +10,7 @@ import {
   showReplay,
   startReplay,
   stopReplay,
-} from '../../../parking/replay-parked.ts'
-import type { SqlPool } from '../../../stores/postgres/pool.ts'
+} from '../../../operations/parking/replay-parked.ts'
 import { withPool } from '../../database.ts'
 import { consoleLog, print, safe, table } from '../../output.ts'
 import { wholeNumber } from '../../whole-number.ts'

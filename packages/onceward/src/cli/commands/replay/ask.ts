@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import type { CampaignMode } from '../../../contract/handler.ts'
-import { campaignModes } from '../../../replay/campaign.ts'
+import { campaignModes } from '../../../replay/campaign/campaign.ts'
 import { print } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { type Flags, lister } from './flags.ts'

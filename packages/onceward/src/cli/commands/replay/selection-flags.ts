@@ -1,7 +1,7 @@
-import type { HeldState } from '../../../contracts/store.ts'
 import { OncewardError } from '../../../errors.ts'
-import { readIsoTime } from '../../../iso-time.ts'
-import type { Selection } from '../../../replay/selection.ts'
+import { readIsoTime } from '../../../message/iso-time.ts'
+import type { HeldState } from '../../../ports/store.ts'
+import type { Selection } from '../../../replay/campaign/selection.ts'
 
 export interface SelectionFlags {
   from: string

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readCampaign } from '../../../replay/campaign.ts'
+import { readCampaign } from '../../../replay/campaign/campaign.ts'
 import {
   approveCampaign,
   assertTyped,
@@ -8,7 +8,7 @@ import {
   finishCampaign,
   pauseCampaign,
   verifyCampaign,
-} from '../../../replay/steer-campaign.ts'
+} from '../../../replay/campaign/steer-campaign.ts'
 import { withPool } from '../../database.ts'
 import { print } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'

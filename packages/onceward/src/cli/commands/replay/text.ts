@@ -1,11 +1,11 @@
-import { aheadText } from '../../../replay/ahead-of-live.ts'
-import type { Campaign, Plan } from '../../../replay/campaign.ts'
-import type { CampaignProgress } from '../../../replay/campaign-progress.ts'
-import type { Preview } from '../../../replay/preview-campaign.ts'
+import { aheadText } from '../../../replay/campaign/ahead-of-live.ts'
+import type { Campaign, Plan } from '../../../replay/campaign/campaign.ts'
+import type { CampaignProgress } from '../../../replay/campaign/campaign-progress.ts'
+import type { Preview } from '../../../replay/campaign/preview-campaign.ts'
+import type { Finding } from '../../../replay/campaign/steer-campaign.ts'
+import { unknownText } from '../../../replay/campaign/unknown-to-live.ts'
 import type { TableComparison } from '../../../replay/rebuild/compare-tables.ts'
 import { generatedText } from '../../../replay/rebuild/generated-columns.ts'
-import type { Finding } from '../../../replay/steer-campaign.ts'
-import { unknownText } from '../../../replay/unknown-to-live.ts'
 import { safe, table } from '../../output.ts'
 
 type History = readonly {

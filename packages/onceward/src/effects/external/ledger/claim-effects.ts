@@ -1,7 +1,7 @@
-import type { SqlPool } from '../../../stores/postgres/pool.ts'
-import { watchReplication } from '../../../stores/postgres/replication.ts'
-import { setRoleSettings } from '../../../stores/postgres/role-settings.ts'
-import { dueAheadMaxMs } from '../../../stores/postgres/sql/clock-ahead.ts'
+import type { SqlPool } from '../../../drivers/postgres/pool.ts'
+import { watchReplication } from '../../../drivers/postgres/replication.ts'
+import { setRoleSettings } from '../../../drivers/postgres/role-settings.ts'
+import { dueAheadMaxMs } from '../../../drivers/postgres/sql/clock-ahead.ts'
 import { longestDelayMs } from '../decide-result.ts'
 import type { Outbound, Target } from '../targets/target.ts'
 

@@ -1,4 +1,4 @@
-import type { SqlPool } from '../../../stores/postgres/pool.ts'
+import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import type { Log } from '../../../surroundings.ts'
 
 /** Counts no further than what makes no difference any more. */

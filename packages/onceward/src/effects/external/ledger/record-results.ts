@@ -1,5 +1,5 @@
-import type { SqlPool } from '../../../stores/postgres/pool.ts'
-import { roleSettings } from '../../../stores/postgres/role-settings.ts'
+import type { SqlPool } from '../../../drivers/postgres/pool.ts'
+import { roleSettings } from '../../../drivers/postgres/role-settings.ts'
 import type { DecidedState } from '../decide-result.ts'
 
 export interface EffectResult {

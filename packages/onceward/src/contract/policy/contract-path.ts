@@ -1,0 +1,28 @@
+import { isRecord } from '../check-values.ts'
+
+type Path = readonly string[]
+
+/** What stands at a path: its value, or the plain value above it that leaves no room for one. */
+export type Found =
+  | { readonly is: 'free' }
+  | { readonly is: 'value'; readonly value: unknown }
+  | { readonly is: 'blocked' }
+
+export function find(root: unknown, path: Path): Found {
+  let value = root
+  for (const part of path) {
+    if (value === undefined) return { is: 'free' }
+    if (!isRecord(value)) return { is: 'blocked' }
+    value = Object.hasOwn(value, part) ? value[part] : undefined
+  }
+  return value === undefined ? { is: 'free' } : { is: 'value', value }
+}
+
+/** A copy in which `value` stands at the path; everything beside it stays as it is. */
+export function put(root: unknown, path: Path, value: unknown): unknown {
+  const [part, ...rest] = path
+  if (part === undefined) return value
+  const record = isRecord(root) ? root : {}
+  const below = Object.hasOwn(record, part) ? record[part] : undefined
+  return { ...record, [part]: put(below, rest, value) }
+}

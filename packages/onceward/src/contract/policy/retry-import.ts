@@ -1,0 +1,43 @@
+import { policyWords, triedOnce } from '../failure-rules.ts'
+import type { FailureClass } from '../failure-section.ts'
+import type { Refuse } from './problem.ts'
+import type { GivenValue } from './read-layer.ts'
+
+/** What `failure.retry` says in the words of operations policies, as the contract has it. Everything else stays as it is. */
+export function asContractSays(given: GivenValue): readonly GivenValue[] {
+  switch (given.key.key) {
+    case 'failure.retry.backoff':
+      return [{ ...given, path: ['failure', 'jitter'], value: given.value === 'exponential-jitter' }]
+    case 'failure.retry.retryable':
+      return classed(given, code => listedClass(code, known => !triedOnce.includes(known), 'transient'))
+    case 'failure.retry.nonRetryable':
+      return classed(given, code => listedClass(code, known => triedOnce.includes(known), 'poison'))
+    default:
+      return [given]
+  }
+}
+
+/** A code with two classes in one place: nobody could say which of them counts. */
+export function refuseTwoClasses(values: readonly GivenValue[], refuse: Refuse): void {
+  const seen = new Set<string>()
+  for (const { path, at, filePath } of values) {
+    if (path?.[0] !== 'failure' || path[1] !== 'classes' || path[2] === undefined) continue
+    if (seen.has(path[2])) refuse(at, filePath, `names '${path[2]}', which is classed elsewhere too`)
+    seen.add(path[2])
+  }
+}
+
+function classed(given: GivenValue, classOf: (code: string) => FailureClass): readonly GivenValue[] {
+  const codes = given.value as readonly string[]
+  return codes.map(code => ({ ...given, path: ['failure', 'classes', code], value: classOf(code) }))
+}
+
+/** Codes people have a word for keep the class they are known by where that fits the list. */
+function listedClass(
+  code: string,
+  fits: (known: FailureClass) => boolean,
+  otherwise: FailureClass,
+): FailureClass {
+  const known = Object.hasOwn(policyWords, code) ? policyWords[code] : undefined
+  return known !== undefined && fits(known) ? known : otherwise
+}

@@ -1,0 +1,118 @@
+import { OncewardError } from '../../errors.ts'
+import { nearestName } from '../../ports/nearest-name.ts'
+import type { ConsumerContract } from '../contract.ts'
+import { contractProblems } from '../contract-problems.ts'
+import { type Consumer, defineConsumer } from '../define-consumer.ts'
+import type { SqlTransaction } from '../handler.ts'
+import { put } from './contract-path.ts'
+import { mergePolicy, sourceName } from './merge-policy.ts'
+import { type PolicyProblem, problemLines, type Refuse, refusing } from './problem.ts'
+import { emptyLayer, type GivenValue } from './read-layer.ts'
+import type { Policy } from './read-policy.ts'
+import type { SecretReference } from './secret-reference.ts'
+
+/** A contract of which a policy file says the rest: what only code can say is here, owner and risk may be there. */
+export type ConsumerParts<M = unknown, Tx = SqlTransaction> = Omit<
+  ConsumerContract<M, Tx>,
+  'owner' | 'risk' | 'identity'
+> &
+  Partial<Pick<ConsumerContract<M, Tx>, 'owner' | 'risk' | 'identity'>>
+
+/** Gives the parts their types; what is missing is looked for in the policy file when they are used. */
+export function consumerParts<M = unknown, Tx = SqlTransaction>(
+  parts: ConsumerParts<M, Tx>,
+): ConsumerParts<M, Tx> {
+  return parts
+}
+
+export interface WithPolicyOptions {
+  /** Where `${env:NAME}` is looked up. Without it addresses are left out: for looking at a contract, not for running it. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+}
+
+/**
+ * The consumer that a contract and a policy file make together. Throws one error with everything that is wrong in either, the file's with
+ * line and column; nothing is started.
+ */
+export function withPolicy<M = unknown, Tx = SqlTransaction>(
+  contract: ConsumerParts<M, Tx> | Consumer<M, Tx>,
+  policy: Policy,
+  { environment }: WithPolicyOptions = {},
+): Consumer<M, Tx> {
+  const declared = (contract as Partial<Consumer<M, Tx>>)?.declared ?? (contract as ConsumerParts<M, Tx>)
+  const problems = [...policy.problems]
+  const refuse = refusing(policy.file, problems)
+  namedProblem(declared?.name, policy, refuse)
+  const { merged, from } = mergePolicy({ ...declared }, policy.policies, refuse)
+  const reached = withAddresses(merged, from, environment, refuse)
+  const own = contractProblems(reached as never).filter(({ place }) => !isUnread(place, declared, policy))
+  const inCode = own.filter(({ place, text }) => !placed(place, text, from, policy, problems))
+  if (problems.length === 0 && inCode.length === 0) return defineConsumer(reached as never)
+  const lines = [problemLines(problems), ...inCode.map(({ place, text }) => `  - ${place}: ${text}`)]
+  throw new OncewardError(
+    'contract_invalid',
+    `The contract of consumer "${String(declared?.name)}" with the policy file ${policy.file} cannot be used:\n${lines.filter(line => line !== '').join('\n')}\nNothing was started.`,
+    { details: { problems: [...problems, ...inCode] } },
+  )
+}
+
+/** A consumer beside a policy file that does not name it is either misspelt or was forgotten: its policy would be nobody's. */
+function namedProblem(name: unknown, { policies: { consumers } }: Policy, refuse: Refuse): void {
+  if (typeof name !== 'string' || consumers.has(name)) return
+  const near = nearestName(name, [...consumers.keys()])
+  const hint =
+    near === null ? `add "${name}: {}" if the defaults are all it needs` : `did you mean this by '${near}'?`
+  refuse(
+    near === null ? { line: 1, column: 1 } : consumers.get(near)!.at,
+    ['consumers'],
+    `has no ${name}: ${hint}`,
+  )
+}
+
+/** A problem of the contract that stands in the file is reported there. */
+function placed(
+  place: string,
+  text: string,
+  from: ReadonlyMap<string, GivenValue>,
+  { file }: Policy,
+  problems: PolicyProblem[],
+): boolean {
+  const given = from.get(place)
+  if (given === undefined) return false
+  refusing(file, problems)(given.at, given.filePath, text)
+  return true
+}
+
+/** Whether the file says something at this place that could not be read: it has been reported, and is not missing. */
+function isUnread(place: string, contract: { name?: unknown }, { policies }: Policy): boolean {
+  const { consumers, sources, defaults } = policies
+  const layers = [
+    consumers.get(String(contract?.name)) ?? emptyLayer,
+    sources.get(sourceName(contract as never) ?? '') ?? emptyLayer,
+    defaults,
+  ]
+  return layers.some(layer =>
+    layer.unread.some(path => {
+      const unread = path.join('.')
+      return place === unread || place.startsWith(`${unread}.`) || unread.startsWith(`${place}.`)
+    }),
+  )
+}
+
+function withAddresses(
+  contract: Readonly<Record<string, unknown>>,
+  from: ReadonlyMap<string, GivenValue>,
+  environment: WithPolicyOptions['environment'],
+  refuse: Refuse,
+): Readonly<Record<string, unknown>> {
+  let reached = contract
+  for (const given of from.values()) {
+    if (given.key.kind !== 'address') continue
+    const { env } = given.value as SecretReference
+    const value = environment?.[env]
+    if (environment !== undefined && (value === undefined || value === ''))
+      refuse(given.at, given.filePath, `needs the environment variable ${env}, which is not set`)
+    reached = put(reached, given.path!, value) as typeof reached
+  }
+  return reached
+}

@@ -1,0 +1,64 @@
+import { open } from 'node:fs/promises'
+import { OncewardError } from '../../errors.ts'
+import type { Position } from '../../ports/source.ts'
+import type { Page } from '../log/pull-source.ts'
+import type { Edges, LogRange, RangeReader } from '../log/range-reader.ts'
+import { recordOf } from './file-reader.ts'
+import { fileAt, matchingFiles } from './find-files.ts'
+import { readLines } from './read-lines.ts'
+
+const lineBytesMax = 1024 * 1024
+
+/** Files of JSON lines as they were at one moment: what is appended later is left alone, a file that shrank or was replaced is not read on. */
+export class FileRangeReader implements RangeReader {
+  readonly origin: string
+
+  constructor(pattern: string) {
+    this.origin = pattern
+  }
+
+  /** Files know no times: whole, or from a byte on at which a line begins. */
+  async survey({ start, end }: Edges): Promise<readonly LogRange[]> {
+    for (const edge of [start, end])
+      if (typeof edge === 'object' && 'timestampMs' in edge)
+        throw refuse('a file knows no times: leave them out, or give bytes at which lines begin')
+    const ranges: LogRange[] = []
+    for (const path of await matchingFiles(this.origin)) {
+      const found = await fileAt(path)
+      if (found === null) throw refuse(`there is no file ${path}`)
+      const handle = await open(path)
+      const { size } = await handle.stat().finally(() => handle.close())
+      const at = (edge: typeof start, whole: number) =>
+        typeof edge === 'object' && 'offsets' in edge ? (edge.offsets[path] ?? null) : whole
+      const [from, to] = [at(start, 0), at(end, size)]
+      if (from === null || to === null) continue
+      if (from > size || to > size) throw refuse(`${path} has ${size} bytes`)
+      const { incarnation } = found
+      ranges.push({ partition: path, incarnation, from: String(from), to: String(Math.max(from, to)) })
+    }
+    return ranges
+  }
+
+  async read(path: string, { incarnation, next }: Position): Promise<Page> {
+    const found = await fileAt(path)
+    if (found === null || found.incarnation !== incarnation)
+      return { kind: 'lost', to: null, records: null, reason: `${path} is another file now, or gone` }
+    const handle = await open(path)
+    try {
+      const { size } = await handle.stat()
+      if (size < Number(next))
+        return { kind: 'lost', to: null, records: null, reason: `${path} shrank to ${size} bytes` }
+      const lines = await readLines(handle, Number(next), lineBytesMax, true)
+      const records = lines.lines.map(line => recordOf(path, line))
+      return { kind: 'records', records, next: String(lines.next), atEnd: lines.atEnd, behind: null }
+    } finally {
+      await handle.close()
+    }
+  }
+
+  async close(): Promise<void> {}
+}
+
+function refuse(why: string): OncewardError {
+  return new OncewardError('configuration', `Files cannot be replayed so: ${why}. Nothing was read.`)
+}

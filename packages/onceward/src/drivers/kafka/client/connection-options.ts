@@ -1,0 +1,57 @@
+import { OncewardError } from '../../../errors.ts'
+import type { BrokerTls } from '../../tls/broker-tls.ts'
+
+/** Where a Kafka cluster is, and who we are to it. */
+export interface KafkaConnectionOptions {
+  /** One or more `host:port`, separated by commas. Any broker will do: it names the others. */
+  readonly bootstrap: string
+  /** For the broker's logs and quotas. Default `onceward`. */
+  readonly clientId?: string
+  /** Encrypts; `true` trusts what Node trusts. */
+  readonly tls?: boolean | KafkaTls
+  readonly sasl?: KafkaSasl
+  /** Longest wait for an answer, beyond what the broker is asked to wait. Default 10 s. */
+  readonly requestTimeoutMs?: number
+  /** Longest wait for a connection, handshake and login included. Default 5 s. */
+  readonly connectTimeoutMs?: number
+}
+
+export type KafkaTls = BrokerTls
+
+/** Functions are asked at every connection and re-authentication, so that what they give may expire. */
+export type KafkaSasl =
+  | {
+      readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
+      readonly username: string
+      readonly password: string | (() => string | Promise<string>)
+    }
+  | {
+      readonly mechanism: 'OAUTHBEARER'
+      readonly token: () => string | Promise<string>
+      readonly extensions?: Readonly<Record<string, string>>
+    }
+
+export interface BootstrapAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Refuses a list no broker can be behind. */
+export function parseBootstrap(bootstrap: string | undefined): readonly BootstrapAddress[] {
+  const entries = (bootstrap ?? '').split(',').map(entry => entry.trim())
+  return entries.map(entry => {
+    const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/@[\]]+):(\d{1,5})$/i.exec(entry) ?? []
+    if (host === undefined || Number(port) < 1 || Number(port) > 65_535) return badBootstrap(entry)
+    return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
+  })
+}
+
+function badBootstrap(entry: string): never {
+  const shown = entry.includes('@') ? 'one' : JSON.stringify(entry.slice(0, 100))
+  const problem = entry === '' ? 'an entry is empty' : `${shown} is not host:port`
+  const advice = 'Users and passwords belong into `sasl`.'
+  throw new OncewardError(
+    'configuration',
+    `Kafka needs a bootstrap list like kafka-1:9092,kafka-2:9092; ${problem}. Nothing was opened. ${advice}`,
+  )
+}

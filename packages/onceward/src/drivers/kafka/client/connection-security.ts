@@ -1,0 +1,42 @@
+import { OncewardError } from '../../../errors.ts'
+import { readTls } from '../../tls/broker-tls.ts'
+import type { KafkaConnectionOptions } from './connection-options.ts'
+import type { ConnectionOptions } from './wire.ts'
+
+const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']
+
+/** The client's own form of who we are. */
+export function securityOf({ bootstrap, tls, sasl }: KafkaConnectionOptions): ConnectionOptions {
+  const options: ConnectionOptions = {}
+  if (tls !== undefined && tls !== false) {
+    const { servername, ...material } = readTls(tls === true ? {} : tls, `Kafka at ${bootstrap}`)
+    options.tls = material
+    if (servername !== undefined) options.tlsServerName = servername
+  }
+  if (sasl === undefined) return options
+  if (!mechanisms.includes(sasl.mechanism)) {
+    throw new OncewardError(
+      'configuration',
+      `Kafka's SASL mechanism must be one of ${mechanisms.join(', ')}, not ${JSON.stringify(sasl.mechanism)}. Nothing was opened.`,
+    )
+  }
+  if (sasl.mechanism === 'OAUTHBEARER') {
+    const { token, extensions = {} } = sasl
+    options.sasl = {
+      mechanism: sasl.mechanism,
+      token,
+      oauthBearerExtensions: { ...extensions },
+      authBytesValidator: refuseBearerError,
+    }
+  } else options.sasl = { ...sasl }
+  return options
+}
+
+/**
+ * A refused token is answered with error code 0 and the reason as JSON; the client takes that for success, and the next request then fails
+ * without a reason. (The client has a validator for it, which calls back twice.)
+ */
+function refuseBearerError(bytes: Buffer, callback: (error: Error | null, bytes?: Buffer) => void): void {
+  if (bytes.length === 0) callback(null, bytes)
+  else callback(new Error(`the token was refused: ${bytes.toString('utf8').slice(0, 300)}`))
+}

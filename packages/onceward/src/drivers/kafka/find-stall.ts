@@ -1,0 +1,53 @@
+import type { Stall } from '../../ports/source.ts'
+
+/** What is silent, and for how long. */
+export interface Silences {
+  /** Since the group last confirmed this member. */
+  readonly groupMs: number
+  readonly heartbeatMs: number
+  /** By partition: for how long its leader has owed an answer. */
+  readonly owed: readonly { readonly name: string; readonly forMs: number }[]
+  /** By partition: for how long it has records and does not move. */
+  readonly standing: readonly { readonly name: string; readonly forMs: number }[]
+  /** By partition: for how long it is ours and not read. */
+  readonly unread: readonly Unread[]
+}
+
+interface Unread {
+  readonly name: string
+  readonly forMs: number
+  /** Its position is being found out. */
+  readonly isTaking: boolean
+}
+
+/** A fetch waits half a second for news. */
+const answerMs = 2_000
+
+/** To take a partition over: a log that seems cut is looked at for ten seconds, and a database may be slow. */
+const takeMs = 15_000
+
+/** The longest silence that should not be; null while there is none. */
+export function findStall({ groupMs, heartbeatMs, owed, standing, unread }: Silences): Stall | null {
+  const found: Stall[] = []
+  const late = owed.filter(({ forMs }) => forMs > answerMs)
+  const left = unread.filter(({ forMs, isTaking }) => forMs > (isTaking ? takeMs : answerMs))
+  if (groupMs > 2 * heartbeatMs + answerMs)
+    found.push({ forMs: groupMs, reason: 'the group does not confirm this process as its member' })
+  if (late.length > 0)
+    found.push({ forMs: longest(late), reason: `no answer from the leader of ${namesOf(late)}` })
+  if (standing.length > 0)
+    found.push({
+      forMs: longest(standing),
+      reason: `${namesOf(standing)} has something to read and does not move`,
+    })
+  if (left.length > 0)
+    found.push({ forMs: longest(left), reason: `${namesOf(left)} is assigned and not read yet` })
+  return found.length === 0 ? null : found.reduce((a, b) => (b.forMs > a.forMs ? b : a))
+}
+
+const longest = (some: Silences['owed']) => Math.max(...some.map(({ forMs }) => forMs))
+
+function namesOf(some: Silences['owed']): string {
+  const names = some.slice(0, 3).map(({ name }) => name)
+  return some.length > 3 ? `${names.join(', ')} and ${some.length - 3} more` : names.join(', ')
+}

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OncewardError } from '../../errors.ts'
+import type { OpenOptions, Source, Subscription } from '../../ports/source.ts'
+import { type Log, silent } from '../../surroundings.ts'
+import type { KafkaClient, TopicFacts } from './client/kafka-client.ts'
+import { toOncewardError } from './client/kafka-error.ts'
+import { WireClient } from './client/wire-client.ts'
+import { KafkaDriver } from './kafka-driver.ts'
+import { settingsOf, type TopicDeclaration } from './topic.ts'
+
+export interface KafkaSourceOptions {
+  /** Used where the declaration names none. */
+  readonly bootstrap?: string
+  /** Default silent. */
+  readonly log?: Log
+  /** Gives up an `open` that is still trying to reach the broker. */
+  readonly signal?: AbortSignal
+}
+
+const reconnectDelayMs = 500
+
+/** A Kafka topic as a source. Nothing is connected until `open`. */
+export function createKafkaSource(declaration: TopicDeclaration, options: KafkaSourceOptions = {}): Source {
+  const name = `kafka topic ${declaration.topic}`
+  return {
+    name,
+    capabilities: {
+      order: { key: true, partition: true },
+      ordersByDeliveryKey: true,
+      positions: true,
+      deliveryCount: false,
+      redelivers: true,
+    },
+    open: openOptions => openTopic(declaration, options, openOptions),
+  }
+}
+
+async function openTopic(
+  declaration: TopicDeclaration,
+  { bootstrap, log = silent, signal }: KafkaSourceOptions,
+  open: OpenOptions,
+): Promise<Subscription> {
+  const settings = settingsOf(declaration, open.log.consumer)
+  const { tls, sasl } = declaration
+  const client = new WireClient(
+    {
+      bootstrap: declaration.bootstrap ?? bootstrap ?? '',
+      clientId: `onceward-${open.log.consumer.name}`,
+      ...(tls !== undefined && { tls }),
+      ...(sasl !== undefined && { sasl }),
+    },
+    settings,
+  )
+  try {
+    const { partitions, cluster } = await reach(client, settings.topic, log, signal)
+    if (cluster !== undefined) await open.onBroker?.({ kind: 'kafka', cluster })
+    return new KafkaDriver({ client, settings, open, log, partitions }).subscription
+  } catch (error) {
+    await client.close()
+    throw error
+  }
+}
+
+/** Keeps trying while a broker is away; refuses what trying again cannot mend. */
+async function reach(
+  client: KafkaClient,
+  topic: string,
+  log: Log,
+  signal: AbortSignal | undefined,
+): Promise<TopicFacts> {
+  for (;;) {
+    try {
+      await client.check()
+      const facts = await client.describe()
+      if (facts !== null) return facts
+      throw new OncewardError(
+        'configuration',
+        `There is no topic ${topic} on this cluster, or this user may not see it. Nothing was read or committed. Create the topic, or correct its name.`,
+        { details: { topic } },
+      )
+    } catch (error) {
+      const known = toOncewardError(error, `Opening topic ${topic}`, 'Nothing was read or committed.')
+      if (known.code !== 'broker_unreachable' || signal?.aborted) throw known
+      log.warn('Kafka cannot be reached yet', { reason: known.message })
+      await sleep(reconnectDelayMs, undefined, signal === undefined ? {} : { signal }).catch(() => {})
+      if (signal?.aborted) throw known
+    }
+  }
+}

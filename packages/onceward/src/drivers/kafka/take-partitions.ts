@@ -1,0 +1,170 @@
+import { OncewardError } from '../../errors.ts'
+import type { LogOptions, OpenLoss, Position } from '../../ports/source.ts'
+import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
+import type { CommittedOffset, KafkaClient, Member, TopicFacts } from './client/kafka-client.ts'
+import { confirmBounds } from './confirm-bounds.ts'
+import { type Decision, decidePosition } from './loss.ts'
+import type { TopicSettings } from './topic.ts'
+
+/** A partition that became ours, and what to do with it. */
+export interface TakenPartition {
+  readonly partition: number
+  readonly name: string
+  readonly epoch: number
+  readonly incarnation: string
+  /** What our commits carry beside the offset. */
+  readonly metadata: string
+  readonly decision: Decision
+  /** It came to the topic after this group had begun. */
+  readonly wasAdded: boolean
+  readonly openLoss?: OpenLoss
+}
+
+export interface TakeOptions {
+  readonly client: KafkaClient
+  readonly settings: TopicSettings
+  readonly log: Pick<LogOptions, 'checkpoints' | 'progress'>
+}
+
+/** Finds out where each of these is to be read on: what the group committed first, then the store, which ends what earlier owners began. */
+export async function takePartitions(
+  { client, settings, log }: TakeOptions,
+  partitions: readonly number[],
+  member: Member,
+): Promise<readonly TakenPartition[]> {
+  const facts = await client.describe()
+  if (facts === null) throw new Error(`topic ${settings.topic} is gone`)
+  const committed = await client.committed(partitions, member)
+  const known = await beside(client, facts, partitions, committed, member)
+  // Frozen meanwhile, it would end the ownership of whoever reads them now.
+  if (!member.live) throw new Error('not a member of the group any more')
+  const names = new Map(partitions.map(partition => [partitionName(settings, partition), partition]))
+  const ownerships = await log.checkpoints.take([...names.keys()])
+  const expected = new Map(
+    ownerships.map(({ partition, stored, resumeAt }) => {
+      const number = names.get(partition)!
+      const known = [stored, resumeAt].filter(one => one?.incarnation === facts.id)
+      const ends = [committed.get(number)?.offset ?? 0, ...known.map(one => Number(one!.next))]
+      return [
+        number,
+        { offset: Math.max(...ends), leaderEpoch: committed.get(number)?.leaderEpoch ?? -1 },
+      ] as const
+    }),
+  )
+  const bounds = await confirmBounds(client, expected)
+  const starts = await startsOf(client, settings, partitions)
+  const taken = ownerships.map(ownership => {
+    const partition = names.get(ownership.partition)!
+    const own = committed.get(partition) ?? null
+    const decision = decidePosition({
+      progress: log.progress,
+      ownership,
+      incarnation: facts.id,
+      committed: own,
+      bounds: bounds.get(partition)!,
+      start: wasAdded(partition, known) ? bounds.get(partition)!.start : (starts?.get(partition) ?? null),
+    })
+    return {
+      partition,
+      name: ownership.partition,
+      epoch: ownership.epoch,
+      incarnation: facts.id,
+      // Other clients leave it empty, so a group that was theirs begins here as far as this is concerned.
+      metadata: own === null || own.metadata === '' ? writeMetadata(facts) : own.metadata,
+      decision,
+      wasAdded: wasAdded(partition, known),
+      ...(ownership.openLoss !== undefined && { openLoss: ownership.openLoss }),
+    }
+  })
+  return Promise.all(taken.map(async one => ({ ...one, decision: await withOpenLoss(client, one) })))
+}
+
+/**
+ * What a loss that nobody has accepted says about the decision. Where no epoch tells whether the log that reaches the position now is the one we
+ * read, the times of its records do: those written since the loss was declared are others than those we have read.
+ */
+async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise<Decision> {
+  const { partition, name, incarnation, decision, openLoss } = taken
+  if (openLoss === undefined || openLoss.accepted || decision.kind === 'unstarted') return decision
+  if (decision.kind === 'lost') return { kind: 'lost', loss: declaredAgain(decision.loss, openLoss) }
+  const position = { incarnation, next: String(decision.offset) }
+  if (decision.leaderEpoch >= 0 || !isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
+  const since = await client.offsetsSince([partition], Math.floor(openLoss.declaredMs))
+  return since.get(partition)! >= decision.offset
+    ? decision
+    : { kind: 'lost', loss: stillLost(name, openLoss) }
+}
+
+/** What the whole group has, where one of ours has nothing. As it is now: others that commit in transactions would never be still at once. */
+async function beside(
+  client: KafkaClient,
+  facts: TopicFacts,
+  partitions: readonly number[],
+  committed: ReadonlyMap<number, CommittedOffset>,
+  member: Member,
+): Promise<ReadonlyMap<number, CommittedOffset>> {
+  if (partitions.every(partition => committed.has(partition))) return committed
+  const all = Array.from({ length: facts.partitions }, (_, partition) => partition)
+  return client.committed(all, member, { pending: 'ignored' })
+}
+
+async function startsOf(
+  client: KafkaClient,
+  { start }: TopicSettings,
+  partitions: readonly number[],
+): Promise<ReadonlyMap<number, number> | null> {
+  if (start === null) return null
+  if (typeof start === 'object') return client.offsetsSince(partitions, start.timestampMs)
+  const bounds = await client.bounds(partitions)
+  return new Map(
+    [...bounds].map(([partition, { start: first, end }]) => [partition, start === 'latest' ? end : first]),
+  )
+}
+
+/**
+ * Partitions that came to the topic after this group had begun are read from their first record: `latest` would skip what was written
+ * between their creation and our hearing of it. How many there were at the beginning stands beside the offsets.
+ */
+function wasAdded(partition: number, committed: ReadonlyMap<number, CommittedOffset>): boolean {
+  for (const { metadata } of committed.values()) {
+    const began = /^onceward partitions=(\d+)$/.exec(metadata)?.[1]
+    if (began !== undefined && partition >= Number(began)) return true
+  }
+  return false
+}
+
+function writeMetadata({ partitions }: TopicFacts): string {
+  return `onceward partitions=${partitions}`
+}
+
+export function partitionName({ topic }: Pick<TopicSettings, 'topic'>, partition: number): string {
+  return `${topic}/${partition}`
+}
+
+/** Tells the broker, then the store, where a partition begins. From then on a missing position is a loss. */
+export async function beginPartition(
+  { client, log }: TakeOptions,
+  taken: TakenPartition,
+  position: Position,
+  member: Member,
+): Promise<void> {
+  const { partition, name, epoch, metadata } = taken
+  const offset = { partition, offset: Number(position.next), leaderEpoch: -1, metadata }
+  const answer = await client.commit([offset], member)
+  if (answer.kind === 'refused') {
+    throw new OncewardError(
+      'configuration',
+      `The broker refuses the group's position for ${name}: ${answer.reason}. Nothing was handed over.`,
+    )
+  }
+  if (answer.kind !== 'told') throw new Error(`committing ${name}@${position.next}: ${answer.reason}`)
+  await log.checkpoints.begin(name, epoch, position)
+}
+
+export function unstarted({ topic, group }: TopicSettings): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `Group ${group} has never read topic ${topic}, and the contract does not say where to begin. Nothing was read or committed. Write topic('${topic}', { start: 'earliest' }) to read all that is there, 'latest' for what comes from now on, or { timestampMs } for a moment.`,
+    { details: { topic, group } },
+  )
+}

@@ -1,0 +1,472 @@
+import type { Dedup } from '../../contract/contract.ts'
+import { OncewardError } from '../../errors.ts'
+import { keptBesideMarkers } from '../../ports/kept-beside-markers.ts'
+import { lateUse } from '../../ports/late-use.ts'
+import type { Loss, Ownership, Position, Progress } from '../../ports/source.ts'
+import type {
+  AttemptCount,
+  AttemptRecord,
+  BlockedKey,
+  BusinessAnswer,
+  BusinessClaim,
+  Claim,
+  ClaimAnswer,
+  Conclusion,
+  Enrolment,
+  HeldRecord,
+  Intent,
+  IntentAnswer,
+  Loan,
+  MarkerStatus,
+  Outgoing,
+  Store,
+  StoreSession,
+} from '../../ports/store.ts'
+import { type EarlierAttempts, processDied, type SuspectLedger } from '../../ports/suspects.ts'
+import { MemoryRuns } from './runs.ts'
+
+/** What a handler gets as `tx`: a map whose changes vanish with the transaction. */
+export type MemoryTransaction = Map<string, unknown>
+
+interface State {
+  markers: Map<string, { digest: Buffer; status: MarkerStatus }>
+  businessKeys: Map<string, { id: string; digest: Buffer | null }>
+  intents: Map<string, Intent>
+  outbox: Outgoing[]
+  /** With the run that began it, where its handler has not come back. */
+  attempts: Map<string, (AttemptRecord & { readonly runId?: number })[]>
+  /** Of each suspect the groups it was tried in, by run. */
+  groups: Map<string, ReadonlyMap<number, number>>
+  held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
+  blocked: Set<string>
+  checkpoints: Map<string, { epoch: number; runId: number; stored: Position | null }>
+  losses: Map<string, Loss & { readonly declaredMs: number }>
+  data: MemoryTransaction
+}
+
+/**
+ * The store contract in this process's memory, for unit tests and first steps. Transactions run one after the other on a copy
+ * that replaces the state at commit, so a rollback is simply forgetting the copy.
+ */
+export class MemoryStore implements Store<MemoryTransaction> {
+  readonly capabilities = { durable: false, shared: false, sql: false, concurrent: true }
+  #state: State = emptyState()
+  #consumers = 0
+  readonly #runs = new MemoryRuns()
+  readonly suspects: SuspectLedger = {
+    beat: async ({ runId }) => this.#runs.beat(runId),
+    clear: async (_enrolment, runIds) => this.#runs.end(runIds),
+    beginAttempt: (enrolment, id, attemptsMax, survived = []) =>
+      this.transaction(enrolment, async session => {
+        await session.withdrawAttempts!(survived)
+        return (session as MemorySession).beginAttempt(id, attemptsMax)
+      }),
+    beginGroup: (enrolment, ids, size, survived = []) =>
+      this.transaction(enrolment, async session => {
+        await session.withdrawAttempts!(survived)
+        ;(session as MemorySession).beginGroup(ids, size)
+      }),
+    groupLimits: (enrolment, ids) =>
+      this.transaction(enrolment, async session =>
+        (session as MemorySession).groupLimits(ids, runId => this.#runs.isClosed(runId)),
+      ),
+  }
+  readonly #dedup = new Map<string, Dedup>()
+  #tail: Promise<unknown> = Promise.resolve()
+
+  async enroll(facts: Enrolment['facts']): Promise<Enrolment> {
+    const scope = `${facts.name}/${facts.generation}`
+    const begun = [...this.#state.checkpoints].some(
+      ([key, { stored }]) => key.startsWith(`${scope}\0`) && stored !== null,
+    )
+    if (begun && facts.dedup === 'checkpoint' && this.#dedup.get(scope) !== 'checkpoint')
+      throw keptBesideMarkers(facts)
+    this.#dedup.set(scope, facts.dedup)
+    this.#consumers++
+    this.#runs.begin(this.#consumers, scope, facts.deliveriesMax)
+    return { consumerId: this.#consumers, runId: this.#consumers, facts }
+  }
+
+  async closeRun({ runId }: Enrolment, halted?: string): Promise<void> {
+    if (halted !== undefined) return
+    this.#runs.close(runId)
+    // Not waited for: a transaction of its own may hang.
+    this.#tail = this.#tail.then(() => forgetRun(this.#state, runId))
+  }
+
+  ping(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  diagnose(): 'statement' {
+    return 'statement'
+  }
+
+  transaction<T>(
+    enrolment: Enrolment,
+    work: (session: StoreSession<MemoryTransaction>) => Promise<T>,
+  ): Promise<T> {
+    const turn = this.#tail.then(async () => {
+      const copy = copyState(this.#state)
+      const session = new MemorySession(copy, enrolment)
+      try {
+        const result = await work(session)
+        this.#state = copy
+        return result
+      } finally {
+        session.end()
+      }
+    })
+    this.#tail = turn.catch(() => {})
+    return turn
+  }
+
+  takePartitions(enrolment: Enrolment, partitions: readonly string[]): Promise<readonly Ownership[]> {
+    return this.transaction(enrolment, async session => (session as MemorySession).take(partitions))
+  }
+
+  beginPartition(enrolment: Enrolment, partition: string, epoch: number, position: Position): Promise<void> {
+    const progress = { partition, epoch, from: null, ...position }
+    return this.transaction(enrolment, session => session.advance([progress]))
+  }
+
+  declareLoss(enrolment: Enrolment, loss: Loss): Promise<void> {
+    return this.transaction(enrolment, async session => (session as MemorySession).lose(loss))
+  }
+
+  withdrawLoss(enrolment: Enrolment, partition: string, epoch: number, from: Position): Promise<void> {
+    return this.transaction(enrolment, async session => {
+      await session.advance([{ partition, epoch, incarnation: from.incarnation, from: null, next: null }])
+      ;(session as MemorySession).withdraw(partition, from)
+    })
+  }
+
+  /** What the committed state holds, for assertions. */
+  get committed(): Readonly<State> {
+    return this.#state
+  }
+}
+
+class MemorySession implements StoreSession<MemoryTransaction> {
+  readonly #state: State
+  readonly #scope: string
+  /** Intents belong to the name alone: a new generation must not ask again. */
+  readonly #name: string
+  readonly #runId: number
+  readonly #loans: MemoryLoan[] = []
+
+  constructor(state: State, { facts: { name, generation }, runId }: Enrolment) {
+    this.#state = state
+    this.#runId = runId
+    this.#scope = `${name}/${generation}`
+    this.#name = name
+  }
+
+  end(): void {
+    for (const loan of this.#loans) loan.revoke()
+  }
+
+  async claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]> {
+    return claims.map(({ id, digest, formerDigest }) => {
+      const marker = this.#state.markers.get(this.#key(id))
+      if (marker !== undefined) {
+        const sameDigest = digest.equals(marker.digest) || formerDigest?.equals(marker.digest) === true
+        return { kind: 'seen', status: marker.status, sameDigest }
+      }
+      this.#state.markers.set(this.#key(id), { digest, status: 'applied' })
+      return { kind: 'first' }
+    })
+  }
+
+  async blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
+    const blocked = keys.filter(key => this.#state.blocked.has(this.#key(key)))
+    return new Map(blocked.map(key => [key, { released: false, waiting: this.#behind(key) }]))
+  }
+
+  async parkedTotal(): Promise<number> {
+    const mine = [...this.#state.held].filter(([key]) => key.startsWith(`${this.#scope}\0`))
+    return mine.filter(([, { state }]) => state === 'parked').length
+  }
+
+  async claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
+    return claims.map(({ key, digest, id }) => {
+      const taken = this.#state.businessKeys.get(this.#key(key))
+      if (taken === undefined) {
+        this.#state.businessKeys.set(this.#key(key), { id, digest })
+        return { kind: 'first' }
+      }
+      const sameDigest = digest === null || taken.digest === null || digest.equals(taken.digest)
+      const status = this.#state.markers.get(this.#key(taken.id))?.status ?? null
+      return { kind: 'seen', byId: taken.id, status, sameDigest, waiting: this.#waiting(key) }
+    })
+  }
+
+  lend(): Loan<MemoryTransaction> {
+    const loan = new MemoryLoan(this.#state.data)
+    this.#loans.push(loan)
+    return loan
+  }
+
+  async request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
+    return intents.map(intent => {
+      const key = `${this.#name}\0${intent.target}\0${intent.key}`
+      const earlier = this.#state.intents.get(key)
+      if (earlier !== undefined)
+        return earlier.digest.equals(intent.digest) ? 'suppressed duplicate' : 'conflict'
+      this.#state.intents.set(key, intent)
+      return 'recorded'
+    })
+  }
+
+  async publish(messages: readonly Outgoing[]): Promise<void> {
+    this.#state.outbox.push(...messages)
+  }
+
+  async countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {
+    return failures.map(failure => {
+      const all = [...(this.#state.attempts.get(this.#key(failure.id)) ?? []), failure]
+      this.#state.attempts.set(this.#key(failure.id), all)
+      const byClass: Record<string, number> = {}
+      for (const { failureClass } of all) byClass[failureClass] = (byClass[failureClass] ?? 0) + 1
+      const alike = (one: AttemptRecord) =>
+        one.failureClass === failure.failureClass && one.code === failure.code && one.place === failure.place
+      return { total: all.length, byClass, same: all.filter(alike).length }
+    })
+  }
+
+  beginAttempt(id: string, attemptsMax: number): EarlierAttempts {
+    const all = this.#state.attempts.get(this.#key(id)) ?? []
+    const earlier = all.filter(({ code, runId }) => code !== processDied || runId !== this.#runId)
+    const deaths = earlier.filter(({ code }) => code === processDied).length
+    const begun = {
+      id,
+      failureClass: 'poison',
+      code: processDied,
+      error: 'its process died over it',
+      place: '',
+    }
+    if (earlier.length === all.length && (earlier.length < attemptsMax || deaths === 0))
+      this.#state.attempts.set(this.#key(id), [...earlier, { ...begun, runId: this.#runId }])
+    return { attempts: earlier.length, deaths }
+  }
+
+  beginGroup(ids: readonly string[], size: number): void {
+    for (const id of ids) {
+      const known = this.#state.groups.get(this.#key(id))
+      this.#state.groups.set(this.#key(id), new Map([...(known ?? []), [this.#runId, size]]))
+    }
+  }
+
+  groupLimits(ids: readonly string[], isClosed: (runId: number) => boolean): ReadonlyMap<string, number> {
+    const limits = new Map<string, number>()
+    for (const id of ids) {
+      const groups = [...(this.#state.groups.get(this.#key(id)) ?? [])].filter(([runId]) => !isClosed(runId))
+      const attempts = this.#state.attempts.get(this.#key(id)) ?? []
+      const died = [
+        ...groups.filter(([runId]) => runId !== this.#runId).map(([, size]) => Math.floor(size / 2)),
+        ...attempts.filter(one => one.code === processDied && one.runId !== this.#runId).map(() => 1),
+      ]
+      if (died.length > 0) limits.set(id, Math.max(1, Math.min(...died)))
+    }
+    return limits
+  }
+
+  async withdrawAttempts(ids: readonly string[]): Promise<void> {
+    for (const id of ids) {
+      const groups = [...(this.#state.groups.get(this.#key(id)) ?? [])].filter(
+        ([runId]) => runId !== this.#runId,
+      )
+      if (groups.length > 0) this.#state.groups.set(this.#key(id), new Map(groups))
+      else this.#state.groups.delete(this.#key(id))
+      const left = (this.#state.attempts.get(this.#key(id)) ?? []).filter(
+        ({ runId }) => runId !== this.#runId,
+      )
+      if (left.length > 0) this.#state.attempts.set(this.#key(id), left)
+      else this.#state.attempts.delete(this.#key(id))
+    }
+  }
+
+  async conclude(conclusions: readonly Conclusion[]): Promise<void> {
+    for (const { id, digest, to, claimed, businessKey, held } of conclusions) {
+      if (businessKey !== null) this.#state.businessKeys.delete(this.#key(businessKey))
+      if (claimed && id !== null) {
+        if (to === 'retry') this.#state.markers.delete(this.#key(id))
+        else this.#state.markers.set(this.#key(id), { digest, status: to })
+      }
+      if (held !== null) this.#hold(id, digest, held)
+    }
+  }
+
+  take(partitions: readonly string[]): readonly Ownership[] {
+    return partitions.map(partition => {
+      const row = this.#state.checkpoints.get(this.#key(partition))
+      const epoch = (row?.epoch ?? 0) + 1
+      const stored = row?.stored ?? null
+      this.#state.checkpoints.set(this.#key(partition), { epoch, runId: this.#runId, stored })
+      const lost = [...this.#state.losses].findLast(([key]) => key.startsWith(this.#key(`${partition}\0`)))
+      const openLoss = lost && {
+        from: lost[1].from,
+        to: lost[1].to,
+        declaredMs: lost[1].declaredMs,
+        accepted: false,
+      }
+      const ownership = { partition, epoch, lastRun: row?.runId ?? null, stored, resumeAt: null }
+      return openLoss === undefined ? ownership : { ...ownership, openLoss }
+    })
+  }
+
+  lose(loss: Loss): void {
+    const key = this.#lossKey(loss.partition, loss.from)
+    const declaredMs = this.#state.losses.get(key)?.declaredMs ?? Date.now()
+    this.#state.losses.set(key, { ...loss, declaredMs })
+  }
+
+  withdraw(partition: string, from: Position): void {
+    this.#state.losses.delete(this.#lossKey(partition, from))
+  }
+
+  #lossKey(partition: string, { incarnation, next }: Position): string {
+    return this.#key(`${partition}\0${incarnation}\0${next}`)
+  }
+
+  async positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+    const found = new Map<string, Position>()
+    for (const partition of partitions) {
+      const stored = this.#state.checkpoints.get(this.#key(partition))?.stored
+      if (stored != null) found.set(partition, stored)
+    }
+    return found
+  }
+
+  async advance(progress: readonly Progress[]): Promise<void> {
+    const lost = progress.filter(one => this.#checkpoint(one)?.epoch !== one.epoch)
+    if (lost.length > 0) throw fenced('ownership_lost', lost)
+    const moved = progress.filter(
+      one => one.from !== null && this.#checkpoint(one)?.stored?.next !== one.from,
+    )
+    if (moved.length > 0) throw fenced('position_moved', moved)
+    for (const { partition, epoch, incarnation, next } of progress) {
+      if (next !== null)
+        this.#state.checkpoints.set(this.#key(partition), {
+          epoch,
+          runId: this.#runId,
+          stored: { incarnation, next },
+        })
+    }
+  }
+
+  #behind(key: string): number {
+    const mine = [...this.#state.held].filter(([place]) => place.startsWith(`${this.#scope}\0`))
+    return mine.filter(([, { orderKey, code }]) => orderKey === key && code === 'behind_parked').length
+  }
+
+  #waiting(businessKey: string): number {
+    const mine = [...this.#state.held].filter(([place]) => place.startsWith(`${this.#scope}\0`))
+    return mine.filter(([, held]) => held.businessKey === businessKey && held.keyless).length
+  }
+
+  #checkpoint({ partition }: Progress) {
+    return this.#state.checkpoints.get(this.#key(partition))
+  }
+
+  #hold(id: string | null, digest: Buffer, held: HeldRecord): void {
+    const key = this.#key(JSON.stringify([id, digest.toString('hex')]))
+    const earlier = this.#state.held.get(key)
+    this.#state.held.set(
+      key,
+      earlier ? { ...earlier, seen: earlier.seen + 1 } : { ...held, id, digest, seen: 1 },
+    )
+    if (held.orderKey !== null && (held.state === 'parked' || held.state === 'quarantined'))
+      this.#state.blocked.add(this.#key(held.orderKey))
+  }
+
+  #key(name: string): string {
+    return `${this.#scope}\0${name}`
+  }
+}
+
+function fenced(code: 'ownership_lost' | 'position_moved', progress: readonly Progress[]): OncewardError {
+  const partitions = progress.map(one => one.partition)
+  return new OncewardError(code, `${code}: ${partitions.join(', ')}. Nothing was committed.`, {
+    details: { partitions },
+  })
+}
+
+class MemoryLoan implements Loan<MemoryTransaction> {
+  readonly tx: MemoryTransaction
+  readonly failure = undefined
+  readonly pending = 0
+  #used = false
+  #revoked = false
+  #cut: Error | undefined
+
+  constructor(data: MemoryTransaction) {
+    this.tx = new Proxy(data, {
+      get: (target, name) => {
+        if (this.#revoked) throw lateUse(this.#cut, 'nothing was changed')
+        this.#used = true
+        const value = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+  }
+
+  get used(): boolean {
+    return this.#used
+  }
+
+  idle(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  revoke(cut?: Error): void {
+    if (!this.#revoked) this.#cut = cut
+    this.#revoked = true
+  }
+}
+
+function emptyState(): State {
+  return {
+    markers: new Map(),
+    businessKeys: new Map(),
+    intents: new Map(),
+    outbox: [],
+    attempts: new Map(),
+    groups: new Map(),
+    held: new Map(),
+    blocked: new Set(),
+    checkpoints: new Map(),
+    losses: new Map(),
+    data: new Map(),
+  }
+}
+
+/** What the run began with suspects, and did not die of. */
+function forgetRun({ attempts, groups }: State, runId: number): void {
+  for (const [key, all] of attempts) {
+    const left = all.filter(one => one.runId !== runId)
+    if (left.length > 0) attempts.set(key, left)
+    else attempts.delete(key)
+  }
+  for (const [key, runs] of groups) {
+    const left = [...runs].filter(([one]) => one !== runId)
+    if (left.length > 0) groups.set(key, new Map(left))
+    else groups.delete(key)
+  }
+}
+
+function copyState(state: State): State {
+  return {
+    markers: new Map(state.markers),
+    businessKeys: new Map(state.businessKeys),
+    intents: new Map(state.intents),
+    outbox: [...state.outbox],
+    attempts: new Map(state.attempts),
+    groups: new Map(state.groups),
+    held: new Map(state.held),
+    blocked: new Set(state.blocked),
+    checkpoints: new Map(state.checkpoints),
+    losses: new Map(state.losses),
+    data: new Map(state.data),
+  }
+}

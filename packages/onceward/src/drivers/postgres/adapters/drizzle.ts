@@ -1,0 +1,71 @@
+import { DrizzleQueryError } from 'drizzle-orm'
+import {
+  type NodePgClient,
+  type NodePgDatabase,
+  NodePgSession,
+  NodePgTransaction,
+} from 'drizzle-orm/node-postgres'
+import { OncewardError } from '../../../errors.ts'
+import type { Loan } from '../../../ports/store.ts'
+import type { Log } from '../../../surroundings.ts'
+import { ClientLoan } from '../loan.ts'
+import type { PooledClient, SqlPool } from '../pool.ts'
+import { createPooledStore } from '../store.ts'
+import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
+
+type Schema = Record<string, unknown>
+
+/** What `db.transaction` hands to its callback. */
+export type DrizzleTransaction<S extends Schema> = Parameters<
+  Parameters<NodePgDatabase<S>['transaction']>[0]
+>[0]
+
+/**
+ * A store on the pool that Drizzle was given: handlers get Drizzle's transaction. BEGIN and COMMIT are ours: Drizzle 0.45 keeps a client for
+ * ever whose BEGIN failed, and puts the failure of a ROLLBACK in place of its cause.
+ */
+export function createDrizzleStore<S extends Schema>(
+  db: NodePgDatabase<S> & { readonly $client: unknown },
+  options: TransactionOptions = {},
+): ClosableStore<DrizzleTransaction<S>> {
+  const pool = db.$client
+  if (!isPool(pool)) {
+    throw new OncewardError(
+      'configuration',
+      'createDrizzleStore needs drizzle-orm/node-postgres on a pool of `pg`: drizzle({ client: pool }). A single client cannot carry two batches. Nothing was started.',
+    )
+  }
+  return {
+    ...createPooledStore(pool, options, (...of) => new DrizzleLoan(db, ...of)),
+    unwrap: error => (error instanceof DrizzleQueryError ? error.cause : error),
+    close: () => pool.end(),
+  }
+}
+
+function isPool(client: unknown): client is SqlPool {
+  const pool = client as { connect?: unknown; totalCount?: unknown } | null | undefined
+  return typeof pool?.connect === 'function' && typeof pool.totalCount === 'number'
+}
+
+/** What Drizzle keeps on a database and its session without declaring it. */
+interface Inside {
+  readonly dialect: ConstructorParameters<typeof NodePgSession>[1]
+  readonly session: {
+    readonly schema: ConstructorParameters<typeof NodePgSession>[2]
+    readonly options: ConstructorParameters<typeof NodePgSession>[3]
+  }
+}
+
+class DrizzleLoan<S extends Schema> extends ClientLoan implements Loan<DrizzleTransaction<S>> {
+  readonly tx: DrizzleTransaction<S>
+
+  constructor(db: NodePgDatabase<S>, client: PooledClient, log: Log, shared: boolean) {
+    super(client, log, shared)
+    const { dialect, session } = db as unknown as Inside
+    const watched: unknown = {
+      query: (statement: { readonly text: string }, values: unknown[]) => this.send(statement, values),
+    }
+    const own = new NodePgSession(watched as NodePgClient, dialect, session.schema, session.options)
+    this.tx = new NodePgTransaction(dialect, own, session.schema) as unknown as DrizzleTransaction<S>
+  }
+}

@@ -1,0 +1,43 @@
+import type { SqlTransaction } from '../../contract/handler.ts'
+import type { Loan } from '../../ports/store.ts'
+import type { Log } from '../../surroundings.ts'
+import type { PooledClient, SqlResult } from './pool.ts'
+import { StatementWatch } from './statement-watch.ts'
+
+/** The transaction as one handler call sees it, on a client of `pg`. */
+export class ClientLoan extends StatementWatch implements SqlTransaction {
+  readonly #client: PooledClient
+
+  constructor(client: PooledClient, log: Log, shared: boolean) {
+    super(log, shared)
+    this.#client = client
+  }
+
+  get sql(): SqlTransaction {
+    return this
+  }
+
+  query<Row>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number }> {
+    return this.watch(text, async () => {
+      const { rows, rowCount } = await this.#sendOne({ text }, values)
+      return { rows: rows as Row[], rowCount: rowCount ?? 0 }
+    })
+  }
+
+  /** For a library that makes its statements itself and reads the whole answer. */
+  send(statement: { readonly text: string }, values: readonly unknown[]): Promise<SqlResult> {
+    return this.watch(statement.text, () => this.#sendOne(statement, values))
+  }
+
+  /** Over the extended protocol, so that the server itself refuses several commands in one text, a hidden COMMIT among them. */
+  #sendOne(statement: { readonly text: string }, values: readonly unknown[] = []): Promise<SqlResult> {
+    return this.#client.query({ ...statement, values: values as unknown[], queryMode: 'extended' })
+  }
+}
+
+/** What a handler gets from `createPostgresStore`: itself. */
+export class SqlLoan extends ClientLoan implements Loan<SqlTransaction> {
+  get tx(): SqlTransaction {
+    return this
+  }
+}

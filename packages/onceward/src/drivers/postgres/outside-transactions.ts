@@ -1,0 +1,136 @@
+import { OncewardError } from '../../errors.ts'
+import { keptBesideMarkers } from '../../ports/kept-beside-markers.ts'
+import type { ConsumerFacts, Enrolment, Store } from '../../ports/store.ts'
+import { processDied } from '../../ports/suspects.ts'
+import type { Log } from '../../surroundings.ts'
+import { ClockSteps } from './clock-steps.ts'
+import { diagnose } from './diagnose.ts'
+import { meetBroker } from './meet-broker.ts'
+import { assertUsable } from './migrate.ts'
+import { checkReading, noteReading } from './note-reading.ts'
+import type { SqlClient } from './pool.ts'
+import { assertWarningsArrive, proveReplicated } from './replication.ts'
+import type { ServerLife } from './server-life.ts'
+import { RepeatNotes } from './sql/note-repeats.ts'
+import { beginPartition, declareLoss, takePartitions, withdrawLoss } from './sql/own-partitions.ts'
+import { suspectLedger } from './sql/silent-runs.ts'
+
+/** The calls of a store that are a statement each, outside of any batch; the same however its transactions are opened. */
+export function outsideTransactions(
+  client: SqlClient,
+  environment: string | undefined,
+  life: ServerLife,
+  log: Log,
+): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'unwrap' | 'work'>> {
+  const repeats = new RepeatNotes(client)
+  return {
+    diagnose,
+    noteRepeats: (enrolment, ids) => repeats.add(enrolment, ids),
+    async enroll(facts) {
+      await assertUsable(client, environment)
+      await assertWarningsArrive(client)
+      await life.check(client)
+      if (facts.mode === 'live') {
+        await assertNoRebuilds(client, facts)
+        await checkReading(client, facts)
+      }
+      const enrolment = await enroll(client, facts)
+      // Who renamed it meanwhile has seen our run and refused, or is seen here.
+      if (facts.mode === 'live') await checkReading(client, facts)
+      return enrolment
+    },
+    async noteReading({ facts }) {
+      if (facts.mode === 'live') await noteReading(client, facts)
+    },
+    meetBroker: broker => meetBroker(client, broker, log),
+    async closeRun({ runId, facts }, halted) {
+      await repeats.flush()
+      await client.query(closeRun, [runId, facts.instance, halted ?? null])
+    },
+    takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
+    beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
+    declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
+    withdrawLoss: (enrolment, ...loss) => withdrawLoss(client, enrolment, ...loss),
+    suspects: suspectLedger(client, life, new ClockSteps(client, log)),
+    query: async (text, values) => {
+      const { rows, rowCount } = await client.query(text, values as unknown[])
+      return { rows, rowCount: rowCount ?? 0 }
+    },
+    async ping() {
+      await life.check(client)
+      await proveReplicated(client)
+    },
+  }
+}
+
+/** A run that ends in order did not die over what it may have left: nothing of it counts, nor is it taken for a failed attempt. */
+const closeRun = `
+  with closed as (
+    update onceward.run set ended_at = clock_timestamp(), halted_because = $3 where id = $1 and instance = $2
+    returning consumer_id),
+  untried as (
+    delete from onceward.attempt a using closed c
+    where a.run_id = $1 and a.consumer_id = c.consumer_id and a.code = '${processDied}' and $3::text is null)
+  delete from onceward.suspect_group g using closed c
+  where g.consumer_id = c.consumer_id and g.run_id = $1 and $3::text is null`
+
+/** A rebuild remembers under a generation of its own what went into its tables: a live consumer of that generation would skip all of it. */
+async function assertNoRebuilds(client: SqlClient, { name, generation }: ConsumerFacts): Promise<void> {
+  const { rows } = await client.query(
+    `select id::text, (select max(c.generation) + 1 from onceward.campaign c where c.consumer_name = $1) as free
+     from onceward.campaign where consumer_name = $1 and generation = $2 and mode = 'rebuild' limit 1`,
+    [name, generation],
+  )
+  if (rows.length === 0) return
+  throw new OncewardError(
+    'configuration',
+    `Generation ${generation} of consumer ${name} belongs to rebuild campaign ${rows[0].id}, which has seen the messages already: they would be taken for duplicates. Nothing was started and nothing is lost. Use generation ${rows[0].free}.`,
+  )
+}
+
+function destinationsOf({ destinations, addresses = {} }: ConsumerFacts): string | null {
+  if (destinations === undefined) return null
+  const known = Object.entries(destinations).map(([kind, name]) => [
+    kind,
+    { name, address: addresses[kind] ?? null },
+  ])
+  return JSON.stringify(Object.fromEntries(known))
+}
+
+/** One statement: a rename that waits for the consumer's row then finds the run as well. */
+const enrolConsumer = `
+  with enrolled as (
+    insert into onceward.consumer as c (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
+    on conflict (name, generation) do update set owner = excluded.owner,
+      risk = case when $8 = 'live' then excluded.risk else c.risk end,
+      dedup = case when excluded.dedup = 'checkpoint' and c.dedup <> 'checkpoint' and exists (
+        select from onceward.checkpoint where consumer_id = c.id and next is not null
+      ) then c.dedup else excluded.dedup end
+    returning id, dedup),
+  began as (
+    insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, destinations)
+    select id, $6, $7, $8, $9, $10::jsonb from enrolled where dedup = $5 returning id)
+  select enrolled.id as consumer_id, began.id as run_id,
+    (select relkind = 'p' from pg_class where oid = 'onceward.inbox'::regclass) as spread,
+    exists (select from onceward.consumer o where o.name = $1 and o.generation <> $2) as others
+  from enrolled left join began on true`
+
+async function enroll(client: SqlClient, facts: ConsumerFacts): Promise<Enrolment> {
+  const { name, generation, owner, risk, dedup, instance, handlerVersion, mode, deliveriesMax } = facts
+  const values = [
+    name,
+    generation,
+    owner,
+    risk,
+    dedup,
+    instance,
+    handlerVersion,
+    mode,
+    deliveriesMax,
+    destinationsOf(facts),
+  ]
+  const { rows } = await client.query(enrolConsumer, values)
+  const { consumer_id: consumerId, run_id: runId, spread: markersSpread, others: hasOthers } = rows[0]
+  if (runId === null) throw keptBesideMarkers(facts)
+  return { consumerId, runId, facts, markersSpread, hasOthers }
+}

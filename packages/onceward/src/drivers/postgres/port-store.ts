@@ -1,0 +1,119 @@
+import { OncewardError } from '../../errors.ts'
+import type { Enrolment, Store, StoreSession } from '../../ports/store.ts'
+import { silent } from '../../surroundings.ts'
+import { endStatements, transactionName } from './end-statements.ts'
+import { outsideTransactions } from './outside-transactions.ts'
+import type { SqlClient } from './pool.ts'
+import type { OpenTransaction, SqlPort } from './port.ts'
+import { PortLoan } from './port-loan.ts'
+import { waitsForStandby } from './replication.ts'
+import { roleSettings } from './role-settings.ts'
+import { ServerLife } from './server-life.ts'
+import { SqlSession } from './session.ts'
+import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
+import { workQueue } from './work-queue.ts'
+
+/** One statement, so that it works over either protocol; local to the transaction, so that pools and PgBouncer never see it. */
+const settle = `
+  select set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
+    set_config('idle_in_transaction_session_timeout', $2, true), set_config('onceward.run', $3, true),
+    ${roleSettings}, ${transactionName}`
+
+/** A store that works in the transactions of another library: markers and the handler's writes commit or vanish together. */
+export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptions = {}): Store<Tx> {
+  const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
+  if (port.dialect !== 'postgres') {
+    throw new OncewardError(
+      'configuration',
+      `The store speaks PostgreSQL, this library is set up for ${port.dialect}. Nothing was started.`,
+    )
+  }
+
+  async function work<T>(
+    open: OpenTransaction<Tx>,
+    enrolment: Enrolment,
+    batch: (session: StoreSession<Tx>) => Promise<T>,
+  ): Promise<T> {
+    const { facts, runId } = enrolment
+    const limitMs = serverLimitMs(facts)
+    const session = new SqlSession(open, enrolment, shared => new PortLoan(open, log, shared))
+    const { rows } = await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])
+    const endHandles = async () => {
+      session.end()
+      const idle = session.idle()
+      if (idle !== null) await endStatements(idle, rows[0], port, limitMs)
+    }
+    try {
+      const result = await batch(session)
+      await endHandles()
+      await prove(open, port.hearsReplication === true)
+      return result
+    } finally {
+      await endHandles()
+    }
+  }
+
+  /** A rollback that fails too, or a library with words of its own, must not hide why the work failed. */
+  async function transaction<T>(
+    enrolment: Enrolment,
+    batch: (session: StoreSession<Tx>) => Promise<T>,
+  ): Promise<T> {
+    let failure: { readonly error: unknown } | undefined
+    const [end] = await Promise.allSettled([
+      port.transaction(isolation, async open => {
+        try {
+          return await work(open, enrolment, batch)
+        } catch (error) {
+          failure = { error }
+          throw error
+        }
+      }),
+    ])
+    if (failure !== undefined) throw failure.error
+    if (end.status === 'rejected') throw end.reason
+    return end.value
+  }
+
+  const outside = outsideTransactions(port, options.environment, new ServerLife(), log)
+  return {
+    ...outside,
+    async enroll(facts) {
+      if (port.hearsReplication !== true) await assertNoStandby(port, `select ${waitsForStandby} as waits`)
+      return outside.enroll(facts)
+    },
+    capabilities: { durable: true, shared: true, sql: true, concurrent: false },
+    transaction,
+    work: workQueue((settings, text, values) =>
+      port.transaction('read committed', async open => {
+        const all = Object.entries({ lock_timeout: '5s', ...settings })
+        await open.query(`select ${all.map(([name, value]) => `set_config('${name}', '${value}', true)`)}`)
+        return open.query(text, values)
+      }),
+    ),
+  }
+}
+
+/** The last statement: libraries do not tell a COMMIT that was answered with ROLLBACK from one that took. */
+async function prove(open: SqlClient, hearsReplication: boolean): Promise<void> {
+  try {
+    if (hearsReplication) await open.query(proof)
+    else await assertNoStandby(open, `${proof}, ${waitsForStandby} as waits`)
+  } catch (cause) {
+    if (cause instanceof OncewardError) throw cause
+    throw new OncewardError(
+      'commit_not_confirmed',
+      'The transaction was aborted or ended before its end. Nothing was committed, nothing will be settled.',
+      { cause },
+    )
+  }
+}
+
+/** The standby may be set up while consumers run, so this is asked before every COMMIT, with the proof. */
+async function assertNoStandby(client: SqlClient, text: string): Promise<void> {
+  const { rows } = await client.query(text)
+  if (rows[0]?.waits !== true) return
+  throw new OncewardError(
+    'configuration',
+    'The database has a synchronous standby (synchronous_standby_names), and this store cannot hear the warning of a COMMIT that did not reach it: a failover would lose what was settled. Nothing was committed and nothing is lost. With Kysely give the pool too: createKyselyStore(db, { pool }). A port of your own sets hearsReplication and uses watchReplication.',
+  )
+}

@@ -1,0 +1,108 @@
+import { bareCopy, emptyMap } from '../../../message/bare-map.ts'
+import { fromStoredJson } from '../../../message/stored-json.ts'
+import type { Delivery, DeliveryProperties } from '../../../ports/source.ts'
+import type { ClaimedRow } from './claim-messages.ts'
+
+/** One right to messages. Compared by identity: a delivery belongs to exactly one of these. */
+export interface Lease {
+  readonly id: string
+  epoch: number
+  /** By this process's monotonic clock, a little before the database thinks so. A hint for `isLive`, nothing more. */
+  untilMs: number
+}
+
+export interface Token {
+  readonly lease: Lease
+  readonly id: string
+}
+
+/** Everything leased and not settled: first buffered, then with the consumer, counted in messages and bytes until forgotten. */
+export class Holdings {
+  readonly #countMax: number
+  readonly #bytesMax: number
+  readonly #origin: string
+  readonly #bytesById = new Map<string, number>()
+  #bytes = 0
+  #buffer: Delivery[] = []
+
+  constructor(countMax: number, bytesMax: number, origin: string) {
+    this.#countMax = countMax
+    this.#bytesMax = bytesMax
+    this.#origin = origin
+  }
+
+  get buffered(): number {
+    return this.#buffer.length
+  }
+
+  get empty(): boolean {
+    return this.#bytesById.size === 0
+  }
+
+  get ids(): string[] {
+    return [...this.#bytesById.keys()]
+  }
+
+  /** Room worth a claim: anything while the consumer would wait, else at least a quarter, so that claims stay large. */
+  get room(): { readonly count: number; readonly bytes: number } | null {
+    const count = this.#countMax - this.#bytesById.size
+    const bytes = this.#bytesMax - this.#bytes
+    if (count <= 0 || (bytes <= 0 && !this.empty)) return null
+    if (this.#buffer.length > 0 && count < this.#countMax / 4) return null
+    return { count, bytes }
+  }
+
+  add(lease: Lease, rows: readonly ClaimedRow[]): void {
+    for (const row of rows) {
+      this.#bytesById.set(row.id, row.body.length)
+      this.#bytes += row.body.length
+      this.#buffer.push(this.#deliver(lease, row))
+    }
+  }
+
+  take(max: number): Delivery[] {
+    return this.#buffer.splice(0, max)
+  }
+
+  forget(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#bytes -= this.#bytesById.get(id) ?? 0
+      this.#bytesById.delete(id)
+    }
+  }
+
+  clear(): void {
+    this.#bytesById.clear()
+    this.#bytes = 0
+    this.#buffer = []
+  }
+
+  #deliver(lease: Lease, row: ClaimedRow): Delivery {
+    const token: Token = { lease, id: row.id }
+    return {
+      body: row.body,
+      headers: row.headers === null ? emptyMap : tableOf(fromStoredJson(row.headers)),
+      properties: propertiesOf(row),
+      origin: this.#origin,
+      position: null,
+      partition: '',
+      place: null,
+      key: row.key,
+      redelivered: row.deliveries > 1,
+      deliveryCount: row.deliveries - 1,
+      token,
+    }
+  }
+}
+
+function propertiesOf({ properties, message_id: messageId }: ClaimedRow): DeliveryProperties {
+  if (properties === null) return messageId === null ? emptyMap : bareCopy({ messageId })
+  const told = tableOf(fromStoredJson(properties))
+  return messageId === null ? told : bareCopy(told, { messageId })
+}
+
+/** Rows may be inserted by hand, and any JSON fits. */
+function tableOf(value: unknown): Readonly<Record<string, unknown>> {
+  const isTable = value !== null && typeof value === 'object' && !Array.isArray(value)
+  return isTable && !(value instanceof Uint8Array) ? (value as Record<string, unknown>) : emptyMap
+}

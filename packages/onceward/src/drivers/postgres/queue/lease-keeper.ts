@@ -1,0 +1,74 @@
+import type { SqlPool } from '../pool.ts'
+import type { Lease } from './holdings.ts'
+import { extendLease, releaseLease, takeLease } from './lease.ts'
+
+/**
+ * Holds one lease and extends it every third of its time, each beat on its own: a hanging one does not hold up the next.
+ * A beat that fails changes nothing; a beat that is refused means the lease expired, and `onLost` is told once.
+ */
+export class LeaseKeeper {
+  readonly #pool: SqlPool
+  readonly #leaseMs: number
+  readonly #onKept: () => void
+  readonly #onLost: () => void
+  #timer: NodeJS.Timeout | undefined
+  #current: Lease | null = null
+
+  constructor(pool: SqlPool, leaseMs: number, onKept: () => void, onLost: () => void) {
+    this.#pool = pool
+    this.#leaseMs = leaseMs
+    this.#onKept = onKept
+    this.#onLost = onLost
+  }
+
+  get current(): Lease | null {
+    return this.#current
+  }
+
+  get live(): boolean {
+    return this.#current !== null && performance.now() < this.#current.untilMs
+  }
+
+  async take(queueId: number, holder: string): Promise<void> {
+    const untilMs = performance.now() + this.#leaseMs
+    const id = await takeLease(this.#pool, queueId, holder, this.#leaseMs)
+    this.#current = { id, epoch: 0, untilMs }
+    clearInterval(this.#timer)
+    this.#timer = setInterval(() => void this.beat().catch(() => {}), this.#leaseMs / 3)
+  }
+
+  async beat(): Promise<void> {
+    const lease = this.#current
+    if (lease === null) return
+    // Once it has looked expired from here, deliveries were dropped as not live: they must not stay leased to nobody.
+    if (!this.live) return this.#giveUp(lease)
+    const untilMs = performance.now() + this.#leaseMs
+    if (!(await extendLease(this.#pool, lease.id, this.#leaseMs))) return this.lose(lease)
+    if (!this.live) return this.#giveUp(lease)
+    lease.untilMs = Math.max(lease.untilMs, untilMs)
+    this.#onKept()
+  }
+
+  lose(lease: Lease): void {
+    if (this.#current !== lease) return
+    this.stop()
+    this.#current = null
+    this.#onLost()
+  }
+
+  async #giveUp(lease: Lease): Promise<void> {
+    await releaseLease(this.#pool, lease.id)
+    this.lose(lease)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async release(): Promise<void> {
+    this.stop()
+    const lease = this.#current
+    this.#current = null
+    if (lease !== null) await releaseLease(this.#pool, lease.id)
+  }
+}

@@ -1,0 +1,21 @@
+import { begin, pipelined } from '../in-transaction.ts'
+import type { SqlPool } from '../pool.ts'
+
+/**
+ * Deletes settled messages, fenced by the lease: those that went to another subscription stay. Answers how many it deleted.
+ * Not waiting for the disk: a deletion lost in a server crash is a redelivery, which the inbox recognises.
+ */
+export async function settleMessages(
+  pool: SqlPool,
+  queueId: number,
+  leaseId: string,
+  ids: readonly string[],
+): Promise<number> {
+  const { rowCount } = await pipelined(
+    pool,
+    `${begin}; set local synchronous_commit = off; set local enable_seqscan = off`,
+    'delete from onceward.queue_message where queue_id = $1 and id = any ($2::bigint[]) and lease_id = $3',
+    [queueId, `{${ids.join(',')}}`, leaseId],
+  )
+  return rowCount ?? 0
+}

@@ -1,0 +1,161 @@
+import type { HeldSession } from '../../ports/held-work.ts'
+import type { Position, Progress } from '../../ports/source.ts'
+import type {
+  AttemptCount,
+  AttemptRecord,
+  BlockedKey,
+  BusinessAnswer,
+  BusinessClaim,
+  Claim,
+  ClaimAnswer,
+  Conclusion,
+  Enrolment,
+  Intent,
+  IntentAnswer,
+  Loan,
+  Outgoing,
+  Savepoint,
+  StoreSession,
+} from '../../ports/store.ts'
+import type { SqlClient } from './pool.ts'
+import { advancePartitions, type LateFence, lateFence, readPositions } from './sql/advance-partitions.ts'
+import { blockedKeys } from './sql/blocked-keys.ts'
+import { claimBusinessKeys } from './sql/claim-business-keys.ts'
+import { claimMarkers } from './sql/claim-markers.ts'
+import { concludeMessages } from './sql/conclude-messages.ts'
+import { countAttempts } from './sql/count-attempts.ts'
+import { finishWork } from './sql/finish-work.ts'
+import { givenUpElsewhere } from './sql/given-up.ts'
+import { keepMessages } from './sql/keep-messages.ts'
+import { keysAtWork } from './sql/keys-at-work.ts'
+import { makeLive } from './sql/make-live.ts'
+import { notePublished } from './sql/note-published.ts'
+import { noteSuppressed } from './sql/note-suppressed.ts'
+import { recordIntents } from './sql/record-intents.ts'
+import { withdraw } from './sql/silent-runs.ts'
+import { takeUpWork } from './sql/take-up-work.ts'
+import { writeOutbox } from './sql/write-outbox.ts'
+
+/** One batch's calls on one client inside one transaction. */
+export class SqlSession<Tx> implements StoreSession<Tx> {
+  readonly #client: SqlClient
+  readonly #enrolment: Enrolment
+  readonly #makeLoan: (shared: boolean) => Loan<Tx>
+  readonly #loans: Loan<Tx>[] = []
+  readonly held: HeldSession
+  readonly givenUpElsewhere: StoreSession<Tx>['givenUpElsewhere']
+  readonly #fencesLate: boolean
+  /** To be sent with COMMIT. */
+  lateFence: LateFence | null = null
+
+  constructor(
+    client: SqlClient,
+    enrolment: Enrolment,
+    makeLoan: (shared: boolean) => Loan<Tx>,
+    { fencesLate = false } = {},
+  ) {
+    this.#fencesLate = fencesLate
+    this.#client = client
+    this.#enrolment = enrolment
+    this.#makeLoan = makeLoan
+    if (enrolment.hasOthers) this.givenUpElsewhere = messages => givenUpElsewhere(client, enrolment, messages)
+    this.held = {
+      keep: (messages, holder) => keepMessages(client, enrolment, messages, holder),
+      keysAtWork: keys => keysAtWork(client, enrolment, keys),
+      takeUp: work => takeUpWork(client, enrolment, work),
+      finish: (done, again) => finishWork(client, enrolment, done, again),
+      makeLive: ids => makeLive(client, enrolment, ids),
+      noteSuppressed: (campaignId, effects) => noteSuppressed(client, campaignId, effects),
+    }
+  }
+
+  claim(claims: readonly Claim[], as: 'applied' | 'stored' = 'applied'): Promise<readonly ClaimAnswer[]> {
+    return claimMarkers(this.#client, this.#enrolment, claims, as)
+  }
+
+  blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
+    return blockedKeys(this.#client, this.#enrolment, keys)
+  }
+
+  async parkedTotal(): Promise<number> {
+    const { rows } = await this.#client.query(
+      `select coalesce(sum(delta), 0)::float8 as total from onceward.parked_count where consumer_id = $1 and state = 'parked'`,
+      [this.#enrolment.consumerId],
+    )
+    return rows[0].total
+  }
+
+  async horizon(): ReturnType<Required<StoreSession<Tx>>['horizon']> {
+    const { rows } = await this.#client.query(
+      `select (extract(epoch from (select purged_before from onceward.horizon where consumer_id = $1)) * 1000)::float8
+         as "purgedBeforeMs",
+         (extract(epoch from (select keep from onceward.retention where consumer_id = $1 and kind = 'markers')) * 1000)::float8 as "keepMs",
+         (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"`,
+      [this.#enrolment.consumerId],
+    )
+    return rows[0]
+  }
+
+  claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
+    return claimBusinessKeys(this.#client, this.#enrolment, claims)
+  }
+
+  lend(shared = false): Loan<Tx> {
+    const loan = this.#makeLoan(shared)
+    this.#loans.push(loan)
+    return loan
+  }
+
+  savepoint(): Savepoint {
+    // If these fail, so does what follows them, and the last statement of the transaction.
+    const send = (text: string) => this.#client.query(text).then(() => {})
+    send('savepoint part').catch(() => {})
+    return {
+      undo: () => send('rollback to savepoint part; release savepoint part'),
+      keep: () => void send('release savepoint part').catch(() => {}),
+    }
+  }
+
+  request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
+    return recordIntents(this.#client, this.#enrolment, intents)
+  }
+
+  async publish(messages: readonly Outgoing[]): Promise<void> {
+    await writeOutbox(this.#client, messages, this.#enrolment.facts.destinations)
+    const noted = messages.filter(message => message.cause !== undefined)
+    if (noted.length > 0) await notePublished(this.#client, this.#enrolment, noted)
+  }
+
+  countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {
+    return countAttempts(this.#client, this.#enrolment, failures)
+  }
+
+  async withdrawAttempts(ids: readonly string[]): Promise<void> {
+    const { consumerId, runId } = this.#enrolment
+    await this.#client.query(withdraw, [consumerId, runId, ids])
+  }
+
+  conclude(conclusions: readonly Conclusion[]): Promise<void> {
+    return concludeMessages(this.#client, this.#enrolment, conclusions)
+  }
+
+  positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+    return readPositions(this.#client, this.#enrolment, partitions)
+  }
+
+  async advance(progress: readonly Progress[]): Promise<void> {
+    if (this.#fencesLate) this.lateFence = lateFence(this.#enrolment, progress)
+    if (this.lateFence === null) await advancePartitions(this.#client, this.#enrolment, progress)
+  }
+
+  /** No handler may reach the client once the transaction is over. */
+  end(): void {
+    for (const loan of this.#loans) loan.revoke()
+  }
+
+  /** Resolves when every statement of the handlers is answered. Null when all of them are. */
+  idle(): Promise<unknown> | null {
+    const busy = this.#loans.filter(loan => loan.pending > 0)
+    return busy.length === 0 ? null : Promise.all(busy.map(loan => loan.idle()))
+  }
+}

@@ -1,0 +1,104 @@
+import type { BusinessAnswer, BusinessClaim, Enrolment, MarkerStatus } from '../../../ports/store.ts'
+import type { SqlClient } from '../pool.ts'
+import { oneByOne } from './one-by-one.ts'
+
+const insert = `
+  insert into onceward.business_key (consumer_id, key, message_id, digest)
+  select $1, claim.key, claim.message_id, claim.digest
+  from unnest($2::text[], $3::text[], $4::bytea[]) as claim (key, message_id, digest)
+  on conflict do nothing
+  returning key`
+
+const readBack = `
+  select asked.key, found.message_id as "byId", found.digest, (
+    select m.status::text from onceward.inbox m
+    where m.consumer_id = $1 and m.message_id = found.message_id limit 1) as status, 0 as waiting
+  from ${oneByOne('business_key', 'key', 'unnest($2::text[]) as asked (key)', 'message_id, digest')}`
+
+/**
+ * The marker of a holder that is not done. Whoever ends the holder moves its marker, waits for us, and then sees what we stored to wait for it.
+ * The marker is locked, not the key: who ends a message moves the marker first and the key second, and would wait for us in a circle.
+ */
+const lockHolders = `
+  select 1 from (select key from unnest($2::text[]) as asked (key) order by key collate "C") asked
+  cross join lateral (
+    select from onceward.inbox m where m.consumer_id = $1 and m.message_id = asked.key limit 1 for share) held`
+
+const readHeld = readBack.replace(
+  '0 as waiting',
+  `(select count(*)::integer from onceward.held w
+    where w.consumer_id = $1 and w.business_key = asked.key and w.business_key is not null and w.keyless) as waiting`,
+)
+
+const first: BusinessAnswer = { kind: 'first' }
+const notDone: ReadonlySet<MarkerStatus | null> = new Set([
+  'stored',
+  'waiting',
+  'parked',
+  'dead',
+  'quarantined',
+])
+
+interface Found {
+  readonly key: string
+  readonly byId: string
+  readonly digest: Buffer | null
+  readonly status: MarkerStatus | null
+  readonly waiting: number
+}
+
+/** As the markers: insert sorted, ignore conflicts, read the rest back in a second statement. */
+export async function claimBusinessKeys(
+  client: SqlClient,
+  { consumerId }: Enrolment,
+  claims: readonly BusinessClaim[],
+): Promise<readonly BusinessAnswer[]> {
+  const sorted = [...claims].sort((a, b) => (a.key < b.key ? -1 : 1))
+  const { rows } = await client.query(insert, [
+    consumerId,
+    sorted.map(claim => claim.key),
+    sorted.map(claim => claim.id),
+    sorted.map(claim => claim.digest),
+  ])
+  if (rows.length === claims.length) return claims.map(() => first)
+
+  const inserted = new Set(rows.map(row => row.key as string))
+  const rest = sorted.filter(({ key }) => !inserted.has(key))
+  const byKey = await readHolders(client, consumerId, rest)
+  return claims.map(({ key, digest }) => {
+    if (inserted.has(key)) return first
+    const row = byKey.get(key)
+    if (row === undefined) throw vanished(key)
+    const { byId, status, waiting } = row
+    const sameDigest = digest === null || row.digest === null || digest.equals(row.digest)
+    return { kind: 'seen', byId, status, sameDigest, waiting }
+  })
+}
+
+/** Of a holder that is not done the answer is read again behind the lock on its marker: it may have ended meanwhile. */
+async function readHolders(
+  client: SqlClient,
+  consumerId: number,
+  claims: readonly BusinessClaim[],
+): Promise<ReadonlyMap<string, Found>> {
+  const keysOf = (rows: readonly Found[]) => new Map(rows.map(row => [row.key, row]))
+  const found = keysOf((await client.query(readBack, [consumerId, claims.map(({ key }) => key)])).rows)
+  const ownId = new Map(claims.map(({ key, id }) => [key, id]))
+  const held = [...found.values()].filter(
+    ({ key, byId, status }) => notDone.has(status) && byId !== ownId.get(key),
+  )
+  if (held.length === 0) return found
+  await client.query(lockHolders, [consumerId, [...new Set(held.map(({ byId }) => byId))]])
+  const again = keysOf((await client.query(readHeld, [consumerId, held.map(({ key }) => key)])).rows)
+  for (const { key, byId } of held) {
+    const row = again.get(key)
+    if (row?.byId !== byId) throw vanished(key)
+    found.set(key, row)
+  }
+  return found
+}
+
+/** Gone or passed on between two statements: serialization trouble, so try again. */
+function vanished(key: string): Error {
+  return Object.assign(new Error(`business key ${key} changed hands while claiming`), { code: '40001' })
+}

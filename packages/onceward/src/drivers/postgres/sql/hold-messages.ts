@@ -1,0 +1,182 @@
+import type { Conclusion, Enrolment, HeldRecord, Outgoing } from '../../../ports/store.ts'
+import type { SqlClient } from '../pool.ts'
+import { copyOfDeadLetter } from './dead-letter-copy.ts'
+import { intArray } from './int-array.ts'
+import { byKey, isKeyed, oneByOne } from './one-by-one.ts'
+import { writeOutbox } from './write-outbox.ts'
+
+const markedKeys = '(select message_id as key, state from m where marked) asked'
+const markers = {
+  whole: `${oneByOne('inbox', 'message_id', markedKeys)}
+    where inbox.ctid = found.ctid and inbox.consumer_id + 0 = $1 and inbox.message_id || '' = asked.key`,
+  spread: `${byKey(markedKeys, ', asked.state')} where ${isKeyed}`,
+}
+
+/**
+ * Any number of messages, and what their markers say from now on, in one statement. Rows follow the order given, which within a key is the
+ * order of arrival. Digests and bodies travel as one run of bytes each. `placed`: where they had a row before, they keep its number, its age and its
+ * origin. The same bytes held by a campaign and then delivered live are live work.
+ */
+const insertHeld = (placed: boolean, lie: 'whole' | 'spread') => `
+  with m as materialized (
+    select * from unnest($3::text[], $4::text[], $5::boolean[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
+      $12::integer[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
+      $21::integer[], $22::json[], $23::json[], $24::integer[], $25::bigint[], $26::float8[], $30::text[], $31::bigint[],
+      $32::boolean[], $33::bytea[]${placed ? ', $34::bigint[], $35::integer[], $36::timestamptz[]' : ''})
+      with ordinality as m (state, message_id, marked, seen, reason, failure_class, code, error, place, attempts, order_key, business_key,
+        correlation_id, message_type, schema_version, origin, position, broker_key, delivery_count, headers, properties, bytes, version,
+        due_in_ms, mode, campaign_id, keyless, key_digest${placed ? ', id, epoch, first_at' : ''}, n)),
+  marked as (
+    update onceward.inbox set status = asked.state::onceward.marker_status
+    from ${markers[lie]})
+  insert into onceward.held (${placed ? 'id, epoch, first_at, ' : ''}consumer_id, run_id, state, message_id, digest, seen, reason, failure_class, code,
+    error, place, attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
+    delivery_count, headers, properties, version, due_at, mode, campaign_id, keyless, key_digest, body)
+  ${placed ? 'overriding system value' : ''}
+  select ${placed ? 'm.id, m.epoch, coalesce(m.first_at, clock_timestamp()), ' : ''}$1, $2, m.state::onceward.held_state, m.message_id,
+    substring($27::bytea from $28::integer * (m.n::integer - 1) + 1 for $28::integer), m.seen, m.reason, m.failure_class, m.code, m.error,
+    m.place, m.attempts, m.order_key, m.business_key, m.correlation_id, m.message_type, m.schema_version, m.origin, m.position,
+    m.broker_key, m.delivery_count, m.headers, m.properties, m.version, clock_timestamp() + m.due_in_ms * interval '1 millisecond',
+    m.mode, m.campaign_id, m.keyless, m.key_digest,
+    substring($29::bytea from (sum(m.bytes) over (order by m.n))::integer - m.bytes + 1 for m.bytes)
+  from m order by m.n
+  on conflict (consumer_id, message_id, digest) where state in ('parked', 'dead', 'quarantined') do update
+    set seen = held.seen + excluded.seen, last_at = clock_timestamp(),
+      mode = case when excluded.mode = 'live' then excluded.mode else held.mode end,
+      campaign_id = case when excluded.mode = 'live' then null else held.campaign_id end
+  returning id::text, seen, extract(epoch from last_at)::float8 * 1000 as last_ms, message_id, encode(digest, 'hex') as digest`
+
+const inserts = {
+  whole: { placed: insertHeld(true, 'whole'), anew: insertHeld(false, 'whole') },
+  spread: { placed: insertHeld(true, 'spread'), anew: insertHeld(false, 'spread') },
+}
+
+const block = 'select onceward.block_keys($1, $2::text[], $3::integer[])'
+
+/** What waits for its business key has its turn: later messages of its order key find the key with workers. */
+const queueBehind = `
+  insert into onceward.blocked_key (consumer_id, key, state)
+  select $1, key, 'released' from unnest($2::text[]) as key order by key on conflict do nothing`
+
+interface Holding {
+  readonly id: string | null
+  readonly digest: Buffer
+  /** Its marker is to say the same. */
+  readonly marked: boolean
+  readonly held: HeldRecord
+  /** How often these bytes are in the batch. */
+  seen: number
+}
+
+/**
+ * One row per (id, digest): the same bytes coming back only raise its count. Dead and quarantined messages leave a copy in the
+ * outbox in the same transaction when the contract names a dead-letter queue, so that the row and the copy cannot disagree.
+ */
+export async function holdMessages(
+  client: SqlClient,
+  enrolment: Enrolment,
+  conclusions: readonly Conclusion[],
+): Promise<void> {
+  const holdings = holdingsOf(conclusions)
+  const blocked = new Map<string, number>()
+  for (const { held } of holdings) {
+    if (held.orderKey !== null && (held.state === 'parked' || held.state === 'quarantined'))
+      blocked.set(held.orderKey, (blocked.get(held.orderKey) ?? 0) + (held.code === 'behind_parked' ? 1 : 0))
+  }
+  const copies: Outgoing[] = []
+  for (const placed of [false, true]) {
+    const some = holdings.filter(({ held }) => (held.was !== null) === placed)
+    if (some.length > 0) copies.push(...(await insertAll(client, enrolment, some, placed)))
+  }
+  if (blocked.size > 0)
+    await client.query(block, [enrolment.consumerId, [...blocked.keys()], [...blocked.values()]])
+  const turns = holdings.flatMap(({ held }) =>
+    held.state === 'stored' && held.keyless ? (held.orderKey ?? []) : [],
+  )
+  if (turns.length > 0) await client.query(queueBehind, [enrolment.consumerId, [...new Set(turns)]])
+  if (copies.length > 0) await writeOutbox(client, copies, enrolment.facts.destinations)
+}
+
+function holdingsOf(conclusions: readonly Conclusion[]): readonly Holding[] {
+  const holdings = new Map<string, Holding>()
+  for (const { id, digest, claimed, held } of conclusions) {
+    if (held === null) continue
+    const key = keyOf(id, digest.toString('hex'))
+    const earlier = holdings.get(key)
+    if (earlier === undefined)
+      holdings.set(key, { id, digest, marked: claimed && id !== null, held, seen: 1 })
+    else earlier.seen++
+  }
+  return [...holdings.values()]
+}
+
+function keyOf(id: string | null, digest: string): string {
+  return id === null ? `d${digest}` : `i${digest}${id}`
+}
+
+async function insertAll(
+  client: SqlClient,
+  enrolment: Enrolment,
+  holdings: readonly Holding[],
+  placed: boolean,
+): Promise<readonly Outgoing[]> {
+  const texts = inserts[enrolment.markersSpread ? 'spread' : 'whole']
+  const { rows } = await client.query(
+    placed ? texts.placed : texts.anew,
+    columns(enrolment, holdings, placed),
+  )
+  const copies: Outgoing[] = []
+  if (enrolment.facts.deadLetterTo === null) return copies
+  const byKey = new Map(rows.map(row => [keyOf(row.message_id, row.digest), row]))
+  for (const { id, digest, held, seen } of holdings) {
+    if (held.state !== 'dead' && held.state !== 'quarantined') continue
+    const row = byKey.get(keyOf(id, digest.toString('hex')))!
+    if (row.seen !== seen) continue
+    const copy = copyOfDeadLetter(enrolment, id, held, row.id, row.last_ms)
+    if (copy !== null) copies.push(copy)
+  }
+  return copies
+}
+
+function columns(enrolment: Enrolment, holdings: readonly Holding[], placed: boolean): unknown[] {
+  const { consumerId, runId, campaignId, facts } = enrolment
+  const of = <T>(read: (held: HeldRecord) => T): T[] => holdings.map(({ held }) => read(held))
+  return [
+    consumerId,
+    runId,
+    of(held => held.state),
+    holdings.map(({ id }) => id),
+    holdings.map(({ marked }) => marked),
+    intArray(holdings.map(({ seen }) => seen)),
+    of(held => held.reason),
+    of(held => held.failureClass),
+    of(held => held.code),
+    of(held => held.error),
+    of(held => held.place),
+    intArray(of(held => held.attempts)),
+    of(held => held.orderKey),
+    of(held => held.businessKey),
+    of(held => held.correlationId),
+    of(held => held.messageType),
+    of(held => held.schemaVersion),
+    of(held => held.origin),
+    of(held => held.position),
+    of(held => held.brokerKey),
+    intArray(of(held => held.deliveryCount)),
+    of(held => held.headers),
+    of(held => held.properties),
+    intArray(of(held => held.body.length)),
+    of(held => held.version),
+    of(held => held.dueInMs),
+    Buffer.concat(holdings.map(({ digest }) => digest)),
+    holdings[0]!.digest.length,
+    Buffer.concat(of(held => held.body)),
+    of(held => held.was?.cameFrom?.mode ?? facts.mode),
+    of(held => (held.was?.cameFrom ? held.was.cameFrom.campaignId : (campaignId ?? null))),
+    of(held => held.keyless),
+    of(held => held.businessDigest),
+    ...(placed
+      ? [of(held => held.was!.row), of(held => held.was!.epoch), of(held => held.was!.firstAt ?? null)]
+      : []),
+  ]
+}

@@ -1,0 +1,16 @@
+import type { Enrolment } from '../../../ports/store.ts'
+import type { SqlClient } from '../pool.ts'
+
+/** The epoch is raised: a worker that has the row in another mode finishes nothing. Only rows of campaigns and replays are in the index. */
+const update = `
+  update onceward.held set mode = 'live', campaign_id = null, epoch = epoch + 1, lease_until = null
+  where id = any (array(
+    select id from onceward.held where consumer_id = $1 and message_id = any($2::text[]) and mode <> 'live' order by id for update))`
+
+export async function makeLive(
+  client: SqlClient,
+  { consumerId }: Enrolment,
+  ids: readonly string[],
+): Promise<void> {
+  await client.query(update, [consumerId, ids])
+}

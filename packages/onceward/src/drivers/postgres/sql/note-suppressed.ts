@@ -1,0 +1,22 @@
+import type { SuppressedEffect } from '../../../ports/store.ts'
+
+const insert = `
+  insert into onceward.would_have (campaign_id, kind, target, key, message_id, digest)
+  select $1, m.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[]) as m (kind, target, key, message_id, digest)
+  order by 2, 3, 4 on conflict do nothing`
+
+/** What handlers asked for outside the database and the campaign did not let happen; each once. */
+export async function noteSuppressed(
+  client: { query(text: string, values: unknown[]): Promise<unknown> },
+  campaignId: string,
+  effects: readonly SuppressedEffect[],
+): Promise<void> {
+  await client.query(insert, [
+    campaignId,
+    effects.map(one => one.kind),
+    effects.map(one => one.target),
+    effects.map(one => one.key),
+    effects.map(one => one.messageId),
+    effects.map(one => one.digest),
+  ])
+}

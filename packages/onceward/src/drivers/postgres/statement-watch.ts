@@ -1,0 +1,145 @@
+import { OncewardError } from '../../errors.ts'
+import { lateUse } from '../../ports/late-use.ts'
+import type { Log } from '../../surroundings.ts'
+
+const lead = String.raw`^(?:\s|;|--.*\n|\/\*[\s\S]*?\*\/)*`
+/** Statements that would end or replace the transaction. */
+const transactionControl = new RegExp(
+  String.raw`${lead}(?:begin|start\s+transaction|commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b`,
+  'i',
+)
+/** Of several handlers on one transaction, one's savepoint would undo what the others wrote since. */
+const savepointControl = new RegExp(String.raw`${lead}(?:savepoint|release|rollback)\b`, 'i')
+const severalCommands = /cannot insert multiple commands/
+
+/** How long a late statement waits for its refusal: a handler that goes on in a loop would otherwise starve the event loop. */
+const lateRefusalMs = 10
+
+/**
+ * The statements of one handler call. It watches what the handler does: whether it wrote, what failed even if the handler swallowed
+ * it, what it did not wait for. After `revoke` a statement is refused before it is sent, also one that was made before and waited in a
+ * queue of its library: a write landing after COMMIT or ROLLBACK would stand alone, outside the promise.
+ */
+export class StatementWatch {
+  readonly #log: Log
+  readonly #shared: boolean
+  #revoked = false
+  #cut: Error | undefined
+  #logged = false
+  #quiet: { readonly promise: Promise<void>; resolve(): void } | null = null
+  readonly #unread = new Set<() => unknown>()
+  used = false
+  failure: unknown = undefined
+  pending = 0
+
+  /** `shared`: other handlers work on the same transaction. */
+  constructor(log: Log, shared: boolean) {
+    this.#log = log
+    this.#shared = shared
+  }
+
+  /** A statement as the handler makes it: sends it, or refuses it. `close`: ends rows that are read in pieces. */
+  watch<T>(text: string, send: () => Promise<T>, close?: () => unknown): Promise<T> {
+    if (this.#revoked) return this.#refuseLate(text, lateRefusalMs)
+    if (typeof text !== 'string') return this.refuseControl('a query object')
+    if (this.isControl(text)) return this.refuseControl(text)
+    this.used = true
+    if (close !== undefined) this.#unread.add(close)
+    const answer = this.#count(send).then(
+      result => {
+        this.#answered(close)
+        return result
+      },
+      error => {
+        this.failure ??= severalCommands.test(error?.message) ? controlError(text) : error
+        this.#answered(close)
+        throw this.failure === error ? error : this.failure
+      },
+    )
+    answer.catch(() => {}) // a handler may await it late, or never: that is noticed, and must not end the process
+    return answer
+  }
+
+  /** The same statement as it leaves a queue of its library for the connection. */
+  leave<T>(text: string, send: () => Promise<T>): Promise<T> {
+    if (this.#revoked) return this.#refuseLate(text, 0)
+    return this.#count(send).finally(() => this.#answered())
+  }
+
+  /** Rows that were not read to their end are closed: their portal would keep the connection from anything else. */
+  idle(): Promise<void> {
+    for (const close of this.#unread) close()
+    this.#unread.clear()
+    if (this.pending === 0) return Promise.resolve()
+    this.#quiet ??= Promise.withResolvers<void>()
+    return this.#quiet.promise
+  }
+
+  revoke(cut?: Error): void {
+    if (!this.#revoked) this.#cut = cut
+    this.#revoked = true
+  }
+
+  refuseControl(text: string): Promise<never> {
+    this.used = true
+    this.failure ??= controlError(text)
+    return refused(this.failure)
+  }
+
+  protected isControl(text: string): boolean {
+    return transactionControl.test(text) || (this.#shared && savepointControl.test(text))
+  }
+
+  async #count<T>(send: () => Promise<T>): Promise<T> {
+    this.pending++
+    return send()
+  }
+
+  #answered(close?: () => unknown): void {
+    if (close !== undefined) this.#unread.delete(close)
+    this.pending--
+    if (this.pending > 0) return
+    this.#quiet?.resolve()
+    this.#quiet = null
+  }
+
+  #refuseLate(text: string, delayMs: number): Promise<never> {
+    const statement = text.slice(0, 80)
+    if (!this.#logged) this.#logLate(statement)
+    this.#logged = true
+    const error = lateUse(this.#cut, `the statement was not sent (${statement})`)
+    return delayMs === 0 ? refused(error) : refusedLater(error, delayMs)
+  }
+
+  #logLate(statement: string): void {
+    const cut = this.#cut
+    if (cut === undefined)
+      this.#log.error('tx used after the handler returned; statement not sent', { statement })
+    else
+      this.#log.warn('statement not sent: its handler was ended before it returned', {
+        statement,
+        reason: cut.message,
+      })
+  }
+}
+
+/** Nobody may be listening any more, and that must not end the process. */
+function refused(error: unknown): Promise<never> {
+  const rejected = Promise.reject(error)
+  rejected.catch(() => {})
+  return rejected
+}
+
+function refusedLater(error: unknown, delayMs: number): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => {})
+  setTimeout(reject, delayMs, error).unref()
+  return promise
+}
+
+function controlError(text: string): OncewardError {
+  return new OncewardError(
+    'tx_control',
+    `A handler sent "${text.trim().slice(0, 40)}" on \`tx\`. The transaction is Onceward's: it holds the markers of the whole batch, and one command is sent at a time. Nothing was committed; throw, or return a verdict, to undo your writes.`,
+  )
+}

@@ -1,0 +1,157 @@
+import type { SqlTransaction } from '../../contract/handler.ts'
+import { OncewardError } from '../../errors.ts'
+import type { Enrolment, Loan, Store, StoreSession } from '../../ports/store.ts'
+import { type Log, silent } from '../../surroundings.ts'
+import { styleOfRole } from './date-style.ts'
+import { diagnose } from './diagnose.ts'
+import { opening, pipelined } from './in-transaction.ts'
+import { SqlLoan } from './loan.ts'
+import { outsideTransactions } from './outside-transactions.ts'
+import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
+import { watchReplication } from './replication.ts'
+import { setRoleSettings } from './role-settings.ts'
+import { ServerLife } from './server-life.ts'
+import { SqlSession } from './session.ts'
+import type { LateFence } from './sql/advance-partitions.ts'
+import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
+import { within } from './within.ts'
+import { workQueue } from './work-queue.ts'
+
+export interface PostgresStoreOptions extends TransactionOptions {
+  /** A connection string, or a pool of your own (best made with `pipeline: true`). */
+  readonly url?: string
+  readonly pool?: SqlPool
+}
+
+export interface PostgresStore extends Store<SqlTransaction> {
+  readonly pool: SqlPool
+  /** Ends the pool, if the store made it. */
+  close(): Promise<void>
+}
+
+const rollbackTimeoutMs = 2_000
+
+/** A connection that dies also fails the statement under way; without a listener the event would end the process. */
+const heardFromTheStatement = () => {}
+
+export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
+  if (options.pool === undefined && options.url === undefined) {
+    throw new OncewardError(
+      'configuration',
+      'createPostgresStore needs a url or a pool. Nothing was started.',
+    )
+  }
+  const life = options.life ?? new ServerLife()
+  const pool = options.pool ?? createPool(options.url!, { verify: client => life.check(client) })
+  return {
+    ...createPooledStore(
+      pool,
+      { ...options, life },
+      (client, log, shared) => new SqlLoan(client, log, shared),
+    ),
+    pool,
+    async close() {
+      if (options.pool === undefined) await pool.end()
+    },
+  }
+}
+
+/** Transactions on clients of a `pg` pool. What handlers get is made by `makeLoan`, once per call. */
+export function createPooledStore<Tx>(
+  pool: SqlPool,
+  options: TransactionOptions,
+  makeLoan: (client: PooledClient, log: Log, shared: boolean) => Loan<Tx>,
+): Store<Tx> {
+  const {
+    lockTimeoutMs = 3_000,
+    isolation = 'read committed',
+    log = silent,
+    life = new ServerLife(),
+  } = options
+  const inPipeline = pipelines(pool)
+
+  const begin = ({ facts, runId }: Enrolment) => {
+    const limitMs = serverLimitMs(facts)
+    return `begin isolation level ${isolation};
+      ${setRoleSettings};
+      set local lock_timeout = ${lockTimeoutMs};
+      set local statement_timeout = ${limitMs};
+      set local idle_in_transaction_session_timeout = ${limitMs};
+      set local onceward.run = ${runId}`
+  }
+
+  async function transaction<T>(
+    enrolment: Enrolment,
+    work: (session: StoreSession<Tx>) => Promise<T>,
+  ): Promise<T> {
+    const client = await pool.connect()
+    const session = new SqlSession(client, enrolment, shared => makeLoan(client, log, shared), {
+      fencesLate: inPipeline,
+    })
+    let usable = false
+    client.on('error', heardFromTheStatement)
+    const assertReplicated = watchReplication(client)
+    try {
+      // Not awaited where a claim leaves with it: should BEGIN fail alone, the claim finds no onceward.run and fails too. Without markers
+      // the handler's own statements come first, and would each commit by itself.
+      sendTogether(client)
+      const begun = client.query(begin(enrolment) + styleOfRole(client))
+      begun.catch(() => {})
+      if (!inPipeline || enrolment.facts.dedup !== 'marker') await begun
+      const result = await work(session)
+      await begun
+      session.end()
+      await commit(client, inPipeline, session.lateFence)
+      assertReplicated()
+      usable = true
+      return result
+    } catch (error) {
+      session.end()
+      usable = diagnose(error) !== 'unavailable' && (await rollback(client))
+      throw error
+    } finally {
+      client.removeListener('error', heardFromTheStatement)
+      client.release(!usable)
+    }
+  }
+
+  return {
+    ...outsideTransactions(pool, options.environment, life, log),
+    capabilities: { durable: true, shared: true, sql: true, concurrent: inPipeline },
+    transaction,
+    work: workQueue((settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
+  }
+}
+
+/**
+ * The last statement fails if the transaction was aborted or ended behind our back; then COMMIT would answer ROLLBACK, or
+ * COMMIT, without an error. Both leave together. When the connection dies here nobody knows the result, and the error says so by being
+ * a connection error: the redelivery finds the marker, or does not.
+ */
+async function commit(client: PooledClient, inPipeline: boolean, fence: LateFence | null): Promise<void> {
+  sendTogether(client)
+  const proving = fence === null ? client.query(proof) : client.query(fence.text, fence.values)
+  if (!inPipeline) await proving.catch(() => {})
+  const [proven, end] = await Promise.allSettled([proving, client.query('commit')])
+  if (end.status === 'rejected') throw end.reason
+  if (fence !== null && proven.status === 'rejected') {
+    if (movedNothing(proven.reason)) await fence.explain(client)
+    throw proven.reason
+  }
+  if (proven.status === 'rejected' || end.value.command !== 'COMMIT') {
+    throw new OncewardError(
+      'commit_not_confirmed',
+      `COMMIT was answered with ${end.value.command}. Nothing was committed, nothing will be settled.`,
+      { cause: proven.status === 'rejected' ? proven.reason : undefined },
+    )
+  }
+}
+
+/** Of the late fence: a division by the number of rows it has moved. */
+function movedNothing(error: unknown): boolean {
+  return (error as { code?: string }).code === '22012'
+}
+
+function rollback(client: PooledClient): Promise<boolean> {
+  return within(client.query('rollback'), rollbackTimeoutMs)
+}

@@ -1,0 +1,219 @@
+import { OncewardError } from '../../errors.ts'
+import type { Loss, OpenLoss, Ownership, Position } from '../../ports/source.ts'
+import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
+import { type AskAgain, confirmExtent, confirmGone } from './confirm-extent.ts'
+import { type Extent, lookAt, surveyExtent } from './extent.ts'
+import { markLife, proveLeader, readLife, type StreamLeader } from './life.ts'
+import { type StreamDeclaration, type StreamStart, startTimeMs } from './stream.ts'
+import { queryOffset } from './wire/commands.ts'
+import type { StreamConnection } from './wire/connection.ts'
+
+/** What is known when a partition becomes ours. */
+export interface Question {
+  readonly connection: StreamConnection
+  /** Asked only where the node we read from says that records are gone, or a mark is left. Rejects where it cannot be reached. */
+  readonly leader: () => Promise<StreamLeader>
+  /** The leader has records that the node we read from has dropped: from now on the leader is read. */
+  readonly readFromLeader: () => void
+  readonly declaration: StreamDeclaration
+  readonly group: string
+  readonly ownership: Ownership
+  /** True when the broker's stored offset is the truth, not the store's position. */
+  readonly brokerKnows: boolean
+  /** True when the store has each position before the broker is told of it, and that before anything takes effect. */
+  readonly storedFirst?: boolean
+  readonly timing?: AskAgain
+}
+
+/** Where to read on (`isNew`: for the first time, or past an accepted loss), or what is gone. */
+export type Decision = { readonly position: Position; readonly isNew: boolean } | { readonly loss: Loss }
+
+/**
+ * Decides where to read on. Asking the broker for an offset it does not have is no error to it: it silently begins at the nearest one it
+ * has. So everything is checked before it is asked. The mark comes first: the stream's leader answers for it, and only after it has
+ * recovered; a stream that still has our mark is the one we read, so an extent that says otherwise is asked for again.
+ */
+export async function decidePosition(question: Question): Promise<Decision> {
+  const { connection, group, ownership, timing } = question
+  const { partition, stored, resumeAt, openLoss } = ownership
+  // An accepted loss first: it may be the only thing known, and the stream may have been made again since.
+  const known = resumeAt ?? stored
+  if (known === null) return begin(question)
+  const life = await confirmGone(
+    () => readLife(connection, group, partition),
+    mark => mark === null,
+    timing,
+  )
+  if (life !== known.incarnation) return madeAgain(question, known, life)
+  if (resumeAt !== null) return resume(question, resumeAt)
+  const position = { incarnation: life, next: await nextOf(question, known) }
+  const extent = await extentFor(question, position)
+  const decision = within(position, extent, partition, false)
+  if ('loss' in decision) return { loss: declaredAgain(decision.loss, openLoss) }
+  if (!isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
+  // It did not have the position when the loss was declared. Written since, its records are others than those we have read.
+  return (await isOlderThan(question, openLoss, extent)) ? decision : { loss: stillLost(partition, openLoss) }
+}
+
+/** The broker may have lost an offset with its leader; one that was also stored before anything took effect is not gone back behind. */
+async function nextOf(
+  { connection, group, ownership, ...question }: Question,
+  known: Position,
+): Promise<string> {
+  const told = question.brokerKnows ? await queryOffset(connection, group, ownership.partition) : null
+  if (told === null) return known.next
+  const next = told + 1n
+  return question.storedFirst && BigInt(known.next) > next ? known.next : String(next)
+}
+
+/** Behind an accepted loss, unless the stream only looked shorter than it is: then going back would apply records twice. */
+async function resume(question: Question, resumeAt: Position): Promise<Decision> {
+  const { partition, openLoss } = question.ownership
+  if (openLoss?.accepted && openLoss.from.incarnation === resumeAt.incarnation && goesBack(openLoss)) {
+    const extent = await extentFor(question, openLoss.from)
+    const isThere = !('loss' in within(openLoss.from, extent, partition, true))
+    if (isThere && (await isOlderThan(question, openLoss, extent)))
+      return { position: openLoss.from, isNew: true }
+  }
+  return within(resumeAt, await extentFor(question, resumeAt), partition, true)
+}
+
+/** True where everything before the position was written before the loss was declared. A replica may not have got what came since. */
+async function isOlderThan(question: Question, openLoss: OpenLoss, { end }: Extent): Promise<boolean> {
+  const { connection } = await question.leader()
+  const since = await lookAt(connection, question.ownership.partition, {
+    timestampMs: Math.floor(openLoss.declaredMs),
+  })
+  return (since?.firstOffset ?? end) >= Number(openLoss.from.next)
+}
+
+async function madeAgain(question: Question, known: Position, life: string | null): Promise<Decision> {
+  const { group, ownership, timing } = question
+  const { partition } = ownership
+  const incarnation = life ?? (await markLife(await question.leader(), group, partition, timing))
+  const { first } = await extentFor(question, null)
+  return {
+    loss: {
+      partition,
+      from: known,
+      to: { incarnation, next: String(first) },
+      records: null,
+      reason: 'the stream was deleted and made again: what it held after this position is gone',
+    },
+  }
+}
+
+/** Our mark is in the stream by now. `position`: where we want to read; null where all that is there has to be known. */
+async function extentFor(question: Question, position: Position | null): Promise<Extent> {
+  const { connection, group, ownership, timing } = question
+  const { partition } = ownership
+  const next = Number(position?.next)
+  let leader: StreamLeader | null = null
+  let ownFirst = 0
+  const extent = await confirmExtent({
+    stream: partition,
+    marked: true,
+    ask: async again => {
+      if (again) leader = await question.leader()
+      const answer = await surveyExtent(leader?.connection ?? connection, partition)
+      if (leader === null) ownFirst = answer.first
+      return answer
+    },
+    fits: ({ first, end, whole }) => (position === null ? whole : next >= first && next <= end),
+    ...(position !== null && {
+      prove: () => proveLeader(leader!, group, partition, position.incarnation, timing),
+    }),
+    ...(timing !== undefined && { timing }),
+  })
+  if (position !== null && next < ownFirst && next >= extent.first) {
+    question.readFromLeader()
+    throw new Error(
+      `a replica of ${partition} begins at ${ownFirst}: what it has dropped is read from the leader`,
+    )
+  }
+  return extent
+}
+
+/** A consumer that never began here. */
+async function begin(question: Question): Promise<Decision> {
+  const { connection, group, ownership, brokerKnows, declaration } = question
+  const { partition } = ownership
+  const told = await queryOffset(connection, group, partition)
+  if (told === null || !brokerKnows) assertStart(declaration, told)
+  // Before the extent is asked for: with a mark in it the stream is not empty, so one that says so has not recovered.
+  const incarnation = (await readLife(connection, group, partition)) ?? (await firstMark(question))
+  if (told !== null && brokerKnows) {
+    const position = { incarnation, next: String(told + 1n) }
+    return within(position, await extentFor(question, position), partition, true)
+  }
+  const { start } = declaration
+  const wanted = typeof start === 'number' ? { incarnation, next: String(start) } : null
+  const extent = await extentFor(question, wanted)
+  const next = await startOffset(connection, partition, start!, extent)
+  return { position: { incarnation, next: String(next) }, isNew: true }
+}
+
+async function firstMark({ connection, leader, group, ownership, timing }: Question): Promise<string> {
+  const by = await leader().catch(() => ({ connection, node: null }))
+  return markLife(by, group, ownership.partition, timing)
+}
+
+function assertStart({ stream, start, group }: StreamDeclaration, told: bigint | null): void {
+  if (start !== undefined) return
+  const known =
+    told === null
+      ? ''
+      : ` The broker has a stored offset, ${told}, for this group, but the contract keeps positions in the store.`
+  throw new OncewardError(
+    'configuration',
+    `This consumer never began to read stream ${stream}${group === undefined ? '' : ` as ${group}`}, and the contract does not say where to begin.${known} Nothing was consumed. Write start: 'first' to take everything that is still there, start: 'next' for only what comes from now on, or an offset or a timestamp.`,
+  )
+}
+
+async function startOffset(
+  connection: StreamConnection,
+  stream: string,
+  start: StreamStart,
+  { first, end, lastChunk }: Extent,
+): Promise<number> {
+  if (start === 'first') return first
+  if (start === 'next') return end
+  if (start === 'last') return lastChunk ?? end
+  if (typeof start === 'object') {
+    const found = await lookAt(connection, stream, { timestampMs: startTimeMs(start) })
+    return found?.firstOffset ?? end
+  }
+  if (start >= first && start <= end) return start
+  throw new OncewardError(
+    'configuration',
+    `Stream ${stream} cannot be read from offset ${start}: it reaches from ${first} to ${end}. Nothing was consumed. Write a start that is in it, or 'first'.`,
+  )
+}
+
+function within(position: Position, { first, end }: Extent, partition: string, isNew: boolean): Decision {
+  const next = Number(position.next)
+  if (next >= first && next <= end) return { position, isNew }
+  const isPassed = next < first
+  const to = { incarnation: position.incarnation, next: String(isPassed ? first : end) }
+  const records = isPassed ? first - next : null
+  const reason = isPassed
+    ? `retention removed offsets ${next} to ${first - 1} before they were read`
+    : `the position is ${next}, but the stream ends at ${end}: its newest records are gone, or it is another one`
+  return { loss: { partition, from: position, to, records, reason } }
+}
+
+/** What `receive` rejects with once a loss is on record. */
+export function recordsLost(loss: Loss): OncewardError {
+  const { partition, from, to, records, reason } = loss
+  const count =
+    records === null ? 'How many records are gone is not known' : `At most ${records} records are gone`
+  const goOn =
+    to === null
+      ? 'There is nothing to go on from: make the stream again, or retire the consumer.'
+      : `Restore them if you can; otherwise accept the loss, and the consumer goes on at ${to.next}.`
+  return new OncewardError(
+    'records_lost',
+    `${partition}@${from.next}: ${reason}. ${count}. Nothing was settled; the gap is on record. ${goOn}`,
+    { details: { ...loss } },
+  )
+}

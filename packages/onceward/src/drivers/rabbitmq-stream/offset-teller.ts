@@ -1,0 +1,104 @@
+import type { LogOptions } from '../../ports/source.ts'
+import type { PartitionProgress } from '../log/partition-progress.ts'
+import { queryOffset, storeOffset } from './wire/commands.ts'
+import type { StreamConnection } from './wire/connection.ts'
+
+/** A stored offset is a record in the stream itself, so one that is only a hint is written seldom. */
+const hintEveryMs = 5_000
+
+export interface TellerOptions {
+  readonly group: string
+  readonly log: LogOptions
+  /** The connection a partition is read on; null while there is none. */
+  readonly connectionOf: (partition: string) => StreamConnection | null
+}
+
+/**
+ * Tells the broker how far each partition is done. What it keeps is the offset of the last record that is done, as RabbitMQ's own clients
+ * do, so a group can be taken over from them and handed back; nothing is told before the first one.
+ *
+ * One telling is under way at a time; what moves meanwhile joins the next.
+ */
+export class OffsetTeller {
+  readonly #options: TellerOptions
+  readonly #moved = new Set<PartitionProgress>()
+  #telling: Promise<void> | null = null
+  #hint: NodeJS.Timeout | undefined
+  #first: Promise<unknown> = Promise.resolve()
+
+  constructor(options: TellerOptions) {
+    this.#options = options
+  }
+
+  async tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+    const { progress } = this.#options.log
+    if (progress === 'first') return this.#tellFirst(moved)
+    for (const one of moved) this.#moved.add(one)
+    if (progress === 'broker') this.#begin()
+    else this.#hint ??= setTimeout(() => this.#begin(), hintEveryMs).unref()
+    return { missed: 0 }
+  }
+
+  /** Resolves when everything that moved so far has been told, or cannot be. Never rejects. */
+  async flush(): Promise<void> {
+    while (this.#moved.size > 0 || this.#telling !== null) {
+      this.#begin()
+      await this.#telling
+    }
+  }
+
+  /** Stores and reads back. False when the connection is gone or another value is there. */
+  async confirm(partition: string, next: string): Promise<boolean> {
+    const connection = this.#options.connectionOf(partition)
+    const offset = BigInt(next) - 1n
+    if (connection === null) return false
+    if (offset < 0n) return true
+    storeOffset(connection, this.#options.group, partition, offset)
+    try {
+      return (await queryOffset(connection, this.#options.group, partition)) === offset
+    } catch {
+      return false
+    }
+  }
+
+  close(): void {
+    clearTimeout(this.#hint)
+  }
+
+  #begin(): void {
+    this.#telling ??= this.#tellAll().finally(() => {
+      this.#telling = null
+      if (this.#options.log.progress === 'broker' && this.#moved.size > 0) this.#begin()
+    })
+  }
+
+  async #tellAll(): Promise<void> {
+    clearTimeout(this.#hint)
+    this.#hint = undefined
+    const live = [...this.#moved].filter(one => one.live)
+    this.#moved.clear()
+    const told = await Promise.all(live.map(one => this.confirm(one.partition, one.position)))
+    if (told.length > 0) this.#options.log.onTold?.(told.every(Boolean))
+  }
+
+  /**
+   * At most once: the store's fence first, then the broker, both before anything takes effect. One after the other, because the broker takes a
+   * lower offset as readily as a higher one.
+   */
+  #tellFirst(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+    const told = this.#first.then(() => Promise.all(moved.map(one => this.#tellOneFirst(one))))
+    this.#first = told.catch(() => {})
+    return told.then(all => ({ missed: all.filter(one => !one).length }))
+  }
+
+  async #tellOneFirst(progress: PartitionProgress): Promise<boolean> {
+    const { partition, epoch, incarnation, position: next } = progress
+    if (!progress.live) return false
+    try {
+      await this.#options.log.checkpoints.begin(partition, epoch, { incarnation, next })
+    } catch {
+      return false
+    }
+    return progress.live && this.confirm(partition, next)
+  }
+}

@@ -1,0 +1,412 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { errorText, OncewardError } from '../../errors.ts'
+import type { LogOptions, Loss, Position } from '../../ports/source.ts'
+import type { LogSubscription } from '../log/log-subscription.ts'
+import { withdrawLossAt } from '../log/open-loss.ts'
+import { PartitionProgress } from '../log/partition-progress.ts'
+import { confirmGone } from './confirm-extent.ts'
+import { Credit } from './credit.ts'
+import { decidePosition, recordsLost } from './decide-position.ts'
+import type { StreamLeader } from './life.ts'
+import type { OffsetTeller } from './offset-teller.ts'
+import type { StreamDeclaration } from './stream.ts'
+import { toRecords, type UnkeptPart } from './to-records.ts'
+import { type Chunk, readChunk } from './wire/chunk.ts'
+import { giveCredit, queryNodes, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
+import type { StreamConnection } from './wire/connection.ts'
+import { code, StreamRefusal } from './wire/frame.ts'
+import { within } from './within.ts'
+
+export interface ReaderOptions {
+  readonly partition: string
+  readonly declaration: StreamDeclaration
+  readonly group: string
+  readonly log: LogOptions
+  readonly connection: StreamConnection
+  readonly subscription: LogSubscription
+  readonly teller: OffsetTeller
+  /** Offsets below it were handed over by this process before. */
+  readonly handedOver: Map<string, number>
+  /** How often a chunk came damaged, by its place. */
+  readonly damagedReads: Map<string, number>
+  /** Largest part of the stream that is kept when it cannot be read. */
+  readonly keptBytesMax?: number
+  readonly onAssigned: () => void
+  readonly onRevoked: (reason: string) => void
+  readonly leader: () => Promise<StreamLeader>
+  /** From the next connection on the leader is read. */
+  readonly readFromLeader: () => void
+  /** Trying again may help: the connection should be given up. */
+  readonly onTrouble: (reason: string) => void
+}
+
+/** The broker gives up on a consumer that does not answer within a minute. */
+const revokeTimeoutMs = 20_000
+const lostTimeoutMs = 3_000
+const standAsideMs = 1_000
+const damagedReadsMax = 3
+
+/**
+ * Reads one partition on one connection.
+ *
+ *   new ──start──▶ standing by ──made active──▶ taking ──position decided──▶ reading
+ *                       ▲                                                      │
+ *                       └──handed back── stepping down ◀──made inactive, or the connection ended
+ *
+ * What the broker asks is answered in order, and only when it is done: an activation after the store has made the partition ours, a step
+ * down after everything under way is settled and told. The next owner begins after that.
+ */
+export class PartitionReader {
+  readonly #options: ReaderOptions
+  #turn: Promise<void> = Promise.resolve()
+  #id = -1
+  #credit = new Credit()
+  #progress: PartitionProgress | null = null
+  /** Where the next record is expected. */
+  #readOn = 0
+  #newest = 0
+  /** Chunks that are not handed over yet, in order. */
+  #chunks: Chunk[] = []
+  /** The first of them was begun: more of it is unpacked when there is room. */
+  #begun = false
+  /** What the first of them waits for: whether records are missing before it, or that all before a part nobody can keep is settled. */
+  #waitsFor: 'gap' | 'loss' | null = null
+  #lossAhead: UnkeptPart | null = null
+
+  constructor(options: ReaderOptions) {
+    this.#options = options
+  }
+
+  get partition(): string {
+    return this.#options.partition
+  }
+
+  /** Resolves when the broker has the subscription. Rejects when it does not, for whatever reason. */
+  async start(): Promise<void> {
+    const { partition, declaration, group, connection } = this.#options
+    const stream = partition
+    try {
+      if (declaration.singleActive === false) return await this.#takeAndSubscribe()
+      const properties = {
+        'single-active-consumer': 'true',
+        name: group,
+        ...(declaration.superStream && { 'super-stream': declaration.stream }),
+      }
+      this.#credit = new Credit()
+      this.#id = await subscribe(
+        connection,
+        { stream, from: 'next', credit: 1, properties },
+        this.#listener(),
+      )
+    } catch (error) {
+      throw isMissing(error) ? await this.#missing(error) : error
+    }
+  }
+
+  /** The connection has ended: hands the partition back. Another process may have it already, so nothing is waited for long. Never rejects. */
+  end(reason: string): Promise<void> {
+    return this.#next(() => this.#stepDown(reason, lostTimeoutMs))
+  }
+
+  /**
+   * The store says that another process owns the partition: lets the broker give it away. Stands by again after a while, so that whoever
+   * took it is the active one by then. Never rejects.
+   */
+  release(): Promise<void> {
+    this.#forget()
+    const { connection } = this.#options
+    return this.#next(async () => {
+      await unsubscribe(connection, this.#id)
+      this.#options.onRevoked('the store says that another process owns it')
+      await delay(standAsideMs, undefined, { ref: false })
+      if (connection.live) await this.start()
+    })
+  }
+
+  /** Called when there may be room again. */
+  topUp(): void {
+    if (this.#progress === null || !this.#options.subscription.wants(this.partition)) return
+    if (this.#begun) this.#hand()
+    const more = this.#credit.more()
+    if (more > 0) giveCredit(this.#options.connection, this.#id, more)
+  }
+
+  /** Records after the position, as far as the broker has said. */
+  get newest(): number | null {
+    return this.#progress === null ? null : this.#newest
+  }
+
+  /** Called now and then: without chunks the broker says nothing of what it has. */
+  async look(): Promise<void> {
+    if (this.#progress === null) return
+    this.#declareLossAhead()
+    if (this.#credit.given > 0) this.#newest = this.#readOn
+    else {
+      const { committedChunk } = await queryStats(this.#options.connection, this.partition)
+      this.#newest = Math.max(this.#newest, committedChunk + 1)
+    }
+  }
+
+  #listener() {
+    return {
+      onChunk: (frame: Buffer, at: number, committed: number) => this.#arrived(frame, at, committed),
+      onActive: (active: boolean, answer: (from: number | null) => void) => {
+        void this.#next(async () => {
+          if (!active) {
+            await this.#stepDown('another process of the group reads it now')
+            return answer(null)
+          }
+          await this.#stepDown('the broker makes this process the active one anew')
+          await this.#take()
+          if (this.#progress === null) return
+          answer(this.#readOn)
+          // Whoever was full when it stepped down had no credit left, and without any the broker sends nothing.
+          if (this.#credit.given === 0) this.topUp()
+        })
+      },
+    }
+  }
+
+  async #takeAndSubscribe(): Promise<void> {
+    await this.#take()
+    if (this.#progress === null) return
+    const { connection, partition: stream } = this.#options
+    this.#credit = new Credit()
+    const from = { offset: this.#readOn }
+    this.#id = await subscribe(connection, { stream, from, credit: 1 }, this.#listener())
+  }
+
+  /** One step after the other; what goes wrong ends the connection or the subscription, never the process. */
+  #next(step: () => Promise<void>): Promise<void> {
+    this.#turn = this.#turn.then(step).catch(error => this.#failed(error))
+    return this.#turn
+  }
+
+  #failed(error: unknown): void {
+    const isFinal = error instanceof OncewardError && error.code !== 'ownership_lost'
+    if (isFinal) this.#options.subscription.fail(error)
+    else this.#options.onTrouble(errorText(error))
+  }
+
+  async #take(): Promise<void> {
+    const { partition, log, connection, leader, readFromLeader, declaration, group, teller } = this.#options
+    const [ownership] = await log.checkpoints.take([partition])
+    const brokerKnows = log.progress === 'broker' || log.progress === 'first'
+    const decision = await decidePosition({
+      connection,
+      leader,
+      readFromLeader,
+      declaration,
+      group,
+      ownership: ownership!,
+      brokerKnows,
+      storedFirst: log.progress === 'first',
+    })
+    if ('loss' in decision) throw await this.#lost(decision.loss)
+    const { position, isNew } = decision
+    await withdrawLossAt(log.checkpoints, ownership!, position, { isSameLog: true })
+    if (isNew) {
+      if (brokerKnows && !(await teller.confirm(partition, position.next)))
+        throw new Error('the broker did not confirm the first position')
+      await log.checkpoints.begin(partition, ownership!.epoch, position)
+    }
+    if (!connection.live) return
+    this.#own(new PartitionProgress(partition, ownership!.epoch, position), position)
+    this.#options.onAssigned()
+  }
+
+  #own(progress: PartitionProgress, { next }: Position): void {
+    this.#forget()
+    this.#progress = progress
+    this.#readOn = Number(next)
+    this.#newest = this.#readOn
+    this.#options.subscription.own(progress)
+  }
+
+  #forget(): void {
+    this.#progress = null
+    this.#chunks = []
+    this.#begun = false
+    this.#waitsFor = null
+    this.#lossAhead = null
+  }
+
+  async #stepDown(reason: string, timeoutMs = revokeTimeoutMs): Promise<void> {
+    const { partition, subscription, log, teller } = this.#options
+    if (this.#progress === null) return
+    subscription.stop(partition)
+    await within(timeoutMs, log.onRevoke([partition]))
+    await within(timeoutMs, teller.flush())
+    this.#forget()
+    subscription.drop(partition)
+    this.#options.onRevoked(reason)
+  }
+
+  async #lost(loss: Loss): Promise<OncewardError> {
+    await this.#options.log.checkpoints.declareLoss(loss)
+    return recordsLost(loss)
+  }
+
+  /** A stream that is not there is a mistake in the contract, unless this consumer has read it before. */
+  async #missing(cause: unknown): Promise<unknown> {
+    const { partition, log, connection } = this.#options
+    const [ownership] = await log.checkpoints.take([partition])
+    const stored = ownership!.stored
+    if (stored === null) {
+      return new OncewardError(
+        'configuration',
+        `Stream ${partition} does not exist. Nothing was consumed. Create it, or correct the name.`,
+        { cause, details: { missing: true } },
+      )
+    }
+    // A broker that has just started may know less than it will in a moment.
+    const isGone = await confirmGone(
+      () => isUnknown(connection, partition),
+      unknown => unknown,
+    )
+    if (!isGone) return cause
+    const reason = 'the stream was deleted'
+    return this.#lost({ partition, from: stored, to: null, records: null, reason })
+  }
+
+  #arrived(frame: Buffer, at: number, committed: number): void {
+    this.#credit.arrived(frame.length)
+    if (this.#progress === null) return
+    try {
+      const chunk = readChunk(frame, at)
+      if (chunk !== null) {
+        if (chunk.damaged) this.#askAgain(chunk)
+        const end = chunk.firstOffset + chunk.records
+        this.#newest = committed > chunk.firstOffset ? Math.max(committed + 1, end) : end
+        this.#chunks.push(chunk)
+        this.#hand()
+      }
+      this.topUp()
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  /** Throws a few times, so that another connection brings the chunk once more: it may have been damaged on its way. */
+  #askAgain({ firstOffset, problem }: Chunk): void {
+    const { partition, damagedReads } = this.#options
+    const place = `${partition}@${firstOffset}`
+    const reads = (damagedReads.get(place) ?? 0) + 1
+    damagedReads.set(place, reads)
+    if (reads < damagedReadsMax) throw new Error(`the chunk at ${place} came damaged: ${problem}`)
+    damagedReads.delete(place)
+  }
+
+  /** Hands chunks over for as long as nothing has to be waited for. */
+  #hand(): void {
+    const { partition, subscription } = this.#options
+    while (this.#waitsFor === null && this.#chunks.length > 0) {
+      if (this.#begun && !subscription.wants(partition)) return
+      const chunk = this.#chunks[0]!
+      if (chunk.firstOffset > this.#readOn) {
+        this.#waitsFor = 'gap'
+        void this.#next(() => this.#checkGap())
+        return
+      }
+      this.#begun = !this.#offer(chunk)
+      if (this.#begun) {
+        // Not in the same go: what was unpacked before, and came to nothing, is let go of in between.
+        setImmediate(() => this.topUp())
+        return
+      }
+      this.#chunks.shift()
+    }
+  }
+
+  /** True when all of it was handed over. */
+  #offer(chunk: Chunk): boolean {
+    const { partition, handedOver, keptBytesMax, subscription } = this.#options
+    const before = handedOver.get(partition) ?? 0
+    const { records, next, tooLarge } = toRecords(chunk, partition, this.#readOn, before, keptBytesMax)
+    this.#readOn = Math.max(this.#readOn, next)
+    handedOver.set(partition, Math.max(before, this.#readOn))
+    if (records.length > 0) subscription.offer(this.#progress!, records, records.at(-1)!.next)
+    if (tooLarge !== null) {
+      this.#waitsFor = 'loss'
+      this.#lossAhead = tooLarge
+      return false
+    }
+    return this.#readOn >= chunk.firstOffset + chunk.records
+  }
+
+  /** What stands before it is finished first: whoever accepts the loss goes on behind it. */
+  #declareLossAhead(): void {
+    const { partition, subscription } = this.#options
+    const part = this.#lossAhead
+    const progress = this.#progress
+    if (part === null || progress === null) return
+    if (progress.unsettled > 0 || subscription.readAhead(partition) > 0) return
+    this.#lossAhead = null
+    const { incarnation, position } = progress
+    const to = { incarnation, next: String(part.offset + part.records) }
+    const reason = `the stream has ${part.records} records at ${part.offset} that cannot be taken apart (${part.problem}) and are too large to be kept`
+    void this.#next(async () => {
+      subscription.stop(partition)
+      throw await this.#lost({
+        partition,
+        from: { incarnation, next: position },
+        to,
+        records: part.records,
+        reason,
+      })
+    })
+  }
+
+  /**
+   * Offsets are missing before the next chunk. The broker uses some for itself (every stored offset is one); but when the stream now
+   * begins after the place we were at, retention was faster than we were, and nobody can say what those offsets were.
+   */
+  async #checkGap(): Promise<void> {
+    const { firstChunk } = await queryStats(this.#options.connection, this.partition)
+    if (firstChunk > this.#readOn) await this.#assertLeaderDropped()
+    const chunk = this.#chunks[0]
+    const progress = this.#progress
+    if (chunk === undefined || progress === null || this.#waitsFor !== 'gap') return
+    this.#waitsFor = null
+    const to = chunk.firstOffset
+    if (firstChunk > this.#readOn) {
+      this.#forget()
+      this.#options.subscription.stop(this.partition)
+      const { incarnation, position } = progress
+      // From the position on, not from where we read: what was read and not settled is gone from the stream as well.
+      throw await this.#lost({
+        partition: this.partition,
+        from: { incarnation, next: position },
+        to: { incarnation, next: String(to) },
+        records: to - Number(position),
+        reason: `retention removed offsets from ${position} on while they were being read`,
+      })
+    }
+    this.#readOn = Math.max(this.#readOn, to)
+    this.#hand()
+    this.topUp()
+  }
+
+  /** Each node applies retention by itself. Throws where the leader still has what the node we read from has dropped. */
+  async #assertLeaderDropped(): Promise<void> {
+    const { connection } = await this.#options.leader()
+    const { firstChunk } = await queryStats(connection, this.partition)
+    if (firstChunk > this.#readOn) return
+    this.#options.readFromLeader()
+    throw new Error(`a replica of ${this.partition} has dropped ${this.#readOn}: it is read from the leader`)
+  }
+}
+
+async function isUnknown(connection: StreamConnection, stream: string): Promise<boolean> {
+  return queryNodes(connection, stream).then(
+    () => false,
+    error => {
+      if (isMissing(error)) return true
+      throw error
+    },
+  )
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof StreamRefusal && error.code === code.streamDoesNotExist
+}

@@ -1,0 +1,227 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { errorText, OncewardError } from '../../errors.ts'
+import type { OpenOptions, Source, Stall } from '../../ports/source.ts'
+import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
+import type { PartitionProgress } from '../log/partition-progress.ts'
+import { withTls } from '../tls/tls-url.ts'
+import { readAddress, type StreamAddress } from './address.ts'
+import { KnownNodes } from './known-nodes.ts'
+import { OffsetTeller } from './offset-teller.ts'
+import { StreamSession } from './session.ts'
+import { assertStream, type StreamDeclaration } from './stream.ts'
+import { within } from './within.ts'
+
+export interface StreamSourceOptions {
+  /** Used where the declaration names none. */
+  readonly url?: string
+  /** Largest part of a stream that is quarantined with its bytes when it cannot be read; a larger one is a declared loss. Default 32 MiB. */
+  readonly keptBytesMax?: number
+  /** Gives up an `open` that is still trying to reach the broker. */
+  readonly signal?: AbortSignal
+}
+
+/** A RabbitMQ stream or super stream as a source. Nothing is connected until `open`. */
+export function createStreamSource(
+  declaration: StreamDeclaration,
+  options: StreamSourceOptions = {},
+): Source {
+  const name = `rabbitmq ${declaration.superStream ? 'super stream' : 'stream'} ${declaration.stream}`
+  const ordered = declaration.singleActive !== false
+  return {
+    name,
+    capabilities: {
+      order: { key: ordered, partition: ordered },
+      positions: true,
+      deliveryCount: false,
+      redelivers: true,
+    },
+    open: async openOptions => {
+      const url = declaration.url ?? options.url
+      const address = readAddress(url && withTls(url, declaration.tls), name)
+      const group = declaration.group ?? groupOf(openOptions.log.consumer)
+      assertStream(declaration, group)
+      const driver = new StreamDriver(declaration, address, group, openOptions, options.keptBytesMax)
+      const giveUp = () => void driver.close()
+      options.signal?.addEventListener('abort', giveUp, { once: true })
+      if (options.signal?.aborted) giveUp()
+      await driver.start().finally(() => options.signal?.removeEventListener('abort', giveUp))
+      return driver.subscription
+    },
+  }
+}
+
+function groupOf({ name, generation }: OpenOptions['log']['consumer']): string {
+  return generation === 1 ? name : `${name}-${generation}`
+}
+
+/** A session that lived this long was a good one: the next failure starts with a short delay again. */
+const steadyMs = 5_000
+const closeTimeoutMs = 5_000
+/** How late a heartbeat may be. */
+const lateMs = 1_000
+
+/**
+ * Keeps one session after another until it is closed or refused.
+ *
+ *   connecting ──▶ open ──ended──▶ partitions handed back ──delay──▶ connecting …
+ *       └── refused: `start` rejects the first time, `receive` from then on
+ */
+class StreamDriver implements LogDriver {
+  readonly origin: string
+  readonly tellsBroker = true
+  readonly subscription: LogSubscription
+  readonly #declaration: StreamDeclaration
+  readonly #address: StreamAddress
+  readonly #group: string
+  readonly #options: OpenOptions
+  readonly #teller: OffsetTeller
+  readonly #handedOver = new Map<string, number>()
+  readonly #keptBytesMax: number | undefined
+  readonly #damagedReads = new Map<string, number>()
+  readonly #knownNodes = new KnownNodes()
+  readonly #fromLeader = new Set<string>()
+  readonly #opened = Promise.withResolvers<void>()
+  readonly #closed = new AbortController()
+  #run: Promise<void> = Promise.resolve()
+  #session: StreamSession | null = null
+  #openings = 0
+
+  constructor(
+    declaration: StreamDeclaration,
+    address: StreamAddress,
+    group: string,
+    options: OpenOptions,
+    keptBytesMax: number | undefined,
+  ) {
+    this.#keptBytesMax = keptBytesMax
+    this.origin = declaration.stream
+    this.#declaration = declaration
+    this.#address = address
+    this.#group = group
+    this.#options = options
+    this.#teller = new OffsetTeller({
+      group,
+      log: options.log,
+      connectionOf: partition => this.#session?.connectionOf(partition) ?? null,
+    })
+    this.subscription = new StreamSubscription(options, this, partitions =>
+      this.#session?.release(partitions),
+    )
+  }
+
+  start(): Promise<void> {
+    this.#run = this.#keepOpen()
+    return this.#opened.promise
+  }
+
+  tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+    return this.#teller.tell(moved)
+  }
+
+  onRoom(): void {
+    this.#session?.topUp()
+  }
+
+  behind({ partition, position }: PartitionProgress): number | null {
+    const newest = this.#session?.newestOf(partition) ?? null
+    return newest === null ? null : Math.max(0, newest - Number(position))
+  }
+
+  /** Brokers send a sign of life in each beat: one that owes it hands nothing over either. */
+  stalled(): Stall | null {
+    const forMs = this.#session?.silentMs ?? 0
+    const owedMs = this.#address.timing.heartbeatS * 1_000 + lateMs
+    return forMs > owedMs ? { forMs, reason: `no sign of life of the broker of ${this.origin}` } : null
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort()
+    await within(closeTimeoutMs, this.#teller.flush())
+    this.#teller.close()
+    await this.#session?.close(closeTimeoutMs)
+    await within(closeTimeoutMs, this.#run)
+  }
+
+  async #keepOpen(): Promise<void> {
+    for (let failures = 0; !this.#closed.signal.aborted; ) {
+      const began = performance.now()
+      const end = await this.#oneSession()
+      if (this.#closed.signal.aborted) break
+      if (end instanceof OncewardError) return this.#refuse(end)
+      this.#options.onEvent({ kind: 'disconnected', reason: end })
+      failures = performance.now() - began >= steadyMs ? 0 : failures + 1
+      await delay(reconnectDelayMs(failures), undefined, { signal: this.#closed.signal }).catch(() => {})
+    }
+    const unreached = `${this.origin}: closed before RabbitMQ could be reached. Nothing was consumed.`
+    this.#opened.reject(new OncewardError('broker_unreachable', unreached))
+  }
+
+  /** Why it ended; an error when trying again cannot help. */
+  async #oneSession(): Promise<string | OncewardError> {
+    const session = new StreamSession({
+      ...this.#options,
+      address: this.#address,
+      declaration: this.#declaration,
+      group: this.#group,
+      subscription: this.subscription,
+      teller: this.#teller,
+      handedOver: this.#handedOver,
+      damagedReads: this.#damagedReads,
+      knownNodes: this.#knownNodes,
+      fromLeader: this.#fromLeader,
+      ...(this.#keptBytesMax !== undefined && { keptBytesMax: this.#keptBytesMax }),
+    })
+    this.#session = session
+    try {
+      await session.start()
+      this.#openings++
+      this.#options.onEvent({ kind: 'connected' })
+      this.#opened.resolve()
+      return await this.#after(session, await session.ended)
+    } catch (error) {
+      session.cut(errorText(error))
+      return await this.#after(session, this.#isFinal(error) ? error : errorText(error))
+    } finally {
+      this.#session = null
+    }
+  }
+
+  async #after<Reason extends string | OncewardError>(
+    session: StreamSession,
+    reason: Reason,
+  ): Promise<Reason> {
+    if (!this.#closed.signal.aborted) await session.handBack(errorText(reason))
+    return reason
+  }
+
+  /** A super stream that was there before may come back; at the first start it is a mistake in the contract. */
+  #isFinal(error: unknown): error is OncewardError {
+    if (!(error instanceof OncewardError) || error.code === 'ownership_lost') return false
+    return this.#openings === 0 || error.details.missing !== true
+  }
+
+  #refuse(error: OncewardError): void {
+    this.#opened.reject(error)
+    this.subscription.fail(error)
+  }
+}
+
+/** Lets go of a partition when the store says no: the broker still thinks that we are the active one. */
+class StreamSubscription extends LogSubscription {
+  readonly #onDisowned: (partitions: readonly string[]) => void
+
+  constructor(options: OpenOptions, driver: LogDriver, onDisowned: (partitions: readonly string[]) => void) {
+    super(options, driver)
+    this.#onDisowned = onDisowned
+  }
+
+  override disown(partitions: readonly string[]): void {
+    super.disown(partitions)
+    this.#onDisowned(partitions)
+  }
+}
+
+/** Full jitter between 50 ms and 5 s. */
+function reconnectDelayMs(failures: number): number {
+  return Math.floor(50 + Math.random() * Math.min(5_000, 100 * 2 ** Math.min(failures, 6)))
+}

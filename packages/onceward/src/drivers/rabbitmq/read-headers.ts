@@ -1,0 +1,87 @@
+import { bareMap } from '../../message/bare-map.ts'
+import { readFieldTable } from './field-table.ts'
+
+/** What of the client's connection reads frames; `rest` is what has come and is not read. */
+export interface FrameReader {
+  rest: Buffer
+  recvFrame(): unknown
+}
+
+const headerFrame = 2
+const [contentTypeBit, contentEncodingBit, headersBit] = [0x8000, 0x4000, 0x2000]
+/** A frame's own bytes: type, channel and size before its content, one behind it. */
+const [frameHead, frameTail] = [7, 1]
+/** Behind those: class, weight and size of the body. */
+const flagsAt = frameHead + 12
+
+/**
+ * Reads header tables in place of the client, which is given the frame without them. Its own tables have prototypes that a header named
+ * `__proto__` replaces. It takes them apart by calling itself, and a publisher may nest 8,000 of them in 48 kB: it then gave the connection
+ * up, the broker handed the message over again on the next one, and nothing behind it was ever read.
+ */
+export function readHeadersOurselves(reader: FrameReader): void {
+  const read = reader.recvFrame
+  reader.recvFrame = () => {
+    const bytes = reader.rest
+    const table = findTable(bytes)
+    if (table === null) return read.call(reader)
+    reader.rest = withoutTable(bytes, table)
+    try {
+      const answer = read.call(reader) as { fields: { headers: unknown } }
+      answer.fields.headers = headersOf(bytes.subarray(table.at + 4, table.end))
+      return answer
+    } finally {
+      reader.rest = bytes.subarray(table.frameEnd)
+    }
+  }
+}
+
+interface TablePlace {
+  readonly at: number
+  readonly end: number
+  readonly frameEnd: number
+}
+
+/** Where the table stands, when a whole frame with one has come. */
+function findTable(bytes: Buffer): TablePlace | null {
+  if (bytes.length < flagsAt + 2 || bytes[0] !== headerFrame) return null
+  const frameEnd = frameHead + bytes.readUInt32BE(3) + frameTail
+  if (bytes.length < frameEnd) return null
+  const flags = bytes.readUInt16BE(flagsAt)
+  if ((flags & headersBit) === 0) return null
+  let at = flagsAt + 2
+  for (const bit of [contentTypeBit, contentEncodingBit]) if ((flags & bit) !== 0) at += 1 + bytes[at]!
+  const end = at + 4 + bytes.readUInt32BE(at)
+  return end > frameEnd - frameTail ? null : { at, end, frameEnd }
+}
+
+function withoutTable(bytes: Buffer, { at, end, frameEnd }: TablePlace): Buffer {
+  const cut = Buffer.concat([bytes.subarray(0, at), bytes.subarray(end, frameEnd)])
+  cut.writeUInt32BE(cut.length - frameHead - frameTail, 3)
+  cut.writeUInt16BE(bytes.readUInt16BE(flagsAt) & ~headersBit, flagsAt)
+  return cut
+}
+
+function headersOf(table: Buffer): object {
+  try {
+    return readFieldTable(table)
+  } catch {
+    return unreadable(table)
+  }
+}
+
+/** In place of headers nobody could read: deeper than any limit, so that the message is set aside and not taken for one without headers. */
+function unreadable(table: Buffer): object {
+  const headers = bareMap()
+  headers['onceward-unreadable'] = tooDeep
+  headers['onceward-unreadable-bytes'] = table
+  return headers
+}
+
+const tooDeep = nested(32)
+
+function nested(levels: number): Record<string, unknown> {
+  const headers = bareMap()
+  if (levels > 0) headers['onceward-unreadable'] = nested(levels - 1)
+  return headers
+}

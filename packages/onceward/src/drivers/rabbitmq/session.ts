@@ -1,0 +1,304 @@
+import type { Channel, ConsumeMessage, GetMessage, Message } from 'amqplib'
+import { errorText } from '../../errors.ts'
+import type { BrokerIdentity } from '../../ports/source.ts'
+import type { Log } from '../../surroundings.ts'
+import { type Ack, AckTracker } from './ack-tracker.ts'
+import { checkIngest } from './check-ingest.ts'
+import { type Connection, openConnection, withChannel, within } from './connection.ts'
+import { DeadLetterIngest } from './dead-letter-ingest.ts'
+import type { QueueDeclaration } from './declaration.ts'
+import { identityOf } from './identity.ts'
+import type { InFlight } from './in-flight.ts'
+import { cancelledBy, overdueClose } from './overdue.ts'
+import { prepareQueue } from './topology.ts'
+
+export interface SessionOptions {
+  readonly url: string
+  readonly declaration: QueueDeclaration
+  readonly inFlight: InFlight
+  readonly log: Log
+  readonly onMessage: (message: ConsumeMessage) => void
+  readonly onDeadLetter: (message: GetMessage, routingKey: string) => void
+  readonly onWarning: (reason: string) => void
+  /** Of reading the dead-letter queue: why it failed, null when it works again. */
+  readonly onIngestTrouble: (reason: string | null) => void
+  readonly onBroker: (broker: BrokerIdentity) => Promise<void>
+}
+
+export interface SessionEnd {
+  readonly kind: 'disconnected' | 'cancelled' | 'timed_out'
+  readonly reason: string
+}
+
+const ackLandingMs = 200
+const probeTimeoutMs = 2_000
+
+/**
+ * One connection, one channel, one epoch; a consumer is opened again on the same channel to change its prefetch. A
+ * dead-letter queue that is ingested has a second channel, and the session ends with either.
+ *
+ *   new ──start──▶ consuming ──cancel──▶ pausing ──cancel-ok──▶ paused ──room again──▶ resuming ──▶ consuming
+ *   any ──connection or channel lost, consumer cancelled by the broker, close──▶ ended
+ *
+ * Deliveries of a cancelled consumer stay unsettled on the channel, so a pause hands nothing back. Once
+ * ended, every unsettled delivery belongs to the broker again and no acknowledgement is sent any more.
+ *
+ * A single-active-consumer queue keeps one prefetch for ever. A cancel would make another process the active one
+ * while this one still holds earlier messages of a key (4.0.5: three held, the next seven went to the other). And
+ * a quorum queue puts what comes back behind what came back before, so a smaller prefetch after a larger one
+ * breaks the order (4 held, then 2 held, then all: 2 3 0 1 4 …); with the same prefetch it was kept.
+ */
+export class Session {
+  readonly #options: SessionOptions
+  readonly #acks = new AckTracker()
+  readonly #ended = Promise.withResolvers<SessionEnd>()
+  readonly #starting = new AbortController()
+  #lastAckMs = Number.NEGATIVE_INFINITY
+  #state: 'new' | 'consuming' | 'pausing' | 'paused' | 'resuming' | 'ended' = 'new'
+  #connection: Connection | null = null
+  #channel: Channel | null = null
+  #ingest: DeadLetterIngest | null = null
+  #consumerTag = ''
+  #prefetch = 0
+  #arrivals = 0
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+  }
+
+  /** Resolves once, when nothing more can come or be settled. */
+  get ended(): Promise<SessionEnd> {
+    return this.#ended.promise
+  }
+
+  get live(): boolean {
+    return this.#channel !== null && this.#state !== 'ended'
+  }
+
+  /** Connects, prepares the queue and consumes. Rejects when any of it fails; the connection is then gone. */
+  async start(): Promise<void> {
+    const { url, declaration, onWarning, onBroker } = this.#options
+    try {
+      const connection = await openConnection(url, `consumes ${declaration.queue}`, this.#starting.signal)
+      this.#connection = connection
+      void connection.ended.then(reason => this.#end({ kind: 'disconnected', reason }))
+      if (connection.cluster !== null) await onBroker(identityOf(connection, url))
+      await this.#failIfEnded()
+      for (const warning of await prepareQueue(connection, declaration, url)) onWarning(warning)
+      this.#channel = await this.#openChannel(connection)
+      this.#ingest = await this.#openIngest(connection)
+      await this.#consume()
+      void this.#ingest?.run()
+      await this.#failIfEnded()
+    } catch (error) {
+      this.#end({ kind: 'disconnected', reason: errorText(error) })
+      void this.#connection?.close(2_000)
+      throw error
+    }
+  }
+
+  /** Messages of the queue that nobody has taken; null when the broker does not say. On a channel of its own: a refusal would close ours. */
+  async ready(): Promise<number | null> {
+    if (!this.live) return null
+    const { queue } = this.#options.declaration
+    const asked = withChannel(
+      this.#connection!,
+      async channel => (await channel.checkQueue(queue)).messageCount,
+    )
+    return asked.catch(() => null)
+  }
+
+  /** Sends the acknowledgements for these tags. Says how many could not be sent. */
+  ack(tags: readonly number[]): number {
+    if (!this.live) return tags.length
+    const acks = this.#acks.settle(tags)
+    this.#lastAckMs = performance.now()
+    try {
+      for (const ack of acks) this.#send(ack)
+    } catch {
+      // The channel closed under us: how many of these went out is unknown, and all of them may come back.
+      return tags.length
+    }
+    this.#adjust()
+    return 0
+  }
+
+  /** The same for the one message of the dead-letter queue. */
+  ackDeadLetter(tag: number): number {
+    if (!this.live || this.#ingest === null) return 1
+    this.#lastAckMs = performance.now()
+    try {
+      this.#ingest.ack(tag)
+    } catch {
+      return 1
+    }
+    this.#adjust()
+    return 0
+  }
+
+  /** Closing the channel flushes the acks before it and hands the rest back; then the connection goes. */
+  async close(timeoutMs: number): Promise<void> {
+    const channel = this.#channel
+    const polite = this.live && channel !== null && this.#state !== 'new'
+    this.#state = 'ended'
+    this.#ended.resolve({ kind: 'disconnected', reason: 'closed by this process' })
+    this.#ingest?.stop()
+    if (!polite) return this.#cut()
+    await this.#letAcksLand(channel)
+    const answered = await within(timeoutMs, Promise.allSettled([channel.close(), this.#ingest?.close()]))
+    if (answered) await this.#connection?.close(timeoutMs)
+    else this.#connection?.destroy()
+  }
+
+  /** Of a start that is under way, or of a session that has ended: there is nothing to hand back, and nobody to wait for. */
+  #cut(): void {
+    this.#starting.abort()
+    this.#connection?.destroy()
+  }
+
+  /**
+   * A quorum queue takes acks a few at a time; those its client still holds back when the channel closes are forgotten
+   * and the messages come again (12 to 594 seen, none after this wait). Once-only all the same, but untidy. A single
+   * active consumer is not cancelled meanwhile: the next one would overtake what this one hands back.
+   */
+  async #letAcksLand(channel: Channel): Promise<void> {
+    const sinceMs = performance.now() - this.#lastAckMs
+    if (sinceMs >= ackLandingMs) return
+    if (!this.#options.declaration.singleActiveConsumer) {
+      await within(
+        ackLandingMs,
+        Promise.resolve()
+          .then(() => channel.cancel(this.#consumerTag))
+          .catch(() => {}),
+      )
+    }
+    await new Promise(resolve => setTimeout(resolve, ackLandingMs - sinceMs))
+  }
+
+  async #failIfEnded(): Promise<void> {
+    if (this.#state === 'ended') throw new Error((await this.#ended.promise).reason)
+  }
+
+  async #openChannel(connection: Connection): Promise<Channel> {
+    const channel = await connection.model.createChannel()
+    let refused: string | null = null
+    channel.on('error', error => {
+      refused = error.message
+    })
+    channel.on('close', () => {
+      const reason = refused ?? connection.trouble ?? 'the channel was closed'
+      this.#end(overdueClose(reason, this.#options.declaration.queue) ?? { kind: 'disconnected', reason })
+    })
+    return channel
+  }
+
+  async #openIngest(connection: Connection): Promise<DeadLetterIngest | null> {
+    const { declaration, onWarning } = this.#options
+    if (declaration.deadLetterIngest === undefined) return null
+    const { warnings, handOversMax } = await checkIngest(connection, declaration, this.#options.url)
+    for (const warning of warnings) onWarning(warning)
+    const channel = await this.#openChannel(connection)
+    return new DeadLetterIngest({
+      ...this.#options,
+      channel,
+      handOversMax,
+      onTrouble: this.#options.onIngestTrouble,
+    })
+  }
+
+  async #consume(): Promise<void> {
+    const { declaration, inFlight, log } = this.#options
+    this.#prefetch = declaration.singleActiveConsumer ? inFlight.constant : inFlight.room
+    this.#arrivals = 0
+    await this.#channel!.prefetch(this.#prefetch)
+    const { consumerTag } = await this.#channel!.consume(declaration.queue, message =>
+      this.#onMessage(message),
+    )
+    this.#consumerTag = consumerTag
+    log.debug('consuming', { queue: declaration.queue, prefetch: this.#prefetch, held: inFlight.count })
+    if (this.#state !== 'ended') this.#state = 'consuming'
+    this.#adjust()
+  }
+
+  #onMessage(message: ConsumeMessage | null): void {
+    if (this.#state === 'ended') return
+    if (message === null) {
+      void this.#cancelled()
+      return
+    }
+    this.#arrivals++
+    this.#acks.arrived(message.fields.deliveryTag)
+    this.#options.inFlight.arrived(message.content.length)
+    this.#options.onMessage(message)
+    this.#adjust()
+  }
+
+  #send({ tag, upTo }: Ack): void {
+    this.#channel!.ack({ fields: { deliveryTag: tag } } as Message, upTo)
+  }
+
+  #adjust(): void {
+    const { declaration, inFlight } = this.#options
+    if (this.#state === 'paused') {
+      if (inFlight.mayResume) this.#resume()
+    } else if (this.#state === 'consuming') {
+      if (declaration.singleActiveConsumer) this.#warnIfOverBudget()
+      else if (inFlight.mustPause(this.#prefetch) || inFlight.mayRaise(this.#prefetch, this.#arrivals))
+        this.#pause()
+    }
+  }
+
+  #pause(): void {
+    this.#state = 'pausing'
+    this.#follow(this.#channel!.cancel(this.#consumerTag), () => {
+      this.#state = 'paused'
+      this.#adjust()
+    })
+  }
+
+  #resume(): void {
+    this.#state = 'resuming'
+    this.#follow(this.#consume(), () => {})
+  }
+
+  #follow(work: Promise<unknown>, next: () => void): void {
+    work.then(
+      () => {
+        if (this.#state !== 'ended') next()
+      },
+      error => this.#end({ kind: 'disconnected', reason: errorText(error) }),
+    )
+  }
+
+  #warnIfOverBudget(): void {
+    const { declaration, inFlight, onWarning } = this.#options
+    if (!inFlight.isOver) return
+    onWarning(
+      `Queue ${declaration.queue}: ${this.#prefetch} deliveries of a single active consumer hold more bytes than batch.bytesMax allows. Their number cannot be lowered while running without breaking the order. Lower batch.deliveriesMax in every process at once.`,
+    )
+  }
+
+  /** From here on nothing is acknowledged. Whether the queue is still there says why the broker did it. */
+  async #cancelled(): Promise<void> {
+    const { queue } = this.#options.declaration
+    const { brokerVersion } = this.#connection!
+    const isHolding = this.#options.inFlight.count > 0
+    let isThere = false
+    const asked = this.ready().then(ready => {
+      isThere = ready !== null
+    })
+    this.#state = 'ended'
+    this.#ingest?.stop()
+    await within(probeTimeoutMs, asked)
+    this.#ended.resolve(cancelledBy({ queue, brokerVersion, isHolding, isThere }))
+    void this.#connection?.close(2_000)
+  }
+
+  #end(end: SessionEnd): void {
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
+    this.#ingest?.stop()
+    this.#ended.resolve(end)
+    void this.#connection?.close(2_000)
+  }
+}

@@ -1,0 +1,56 @@
+import type { ConsumeMessage, GetMessage, MessageProperties } from 'amqplib'
+import { bareMap, emptyMap } from '../../message/bare-map.ts'
+import { retryHeader } from '../../ports/retry-levels.ts'
+import type { Delivery, DeliveryProperties } from '../../ports/source.ts'
+import { readCount } from './read-count.ts'
+import { asFirstDelivered } from './retry-copy.ts'
+
+/** A tag means something only on the channel that gave it: the epoch says which one that was. */
+export interface RabbitToken {
+  readonly tag: number
+  readonly epoch: number
+  /** Given by the channel that reads the dead-letter queue. */
+  readonly deadLetter: boolean
+}
+
+/** `queue`: the consumer's, which is not where its dead letters come from. */
+export function toDelivery(
+  message: ConsumeMessage | GetMessage,
+  origin: string,
+  token: Omit<RabbitToken, 'tag'>,
+  queue: string = origin,
+  key: string = message.fields.routingKey,
+): Delivery {
+  const headers = message.properties.headers ?? emptyMap
+  const first = retryHeader in headers ? asFirstDelivered(headers, queue) : null
+  return {
+    body: message.content,
+    headers: first?.headers ?? headers,
+    properties: first?.properties ?? toProperties(message.properties),
+    origin,
+    position: null,
+    partition: '',
+    place: null,
+    key: first?.key ?? key,
+    redelivered: message.fields.redelivered,
+    deliveryCount: Math.max(readCount(headers['x-delivery-count']), readCount(headers['x-acquired-count'])),
+    token: { ...token, tag: message.fields.deliveryTag } satisfies RabbitToken,
+  }
+}
+
+function toProperties(from: MessageProperties): DeliveryProperties {
+  const to = bareMap<DeliveryProperties>()
+  if (from.messageId !== undefined) to.messageId = from.messageId
+  if (from.correlationId !== undefined) to.correlationId = from.correlationId
+  if (from.type !== undefined) to.type = from.type
+  if (from.contentType !== undefined) to.contentType = from.contentType
+  if (from.contentEncoding !== undefined) to.contentEncoding = from.contentEncoding
+  if (from.appId !== undefined) to.appId = from.appId
+  if (from.timestamp !== undefined) to.timestampMs = toMs(from.timestamp)
+  return to
+}
+
+/** AMQP says seconds; publishers that set milliseconds are common, and no second count reaches 10^11 before 5138. */
+function toMs(timestamp: number): number {
+  return timestamp < 1e11 ? timestamp * 1_000 : timestamp
+}

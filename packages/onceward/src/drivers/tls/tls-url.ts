@@ -1,0 +1,80 @@
+import { OncewardError } from '../../errors.ts'
+import { editUrl, firstUrl } from '../../ports/broker-url.ts'
+import type { BrokerTls } from './broker-tls.ts'
+
+/** As RabbitMQ's own clients name them in an address. */
+const parameters = {
+  cacertfile: 'ca',
+  certfile: 'cert',
+  keyfile: 'key',
+  password: 'passphrase',
+  server_name_indication: 'servername',
+} as const
+
+export interface TlsUrl {
+  /** Without what was read from it. */
+  readonly url: string
+  readonly tls: BrokerTls
+  /** Who we are is said by our certificate, not by user and password. */
+  readonly external: boolean
+}
+
+/** Only what it says about TLS, whatever the address is for. */
+export function tlsOf(url: string): BrokerTls {
+  const { searchParams: query } = firstUrl(url)!
+  const said = Object.entries(parameters).flatMap(([parameter, name]) => {
+    const value = query.get(parameter)
+    return value === null ? [] : [[name, value]]
+  })
+  return Object.fromEntries(said)
+}
+
+/** Takes the TLS parameters out of the address of one host. The address is one that can be read. */
+export function splitTls(url: string, who: string): TlsUrl {
+  const parsed = new URL(url)
+  const { searchParams: query } = parsed
+  const tls = tlsOf(url)
+  for (const parameter of Object.keys(parameters)) query.delete(parameter)
+  const verify = query.get('verify')
+  if (verify !== null && verify !== 'verify_peer')
+    throw refused(
+      who,
+      `verify=${verify === 'verify_none' ? verify : '…'} in its address is not supported: certificates are always verified. Set cacertfile to the authority of the server`,
+    )
+  const mechanism = query.get('auth_mechanism')
+  if (mechanism !== null && !['plain', 'external'].includes(mechanism))
+    throw refused(who, 'auth_mechanism in its address must be plain or external')
+  for (const name of ['verify', 'fail_if_no_peer_cert', 'depth', 'auth_mechanism']) query.delete(name)
+  if (Object.keys(tls).length > 0 && !isTlsProtocol(parsed.protocol))
+    throw refused(
+      who,
+      `TLS is configured for it, but its address begins with ${parsed.protocol}// and so is not encrypted. Begin it with amqps:// or rabbitmq-stream+tls://`,
+    )
+  return { url: parsed.href, tls, external: mechanism === 'external' }
+}
+
+/**
+ * The address with TLS in its parameters, so that whoever gets the address has all of it. `own` is what the contract says, and wins;
+ * `otherwise` what the environment says, for an encrypted address that says nothing itself.
+ */
+export function withTls(url: string, own: BrokerTls | undefined, otherwise?: BrokerTls): string {
+  const parsed = firstUrl(url)
+  if (parsed === null) return url
+  const isSaid = Object.keys(parameters).some(name => parsed.searchParams.has(name))
+  const tls = own ?? (isSaid || !isTlsProtocol(parsed.protocol) ? {} : (otherwise ?? {}))
+  if (Object.keys(tls).length === 0) return url
+  return editUrl(url, ({ searchParams: query }) => {
+    for (const [parameter, name] of Object.entries(parameters)) {
+      const value = tls[name]
+      if (value !== undefined) query.set(parameter, String(value))
+    }
+  })
+}
+
+function isTlsProtocol(protocol: string): boolean {
+  return protocol === 'amqps:' || protocol === 'rabbitmq-stream+tls:' || protocol === 'https:'
+}
+
+function refused(who: string, why: string): OncewardError {
+  return new OncewardError('configuration', `${who}: ${why}. Nothing was opened and nothing is lost.`)
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto'
+import type { Consumer } from '../../contract/define-consumer.ts'
+import { inert } from '../../crash-points.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { createMessageReader } from '../../message/read-message.ts'
+import type { Received } from '../../message/received.ts'
+import { fromStoredJson } from '../../message/stored-json.ts'
+import type { Delivery } from '../../ports/source.ts'
+import { type ActOptions, act, refused } from './act.ts'
+import { type DiffLine, diffLines } from './diff-lines.ts'
+import { readBody, showParked } from './show-parked.ts'
+
+export interface PayloadFix {
+  readonly id: string
+  readonly body: Buffer
+  readonly because: string
+  /** Looks and tells, changes nothing. */
+  readonly dryRun?: boolean
+}
+
+export interface Fixed {
+  readonly digestBefore: string
+  readonly digestAfter: string
+  /** Null where the texts are too long to compare, or no texts. */
+  readonly diff: readonly DiffLine[] | null
+  /** The request that somebody else has to approve before the message may go; null where the risk asks for none. */
+  readonly approval: { readonly id: string; readonly digest: string } | null
+}
+
+/**
+ * Replaces the bytes of a parked message by better ones. The contract reads them first: they must be readable, and their message id, business key
+ * and order key must be those of the original, or its markers would protect nothing. The original is kept. What is compared under the business key is
+ * the content as it is fixed.
+ */
+export async function fixPayload<M, Tx>(
+  pool: SqlPool,
+  consumer: Consumer<M, Tx>,
+  { id, body, because, dryRun }: PayloadFix,
+  options: ActOptions = {},
+): Promise<Fixed> {
+  const row = await showParked(pool, id)
+  if (row.consumer !== consumer.name || row.generation !== consumer.generation)
+    throw refused(`Number ${id} is not of consumer "${consumer.name}" (generation ${consumer.generation}).`)
+  const before = await readBody(pool, id)
+  const stored = await pool.query('select headers::text, properties::text from onceward.held where id = $1', [
+    id,
+  ])
+  const delivery = deliveryOf(row, stored.rows[0] ?? {}, body)
+  const received = await createMessageReader(consumer)(delivery)
+  assertSame(received, row)
+  const fixed = {
+    digestBefore: row.digest,
+    digestAfter: received.digest.toString('hex'),
+    diff: diffOf(before, body),
+    approval: null,
+  }
+  if (dryRun === true) return fixed
+  const call = `onceward.fix_parked($1, $2, 'payload', $3, $4, $5, $6, $7, $8)`
+  const seen = createHash('sha256').update(before).digest()
+  const keyDigest = received.readable ? received.businessDigest : null
+  const values = [consumer.name, id, seen, body, received.digest, received.id, because, keyDigest]
+  const { approval } = await act<{ approval: string | null }>(pool, call, values, () =>
+    (options.reach ?? inert)('parking.fixed'),
+  )
+  const digest = createHash('sha256').update(body).digest('hex')
+  return { ...fixed, approval: approval === null ? null : { id: approval, digest } }
+}
+
+/** Notes that something else was put right (a row, a setting, a deployment): the message is as it was, and may be tried again. */
+export async function noteStateFixed(
+  pool: SqlPool,
+  { id, consumer, because }: { readonly id: string; readonly consumer: string; readonly because: string },
+): Promise<void> {
+  const seen = createHash('sha256')
+    .update(await readBody(pool, id))
+    .digest()
+  await act(pool, `onceward.fix_parked($1, $2, 'state', $3, null, null, null, $4)`, [
+    consumer,
+    id,
+    seen,
+    because,
+  ])
+}
+
+function assertSame<M>(
+  received: Received<M>,
+  row: {
+    readonly messageId: string | null
+    readonly businessKey: string | null
+    readonly key: string | null
+  },
+): void {
+  if (!received.readable)
+    throw refused(`The new payload cannot be read: ${received.problem.kind}, ${received.problem.text}.`)
+  const { id, businessKey, orderKey } = received
+  const differs = (what: string, is: string | null, was: string | null) => {
+    if (was !== null && is !== was)
+      throw refused(
+        `The new payload has ${what} ${JSON.stringify(is)}, the original ${JSON.stringify(was)}: a fix keeps it.`,
+      )
+  }
+  differs('message id', id, row.messageId)
+  differs('business key', businessKey, row.businessKey)
+  differs('order key', orderKey, row.key)
+}
+
+function deliveryOf(
+  row: { origin: string; position: string | null; brokerKey: string | null; deliveryCount: number },
+  stored: { headers?: string; properties?: string },
+  body: Buffer,
+): Delivery {
+  return {
+    body,
+    headers: fromStoredJson(stored.headers ?? '{}'),
+    properties: fromStoredJson(stored.properties ?? '{}') as Delivery['properties'],
+    origin: row.origin,
+    position: row.position,
+    partition: '',
+    place: null,
+    key: row.brokerKey,
+    redelivered: true,
+    deliveryCount: row.deliveryCount,
+    token: null,
+  }
+}
+
+function diffOf(before: Buffer, after: Buffer): readonly DiffLine[] | null {
+  const texts = [before, after].map(bytes => {
+    const text = bytes.toString('utf8')
+    return Buffer.from(text).equals(bytes) ? pretty(text) : null
+  })
+  return texts[0] == null || texts[1] == null ? null : diffLines(texts[0], texts[1])
+}
+
+/** JSON on several lines, so that a difference is a line. Only to look at: what is stored are the bytes given. */
+function pretty(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

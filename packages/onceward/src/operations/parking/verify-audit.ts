@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { isoTime } from '../../drivers/postgres/sql/iso-time.ts'
+
+export interface AuditRow {
+  readonly seq: string
+  /** In UTC, to the microsecond, as it was hashed. */
+  readonly at: string
+  readonly actor: string
+  readonly action: string
+  readonly outcome: 'done' | 'refused'
+  readonly consumer: string | null
+  readonly subject: string | null
+  readonly reason: string
+  /** JSON text. */
+  readonly detail: string
+  readonly hash: string
+}
+
+export interface AuditProblem {
+  readonly seq: string
+  readonly what: 'changed' | 'missing' | 'inserted' | 'head' | 'anchor'
+  readonly text: string
+}
+
+export interface AuditVerdict {
+  readonly rows: number
+  /** Of the last row; kept outside the database it proves later that nothing before it was changed, cut off or written anew. */
+  readonly head: string
+  readonly problems: readonly AuditProblem[]
+}
+
+const page = `
+  select seq::text, ${isoTime('at')} as at, actor, action, outcome, consumer, subject, reason,
+    detail::text, encode(hash, 'hex') as hash, encode(previous, 'hex') as previous
+  from onceward.audit where audit.seq > $1 order by audit.seq limit 1000`
+
+/** Newest first. */
+export async function listAudit(
+  pool: SqlPool,
+  { consumer, countMax }: { readonly consumer?: string | undefined; readonly countMax: number },
+): Promise<readonly AuditRow[]> {
+  await assertUsable(pool)
+  const { rows } = await pool.query(
+    `select seq::text, ${isoTime('at')} as at, actor, action, outcome, consumer, subject,
+       reason, detail::text, encode(hash, 'hex') as hash
+     from onceward.audit where $1::text is null or consumer = $1 order by audit.seq desc limit $2`,
+    [consumer ?? null, countMax],
+  )
+  return rows
+}
+
+/**
+ * Walks the whole chain and computes every hash here, by nothing the database could have been taught to say. `expected`: a head noted earlier; it
+ * must be among the hashes.
+ */
+export async function verifyAudit(pool: SqlPool, expected?: string): Promise<AuditVerdict> {
+  await assertUsable(pool)
+  const problems: AuditProblem[] = []
+  let [seq, hash, rows] = [0n, '', 0]
+  let anchored = expected === undefined || expected === ''
+  for (;;) {
+    const found = (await pool.query(page, [seq])).rows as (AuditRow & { previous: string })[]
+    if (found.length === 0) break
+    for (const row of found) {
+      problems.push(...problemsOf(row, seq, hash))
+      ;[seq, hash] = [BigInt(row.seq), row.hash]
+      rows++
+      anchored ||= row.hash === expected
+    }
+  }
+  const head = await pool.query(`select seq::text, encode(hash, 'hex') as hash from onceward.audit_head`)
+  const known = head.rows[0] as { seq: string; hash: string } | undefined
+  if (known === undefined || known.seq !== String(seq) || known.hash !== hash)
+    problems.push({
+      seq: known?.seq ?? '0',
+      what: 'head',
+      text: `the chain ends at row ${seq}, but its head says ${known === undefined ? 'nothing' : `row ${known.seq}`}: rows were cut off or put on`,
+    })
+  if (!anchored)
+    problems.push({
+      seq: String(seq),
+      what: 'anchor',
+      text: `no row has the hash ${expected}: the chain is not the one it was taken from`,
+    })
+  return { rows, head: hash, problems }
+}
+
+function problemsOf(row: AuditRow & { previous: string }, before: bigint, hash: string): AuditProblem[] {
+  const at = BigInt(row.seq)
+  const found: AuditProblem[] = []
+  const note = (what: AuditProblem['what'], text: string) => found.push({ seq: row.seq, what, text })
+  if (at !== before + 1n)
+    note('missing', `row ${before + 1n}${at - before > 2n ? ` to ${at - 1n}` : ''} is missing`)
+  else if (row.previous !== hash) note('inserted', `row ${row.seq} does not follow the row before it`)
+  if (hashOf(row) !== row.hash) note('changed', `row ${row.seq} is not what was written`)
+  return found
+}
+
+function hashOf(row: AuditRow & { previous: string }): string {
+  const { seq, at, actor, action, outcome, consumer, subject, reason, detail } = row
+  const fields = [seq, at, actor, action, outcome, consumer, subject, reason, detail]
+  const content = fields
+    .map(field => (field === null ? '-,' : `${Buffer.byteLength(field)}:${field},`))
+    .join('')
+  return createHash('sha256').update(Buffer.from(row.previous, 'hex')).update(content).digest('hex')
+}

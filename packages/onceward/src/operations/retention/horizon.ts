@@ -1,0 +1,58 @@
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { OncewardError } from '../../errors.ts'
+
+/** How far back the memory of a consumer reaches. */
+export interface Horizon {
+  readonly consumer: string
+  readonly generation: number
+  /** Messages made before this may have been applied without a marker to show for it. */
+  readonly purgedBefore: Date
+  readonly purgedCount: number
+}
+
+/** Null while no marker of the consumer was ever removed. */
+export async function readHorizon(client: SqlClient, consumerId: number): Promise<Horizon | null> {
+  const { rows } = await client.query(
+    `select name as consumer, generation, purged_before as "purgedBefore", purged_count::float8 as "purgedCount"
+     from onceward.horizon join onceward.consumer on consumer.id = consumer_id where consumer_id = $1`,
+    [consumerId],
+  )
+  return (rows[0] as Horizon | undefined) ?? null
+}
+
+/** What a replay is about to read again. */
+export interface Reach {
+  readonly consumerIds: readonly number[]
+  /** The oldest message it reads; null when it begins with the first there is. */
+  readonly from: Date | null
+  /** What is read: keys, or ranges of a log. Named in the refusal. */
+  readonly covered: readonly string[]
+}
+
+const coveredShown = 20
+
+/**
+ * Throws `behind_horizon` when any of the consumers has forgotten a part of what is to be read again, naming consumers, times and what is not protected. Ask in
+ * the transaction that begins or goes on with the work: removing goes on meanwhile.
+ */
+export async function assertInsideHorizon(client: SqlClient, reach: Reach): Promise<void> {
+  const passed: Horizon[] = []
+  for (const id of reach.consumerIds) {
+    const horizon = await readHorizon(client, id)
+    if (horizon !== null && (reach.from === null || reach.from < horizon.purgedBefore)) passed.push(horizon)
+  }
+  if (passed.length === 0) return
+  const from = reach.from === null ? 'the beginning' : reach.from.toISOString()
+  const who = passed.map(
+    ({ consumer, generation, purgedBefore, purgedCount }) =>
+      `${consumer} (generation ${generation}) is protected only from ${purgedBefore.toISOString()} on, ${purgedCount} markers are gone`,
+  )
+  const { covered } = reach
+  const named = covered.slice(0, coveredShown).join(', ')
+  const more = covered.length > coveredShown ? ` and ${covered.length - coveredShown} more` : ''
+  throw new OncewardError(
+    'behind_horizon',
+    `Reading again from ${from} reaches behind what is remembered: ${who.join('; ')}. Messages before that would be applied a second time (of ${named}${more}). Nothing was started. Begin later, read without effects (forensic), or rebuild under a new generation.`,
+    { details: { consumers: passed.map(one => one.consumer), from: reach.from, covered } },
+  )
+}

@@ -1,0 +1,162 @@
+import { durationText } from '../../contract/duration.ts'
+import type { Retention } from '../../contract/retention.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { OncewardError } from '../../errors.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { ArchiveFile, type ArchiveOptions } from './archive-file.ts'
+import { assertClocksAgree, type ClockWatch } from './clock-watch.ts'
+import { type Cutoff, readCutoffs } from './cutoffs.ts'
+import { dropDays } from './drop-days.ts'
+import { termsOf } from './kinds.ts'
+import { liesInDays, readDays } from './marker-tables.ts'
+import { purgeBatch } from './purge-batch.ts'
+
+export interface PurgeOptions {
+  readonly pool: SqlPool
+  readonly world: Surroundings
+  readonly consumerId: number
+  readonly consumerName: string
+  readonly retention: Retention
+  /** Needed where the contract says `archive`. */
+  readonly archive?: ArchiveOptions | undefined
+  readonly clocks: ClockWatch
+  /** Of its time, how much a pass may spend at the server; the rest it pauses. Default 0.1. */
+  readonly share?: number
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: (done: PurgeProgress) => void
+}
+
+export interface PurgeProgress {
+  readonly kind: string
+  readonly removed: number
+  /** From 0 to 1, of this kind's table. */
+  readonly part: number
+}
+
+export interface PurgeResult {
+  readonly removed: Readonly<Record<string, number>>
+  /** Why it ended before the end; null when it went through everything. */
+  readonly ended: 'told to stop' | 'another process is at it' | null
+  /** What was put off to a later pass, and why: days of markers, or everything after a step of the database's clock; null when nothing was. */
+  readonly putOff: string | null
+}
+
+/** A batch is to take about this long: short enough for whoever waits for one of its rows. */
+const batchMs = 25
+const blocksFirst = 16
+const blocksMax = 2_048
+const shareDefault = 0.1
+
+/** One pass over everything a consumer may forget. Can be ended and begun again at any point: each batch is whole. */
+export async function purgeConsumer(options: PurgeOptions): Promise<PurgeResult> {
+  const { pool, consumerId, retention, clocks } = options
+  assertArchive(options)
+  const { nowMs, cutoffs } = await readCutoffs(pool, consumerId, termsOf(retention))
+  assertClocksAgree(clocks, nowMs, options.consumerName)
+  const removed: Record<string, number> = {}
+  let putOff = steppedText(cutoffs)
+  for (const cutoff of cutoffs) {
+    const parts = await partsOf(cutoff, options)
+    if (parts.putOff !== null) putOff = putOff === null ? parts.putOff : `${putOff}; ${parts.putOff}`
+    removed[cutoff.kind.kind] = parts.removed
+    if (parts.ended !== null) return { removed, ended: parts.ended, putOff }
+    for (const part of parts.walked) {
+      const { count, ended } = await purgeKind(part, nowMs, options).catch(unlessGone(part, cutoff))
+      removed[cutoff.kind.kind]! += count
+      if (ended !== null) return { removed, ended, putOff }
+    }
+  }
+  return { removed, ended: null, putOff }
+}
+
+function steppedText(cutoffs: readonly Cutoff[]): string | null {
+  const longerMs = Math.max(0, ...cutoffs.map(one => one.longerMs))
+  if (longerMs === 0) return null
+  return `kept up to ${durationText(Math.round(longerMs))} longer: the database's clock was set forward (onceward.clock_step)`
+}
+
+/** A day that another pass has dropped meanwhile has nothing left to remove. */
+function unlessGone(part: Cutoff, whole: Cutoff) {
+  return (error: unknown): Awaited<ReturnType<typeof purgeKind>> => {
+    if (part.table !== whole.table && (error as { code?: string }).code === '42P01')
+      return { count: 0, ended: null }
+    throw error
+  }
+}
+
+/** What is to be walked through, once the days that can be dropped are. Days of a contract that does not want them any more are walked like the rest. */
+async function partsOf(cutoff: Cutoff, { pool, world, consumerId, retention, signal }: PurgeOptions) {
+  const whole = { removed: 0, walked: [cutoff], putOff: null, ended: null }
+  if (cutoff.kind.kind !== 'markers' || !(await liesInDays(pool, consumerId))) return whole
+  if (retention.partitions === 'daily') return dropDays(pool, consumerId, cutoff, world.reach, signal)
+  const days = await readDays(pool, consumerId, cutoff.cutoff)
+  return { ...whole, walked: [cutoff, ...days.map(({ table, blocks }) => ({ ...cutoff, table, blocks }))] }
+}
+
+async function purgeKind(
+  { kind, cutoff, table, blocks }: Cutoff,
+  nowMs: number,
+  options: PurgeOptions,
+): Promise<{ count: number; ended: PurgeResult['ended'] }> {
+  const { pool, world, consumerId, signal, share = shareDefault } = options
+  const archive = archiveFor(kind.kind, nowMs, options)
+  let count = 0
+  let width = blocksFirst
+  try {
+    for (let fromBlock = 0; fromBlock < blocks; ) {
+      if (signal?.aborted) return { count, ended: 'told to stop' }
+      const toBlock = Math.min(fromBlock + width, blocks)
+      const beganMs = world.clock.nowMs()
+      const removed = await purgeBatch(
+        pool,
+        { kind, table, consumerId, cutoff, fromBlock, toBlock },
+        archive,
+        world.reach,
+      )
+      if (removed === null) return { count, ended: 'another process is at it' }
+      world.reach('retention.committed')
+      const tookMs = Math.max(1, world.clock.nowMs() - beganMs)
+      count += removed
+      fromBlock = toBlock
+      options.onProgress?.({ kind: kind.kind, removed: count, part: toBlock / blocks })
+      width = nextWidth(width, tookMs)
+      if (share < 1) await pause(world, tookMs * (1 / share - 1), signal)
+    }
+  } finally {
+    await archive?.close()
+  }
+  return { count, ended: null }
+}
+
+/** Wider while batches are quick, half as soon as one is slow: a busy server is asked for less. */
+function nextWidth(width: number, tookMs: number): number {
+  if (tookMs > batchMs * 2) return Math.max(1, Math.floor(width / 2))
+  return tookMs < batchMs / 2 ? Math.min(blocksMax, width * 2) : width
+}
+
+function pause({ timers }: Surroundings, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return Promise.resolve()
+  return new Promise(resolve => {
+    const done = () => {
+      cancel()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const cancel = timers.after(delayMs, done)
+    signal?.addEventListener('abort', done)
+  })
+}
+
+function assertArchive({ retention, archive, consumerName }: PurgeOptions): void {
+  if (retention.action === 'delete' || archive !== undefined) return
+  throw new OncewardError(
+    'configuration',
+    `Consumer ${consumerName} archives what it forgets, but no folder is known. Set ONCEWARD_ARCHIVE_FOLDER, or give --archive. Nothing was removed.`,
+  )
+}
+
+/** Named by the database's time, like everything else here. */
+function archiveFor(kind: string, nowMs: number, { archive, consumerName, retention }: PurgeOptions) {
+  if (archive === undefined || retention.action !== 'archive') return null
+  return new ArchiveFile(archive, `${consumerName}.${kind}.${Math.floor(nowMs)}`)
+}

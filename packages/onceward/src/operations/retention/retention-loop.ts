@@ -1,0 +1,132 @@
+import { errorText } from '../../errors.ts'
+import { liesInDays } from './marker-tables.ts'
+import { type PurgeOptions, purgeConsumer } from './purge-consumer.ts'
+import { declareTerms, passBegins, passEnds } from './record-pass.ts'
+
+export interface RetentionLoopOptions extends Omit<PurgeOptions, 'consumerId' | 'signal' | 'onProgress'> {
+  /** Known once the consumer has enrolled. */
+  readonly consumerId: () => Promise<number>
+  /** Whether the consumer has nothing before it. */
+  readonly caughtUp: () => boolean
+  /** Default 10 min. Nothing is removed before. */
+  readonly firstAfterMs?: number
+  /** Default an hour, from the end of one pass to the next. */
+  readonly everyMs?: number
+}
+
+const firstAfterDefaultMs = 600_000
+const everyDefaultMs = 3_600_000
+/** How often a consumer that is behind is looked at, and how long its backlog may put the first pass off. */
+const lookMs = 1_000
+const backlogMaxMs = 6 * 3_600_000
+
+/**
+ * Removes what a consumer may forget, beside it:
+ *
+ *   new ──start──▶ waiting ──first delay over, and caught up──▶ passing ⇄ waiting ──drain, leave──▶ stopped
+ *
+ * Never at start: a message redelivered after a long stop must still find its marker. Trouble ends a pass, never the consumer: the next one goes
+ * on where rows are left.
+ */
+export class RetentionLoop {
+  readonly #options: RetentionLoopOptions
+  readonly #stopping = new AbortController()
+  readonly #done = Promise.withResolvers<void>()
+  #startedMs = 0
+  #caughtUp = false
+  #passing = false
+  #cancel: () => void = () => {}
+
+  constructor(options: RetentionLoopOptions) {
+    this.#options = options
+  }
+
+  get finished(): Promise<void> {
+    return this.#done.promise
+  }
+
+  async start(): Promise<void> {
+    const { world, firstAfterMs = firstAfterDefaultMs } = this.#options
+    this.#startedMs = world.clock.nowMs()
+    this.#after(firstAfterMs, () => void this.#look())
+    await this.#tell(id => declareTerms(this.#options.pool, id, this.#options.retention, firstAfterMs))
+    if (this.#options.retention.partitions === 'daily') await this.#tell(id => this.#warnWithoutDays(id))
+  }
+
+  async #warnWithoutDays(consumerId: number): Promise<void> {
+    const { pool, world, consumerName } = this.#options
+    if (await liesInDays(pool, consumerId)) return
+    world.log.warn(
+      'markers are to lie in days and do not yet: they are removed row by row. Run "onceward retention partition" as the owner of the schema',
+      { consumer: consumerName },
+    )
+  }
+
+  kick(): void {}
+
+  drain(): Promise<void> {
+    this.leave()
+    return this.#done.promise
+  }
+
+  leave(): void {
+    this.#stopping.abort()
+    this.#cancel()
+    if (!this.#passing) this.#done.resolve()
+  }
+
+  #after(delayMs: number, callback: () => void): void {
+    if (this.#stopping.signal.aborted) return
+    this.#cancel()
+    this.#cancel = this.#options.world.timers.after(delayMs, callback)
+  }
+
+  async #look(): Promise<void> {
+    const { world, caughtUp, everyMs = everyDefaultMs } = this.#options
+    this.#caughtUp ||= caughtUp() || world.clock.nowMs() - this.#startedMs > backlogMaxMs
+    if (!this.#caughtUp) return this.#after(lookMs, () => void this.#look())
+    this.#passing = true
+    const note = await this.#pass()
+    await this.#tell(id => passEnds(this.#options.pool, id, everyMs, note))
+    this.#passing = false
+    if (this.#stopping.signal.aborted) this.#done.resolve()
+    else this.#after(everyMs, () => void this.#look())
+  }
+
+  /** Why it was no whole pass; null when it was. */
+  async #pass(): Promise<string | null> {
+    const { world, consumerName } = this.#options
+    const who = { consumer: consumerName }
+    try {
+      const consumerId = await this.#options.consumerId()
+      await passBegins(this.#options.pool, consumerId)
+      const { removed, ended, putOff } = await purgeConsumer({
+        ...this.#options,
+        consumerId,
+        signal: this.#stopping.signal,
+      })
+      if (Object.values(removed).some(count => count > 0))
+        world.log.info('old memory removed', { ...who, ...removed })
+      return ended ?? putOff
+    } catch (error) {
+      world.log.error('old memory stays: the pass failed, the consumer goes on', {
+        ...who,
+        error: errorText(error),
+      })
+      return errorText(error, 500)
+    }
+  }
+
+  /** For status views only: a database that is away must not stop anything. */
+  async #tell(write: (consumerId: number) => Promise<void>): Promise<void> {
+    try {
+      await write(await this.#options.consumerId())
+    } catch (error) {
+      const { world, consumerName } = this.#options
+      world.log.warn('the state of retention could not be recorded', {
+        consumer: consumerName,
+        error: errorText(error),
+      })
+    }
+  }
+}

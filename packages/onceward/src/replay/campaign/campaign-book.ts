@@ -1,0 +1,101 @@
+import type { SqlTransaction } from '../../contract/handler.ts'
+import type { Reach } from '../../crash-points.ts'
+import { noteSuppressed } from '../../drivers/postgres/sql/note-suppressed.ts'
+import { givenUpCode } from '../../engine/batch/outcome.ts'
+import type { BatchBook, DecidedMessage, SuppressedEffect } from '../../ports/store.ts'
+import type { Campaign } from './campaign.ts'
+import { reopenGivenUp } from './given-up.ts'
+
+/** More are counted, not listed. */
+const findingsMax = 1_000
+
+/**
+ * What is no finding: it went as a replay of it may. Where nothing is applied, what would have been is one: it is missing. And so is a
+ * fact that was ignored because its key is still to be rebuilt, and what people gave up.
+ */
+const usual = new Set(['applied', 'duplicate', 'ignored', 'stale', 'retry'])
+const forensic = new Set(['duplicate', 'retry'])
+const tellingCodes = new Set(['rebuild', givenUpCode])
+
+/** Moves the campaign's place, and says of each message whether it stands in the counts already. */
+export type Move = (
+  tx: SqlTransaction,
+  decided: readonly DecidedMessage[],
+) => Promise<(message: DecidedMessage) => boolean>
+
+/** What one batch of a campaign leaves beside its effects: counts, findings, what it did not ask for, and how far it came. */
+export class CampaignBook implements BatchBook {
+  readonly #campaignId: string
+  readonly #expected: ReadonlySet<string>
+  readonly #reopens: boolean
+  readonly #suppressed: SuppressedEffect[] = []
+  #decided: readonly DecidedMessage[] = []
+
+  constructor({ id, selection }: Pick<Campaign, 'id' | 'selection'>, isForensic: boolean) {
+    this.#campaignId = id
+    this.#reopens = selection.includingSkipped === true && !isForensic
+    this.#expected = isForensic ? forensic : usual
+  }
+
+  suppressed(effects: readonly SuppressedEffect[]): void {
+    this.#suppressed.push(...effects)
+  }
+
+  decided(decided: readonly DecidedMessage[]): void {
+    this.#decided = decided
+  }
+
+  /** `move` is called late: it is the fence, and what it locks is locked for no longer than the commit. */
+  async write(tx: SqlTransaction, move: Move): Promise<void> {
+    const findings = this.#decided.filter(
+      ({ decision }) => !this.#expected.has(decision.outcome) || tellingCodes.has(decision.code),
+    )
+    if (this.#suppressed.length > 0) await noteSuppressed(tx, this.#campaignId, this.#suppressed)
+    if (findings.length > 0) await this.#writeFindings(tx, findings)
+    if (this.#reopens) await reopenGivenUp(tx, this.#campaignId, this.#decided)
+    await this.#count(tx, await move(tx, this.#decided))
+  }
+
+  /** In the transaction of the effects. */
+  async writeWithEffects(tx: SqlTransaction, move: Move, reach: Reach): Promise<void> {
+    await this.write(tx, move)
+    reach('replay.booked')
+  }
+
+  async #writeFindings(tx: SqlTransaction, findings: readonly DecidedMessage[]): Promise<void> {
+    const first = findings.slice(0, findingsMax)
+    await tx.query(
+      `insert into onceward.campaign_finding (campaign_id, message_id, outcome, code, key, position, reason)
+       select $1, m.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+         as m (message_id, outcome, code, key, position, reason)
+       order by 2 limit greatest(0, $8 - (select count(*) from onceward.campaign_finding where campaign_id = $1))
+       on conflict do nothing`,
+      [
+        this.#campaignId,
+        first.map(({ received }) => received.id ?? received.delivery.position ?? 'without an id'),
+        first.map(({ decision }) => decision.outcome),
+        first.map(({ decision }) => decision.code),
+        first.map(({ received }) => received.orderKey ?? received.envelope?.aggregateId ?? null),
+        first.map(({ received }) => received.delivery.position),
+        first.map(({ decision }) => decision.reason),
+        findingsMax,
+      ],
+    )
+  }
+
+  async #count(tx: SqlTransaction, isCounted: (message: DecidedMessage) => boolean): Promise<void> {
+    const counts = new Map<string, number>()
+    for (const message of this.#decided) {
+      const { outcome: decided, code } = message.decision
+      const outcome = code === givenUpCode ? 'given up' : decided
+      if (outcome !== 'retry' && !isCounted(message)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+    }
+    if (counts.size === 0) return
+    await tx.query(
+      `insert into onceward.campaign_outcome as o (campaign_id, outcome, count)
+       select $1, m.* from unnest($2::text[], $3::bigint[]) as m (outcome, count) order by 2
+       on conflict (campaign_id, outcome) do update set count = o.count + excluded.count`,
+      [this.#campaignId, [...counts.keys()], [...counts.values()]],
+    )
+  }
+}

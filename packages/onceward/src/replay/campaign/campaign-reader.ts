@@ -1,0 +1,130 @@
+import { type LogRecord, recordWith } from '../../drivers/log/log-record.ts'
+import type { Page, PullReader } from '../../drivers/log/pull-source.ts'
+import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { OncewardError } from '../../errors.ts'
+import type { Position } from '../../ports/source.ts'
+import type { Stretch } from './campaign-places.ts'
+import type { Throttle } from './throttle.ts'
+
+export interface CampaignReaderOptions {
+  readonly ranges: readonly LogRange[]
+  readonly throttle: Throttle | null
+  /** Leaves out what was not selected; null takes all. */
+  readonly selects: ((record: LogRecord, range: LogRange) => Promise<boolean>) | null
+  /** Leaves out what is not to be decided yet: its place stays open. Null takes all. */
+  readonly takes?: TakesRecords | null
+  /** Stretches that need no reading any more, by partition. */
+  readonly decided?: ReadonlyMap<string, readonly Stretch[]> | null
+}
+
+/** Of the records of one page, those to take. */
+export type TakesRecords = (
+  records: readonly LogRecord[],
+  range: LogRange,
+) => Promise<(record: LogRecord) => boolean>
+
+type Records = Extract<Page, { kind: 'records' }>
+
+/** The ranges of a plan as a log that ends, no faster than it may be. */
+export class CampaignReader implements PullReader {
+  readonly origin: string
+  readonly #inner: RangeReader
+  readonly #options: CampaignReaderOptions
+  readonly #ranges: ReadonlyMap<string, LogRange>
+  /** Read and not handed over yet, by partition. */
+  readonly #rest = new Map<string, { readonly at: string; readonly page: Records }>()
+
+  /** Pages of which nothing was handed over, by partition: where they began and ended. */
+  readonly #passed = new Map<string, { readonly from: string; readonly to: string }>()
+
+  constructor(inner: RangeReader, options: CampaignReaderOptions) {
+    this.origin = inner.origin
+    this.#inner = inner
+    this.#options = options
+    this.#ranges = new Map(options.ranges.map(range => [range.partition, range]))
+  }
+
+  async list(): Promise<readonly string[]> {
+    return [...this.#ranges.keys()]
+  }
+
+  async begin(partition: string): Promise<Position> {
+    const { incarnation, from } = this.#ranges.get(partition)!
+    return { incarnation, next: from }
+  }
+
+  async read(partition: string, from: Position): Promise<Page> {
+    const range = this.#ranges.get(partition)!
+    if (BigInt(from.next) >= BigInt(range.to)) return ended(from.next)
+    const decidedTo = this.#decidedTo(partition, from.next)
+    if (decidedTo !== null) return passed(decidedTo)
+    const rest = this.#rest.get(partition)
+    this.#rest.delete(partition)
+    const page = rest?.at === from.next ? rest.page : await this.#inner.read(partition, from)
+    if (page.kind !== 'records') throw gone(page.kind === 'lost' ? page.reason : 'the log goes on elsewhere')
+    return this.#throttled(partition, await this.#cut(page, range, from.next))
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close()
+  }
+
+  #decidedTo(partition: string, next: string): string | null {
+    const at = BigInt(next)
+    const around = this.#options.decided
+      ?.get(partition)
+      ?.find(([from, to]) => BigInt(from) <= at && at < BigInt(to))
+    return around?.[1] ?? null
+  }
+
+  /** Ends with the range, whatever came after it since it was surveyed. */
+  async #cut(page: Records, range: LogRange, from: string): Promise<Records> {
+    const end = BigInt(range.to)
+    const atEnd = BigInt(page.next) >= end
+    const within = atEnd ? page.records.filter(record => BigInt(record.at) < end) : page.records
+    const { selects, takes } = this.#options
+    const isTaken = (await takes?.(within, range)) ?? (() => true)
+    const records: LogRecord[] = []
+    const passed = this.#passed.get(range.partition)
+    let since = passed?.to === from ? passed.from : from
+    for (const record of within) {
+      if (selects !== null && !(await selects(record, range))) continue
+      if (!isTaken(record)) {
+        since = record.next
+        continue
+      }
+      records.push(record.at === since ? record : recordWith(record, { since }))
+      since = record.next
+    }
+    const next = atEnd ? range.to : page.next
+    if (records.length === 0) this.#passed.set(range.partition, { from: since, to: next })
+    return { ...page, records, next, atEnd }
+  }
+
+  async #throttled(partition: string, page: Records): Promise<Page> {
+    const { throttle } = this.#options
+    if (throttle === null || page.records.length === 0) return page
+    const { countMax } = throttle
+    const records = page.records.slice(0, countMax)
+    await throttle.pass(records.length)
+    if (records.length === page.records.length) return page
+    const { next } = records.at(-1)!
+    this.#rest.set(partition, { at: next, page: { ...page, records: page.records.slice(countMax) } })
+    return { ...page, records, next, atEnd: false }
+  }
+}
+
+function passed(next: string): Page {
+  return { kind: 'records', records: [], next, atEnd: false, behind: null }
+}
+
+function ended(next: string): Page {
+  return { kind: 'records', records: [], next, atEnd: true, behind: 0 }
+}
+
+function gone(reason: string): OncewardError {
+  return new OncewardError(
+    'configuration',
+    `What the plan of this campaign covers is not there any more: ${reason}. What was done stays done and counted. Cancel the campaign and create another for what is left.`,
+  )
+}

@@ -1,0 +1,28 @@
+import type { CampaignMode } from '../../contract/handler.ts'
+import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { assertInsideHorizon } from '../../operations/retention/horizon.ts'
+import type { Campaign, Plan } from './campaign.ts'
+
+/** Starting from nothing (rebuild) and leaving nothing (forensic) are not in danger. */
+export const needsMemory = (mode: CampaignMode): boolean => mode !== 'rebuild' && mode !== 'forensic'
+
+/**
+ * Where retention has removed markers, nothing tells an applied message from a new one. A campaign that would apply history from before that
+ * is refused. What waits in its own row is not in danger.
+ */
+export async function assertRemembered(
+  client: SqlClient,
+  { consumer, generation, mode, selection }: Pick<Campaign, 'consumer' | 'generation' | 'mode' | 'selection'>,
+  { oldestMs, ranges }: Pick<Plan, 'oldestMs' | 'ranges'>,
+): Promise<void> {
+  if (!needsMemory(mode) || selection.of === 'parked') return
+  const { rows } = await client.query(
+    'select id, to_timestamp($3::float8 / 1000) as "from" from onceward.consumer where name = $1 and generation = $2',
+    [consumer, generation, oldestMs],
+  )
+  await assertInsideHorizon(client, {
+    consumerIds: rows.map(row => row.id as number),
+    from: (rows[0]?.from as Date | undefined) ?? null,
+    covered: ranges.map(({ partition, from, to }) => `${partition} ${from} to ${to}`),
+  })
+}

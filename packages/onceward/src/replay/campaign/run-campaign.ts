@@ -1,0 +1,197 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import { decidedAtOnce } from '../../contract/failure-rules.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
+import { PullSource } from '../../drivers/log/pull-source.ts'
+import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import type { InlineCall } from '../../engine/batch/buffer-effects.ts'
+import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
+import type { Addressing } from '../../engine/consumer/consumer-facts.ts'
+import { errorText } from '../../errors.ts'
+import type { Store } from '../../ports/store.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { ArchiveRangeReader } from '../archive/archive-range-reader.ts'
+import { namesOf } from '../archive/names-of.ts'
+import { createParkedProcess } from '../parked/parked-process.ts'
+import { aroundRebuild, rebuildStore } from '../rebuild/rebuild-store.ts'
+import { createShadow, dropCancelled } from '../rebuild/shadow-tables.ts'
+import { asksOutside, assertBehindLive } from './ahead-of-live.ts'
+import { assertOfConsumer } from './assert-of-consumer.ts'
+import { type Campaign, rangesOf, readCampaign, refused, suppressesEffects } from './campaign.ts'
+import { CampaignHorizon } from './campaign-horizon.ts'
+import { CampaignLease } from './campaign-lease.ts'
+import { decidedPlaces } from './campaign-places.ts'
+import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
+import { CampaignReader, type TakesRecords } from './campaign-reader.ts'
+import { campaignStore } from './campaign-store.ts'
+import { mayWaitAtBroker } from './claim-unless-retried.ts'
+import { assertRemembered, needsMemory } from './horizon.ts'
+import { selectKeys } from './select-keys.ts'
+import type { Selection } from './selection.ts'
+import { Throttle } from './throttle.ts'
+import { assertKnownToLive } from './unknown-to-live.ts'
+import { watchForNobody } from './waits-for-nobody.ts'
+
+export interface RunCampaignOptions {
+  readonly consumer: Consumer<unknown, SqlTransaction>
+  readonly store: Store<SqlTransaction>
+  readonly pool: SqlPool
+  readonly openReader: (selection: Selection) => Promise<RangeReader>
+  readonly world: Surroundings
+  readonly instance: string
+  /** Called about once a second. */
+  readonly onProgress?: (progress: CampaignProgress) => void
+  /** Aborted: finish what is in a transaction and pause. */
+  readonly signal?: AbortSignal
+  /** Makes the calls of `effects.call`, where the campaign may ask for effects. */
+  readonly callInline: InlineCall
+  /** How long it waits for work of live workers of which nobody is heard, and for a live consumer that has not come as far as it reaches. */
+  readonly patienceMs: number
+  /** Where the messages go that it was approved to publish. */
+  readonly addressing?: Addressing | undefined
+  /** Rebuild: goes on behind its plan with what the live consumer has finished. Its place stays at the end of the plan. */
+  readonly beyond?: Beyond
+}
+
+export interface Beyond {
+  readonly ranges: readonly LogRange[]
+  readonly takes: TakesRecords
+}
+
+/**
+ * Runs a campaign to its end, to a pause, or until it fails; again after each of those, and after a death, from where it stands. The engine is
+ * the live one on another source: what is applied is recognised by its marker, whoever applied it.
+ */
+export async function runCampaign(id: string, options: RunCampaignOptions): Promise<Campaign> {
+  const { pool, consumer, world } = options
+  await assertUsable(pool)
+  const campaign = await readCampaign(pool, id)
+  assertOfConsumer(campaign, consumer)
+  if (campaign.plan === null) throw refused(`Campaign ${id} has no plan yet: preview it.`)
+  await assertRemembered(pool, campaign, campaign.plan)
+  await assertBehindLive(campaign, options)
+  await assertKnownToLive(campaign, options)
+  // An archive that is not what it was is refused while nobody has taken the campaign.
+  const { selection } = campaign
+  const archive =
+    selection.of === 'archive'
+      ? await ArchiveRangeReader.open(await namesOf(pool, consumer.name), campaign, selection, consumer)
+      : null
+  const lease = await CampaignLease.take(pool, campaign, options)
+  world.reach('replay.taken')
+  let failure: unknown = null
+  try {
+    if (campaign.mode === 'rebuild') await createShadow(pool, campaign)
+    await runToTheEnd(await createProcess(campaign, archive, options), campaign, lease, options)
+  } catch (error) {
+    failure = error
+  }
+  world.reach('replay.ended')
+  await lease.end(failure === null ? null : errorText(failure))
+  if (failure !== null) throw failure
+  const ended = await readCampaign(pool, id)
+  const left = ended.state === 'cancelled' ? await dropCancelled(pool, ended) : null
+  if (left !== null) world.log.warn(left, { campaign: id, consumer: consumer.name })
+  return ended
+}
+
+type Process = ConsumerProcess<unknown, SqlTransaction>
+
+async function createProcess(
+  campaign: Campaign,
+  archive: RangeReader | null,
+  options: RunCampaignOptions,
+): Promise<Process> {
+  if (campaign.selection.of === 'parked') return createParkedProcess(campaign, options)
+  const reader = archive ?? (await options.openReader(campaign.selection))
+  return createReadingProcess(campaign, reader, options)
+}
+
+async function createReadingProcess(
+  campaign: Campaign,
+  reader: RangeReader,
+  options: RunCampaignOptions,
+): Promise<Process> {
+  const { consumer, store, instance, pool, callInline, addressing } = options
+  const { metrics } = options.world
+  const world = { ...options.world, metrics: metrics.inMode(campaign.mode) }
+  const { id, mode, generation, rateMax, plan } = campaign
+  const throttle = rateMax === null ? null : new Throttle(rateMax, world)
+  const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
+  const { ranges, takes = null } = options.beyond ?? { ranges: rangesOf(campaign) }
+  const decided = takes === null ? null : await decidedPlaces(pool, id)
+  const bounded = new CampaignReader(reader, { ranges, throttle, selects, takes, decided })
+  const isRebuild = mode === 'rebuild'
+  const kept = campaignStore({
+    store,
+    campaign,
+    reach: world.reach,
+    staysInPlace: takes !== null,
+    leavesRetried:
+      needsMemory(mode) &&
+      asksOutside(consumer) &&
+      suppressesEffects(campaign, consumer) &&
+      (await mayWaitAtBroker(pool, campaign, consumer)),
+    ...(isRebuild && { around: aroundRebuild<SqlTransaction>(campaign) }),
+  })
+  return new ConsumerProcess({
+    consumer: {
+      ...consumer,
+      generation,
+      settle: { ...consumer.settle, when: 'with effect' },
+      // Retried here, in this mode: what is put off for workers is applied by live ones. And nothing of a forensic try lasts, its count of
+      // attempts included, so that the first one decides.
+      failure: {
+        ...(mode === 'forensic' ? decidedAtOnce(consumer.failure) : consumer.failure),
+        mode: 'block',
+      },
+    },
+    source: new PullSource(() => bounded, {
+      name: `campaign ${id} on ${reader.origin}`,
+      until: 'end',
+      world,
+    }),
+    store: isRebuild ? rebuildStore(kept, pool, campaign) : kept,
+    world,
+    mode,
+    suppresses: suppressesEffects(campaign, consumer),
+    callInline,
+    stage: 'whole',
+    instance: `${instance} campaign ${id}`,
+    ...(addressing && { addressing }),
+    ...(needsMemory(mode) && { horizon: new CampaignHorizon(campaign, consumer) }),
+  })
+}
+
+async function runToTheEnd(
+  engine: Process,
+  campaign: Campaign,
+  lease: CampaignLease,
+  { world, pool, onProgress, signal, patienceMs }: RunCampaignOptions,
+): Promise<void> {
+  const stop = () => void engine.drain().catch(() => {})
+  lease.watch({ onWanted: stop, onLost: () => engine.leave() })
+  const pause = () => lease.pauseWanted()
+  signal?.addEventListener('abort', pause, { once: true })
+  const endTelling =
+    onProgress === undefined ? () => {} : tellProgress(pool, lease.campaignId, world.timers, onProgress)
+  let stuck: Error | null = null
+  const onStuck = (error: Error) => {
+    stuck = error
+    stop()
+  }
+  const tally = () => engine.tally
+  const unwatch = watchForNobody({ client: pool, world, campaign, tally, patienceMs, onStuck })
+  try {
+    await engine.start()
+    if (signal?.aborted) pause()
+    await engine.finished
+    if (stuck !== null) throw stuck
+  } finally {
+    unwatch()
+    endTelling()
+    lease.unwatch()
+    signal?.removeEventListener('abort', pause)
+  }
+}

@@ -1,0 +1,25 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { SqlTransaction } from '../../contract/handler.ts'
+import type { LogRecord } from '../../drivers/log/log-record.ts'
+import type { LogRange } from '../../drivers/log/range-reader.ts'
+import { createMessageReader } from '../../message/read-message.ts'
+import type { Delivery } from '../../ports/source.ts'
+
+/** Whether a record is one of those keys', by any of its identities. What cannot be read belongs to nobody. */
+export function selectKeys(keys: readonly string[], consumer: Consumer<unknown, SqlTransaction>) {
+  const wanted = new Set(keys)
+  const read = createMessageReader(consumer, work => work)
+  return async (record: LogRecord, range: LogRange): Promise<boolean> => {
+    const received = await read(deliveryOf(record, range))
+    if (!received.readable) return received.id !== null && wanted.has(received.id)
+    const { id, businessKey, orderKey, aggregateId } = received.envelope
+    return [id, businessKey, orderKey, aggregateId].some(key => key !== null && wanted.has(key))
+  }
+}
+
+export function deliveryOf(record: LogRecord, { partition, incarnation }: LogRange): Delivery {
+  const { body, headers, properties, key, at, next, position, redelivered, archived } = record
+  const place = { incarnation, epoch: 0, at, next }
+  const facts = { body, headers, properties, key, position, redelivered, partition, place, archived }
+  return { ...facts, origin: record.origin ?? partition, deliveryCount: 0, token: null }
+}

@@ -1,0 +1,26 @@
+import type { Clock, Timers } from '../../surroundings.ts'
+
+/** Lets so many through in a second, evenly: each waits for those before it. */
+export class Throttle {
+  readonly #world: { readonly clock: Clock; readonly timers: Pick<Timers, 'after'> }
+  readonly #perSecond: number
+  #freeAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(perSecond: number, world: { readonly clock: Clock; readonly timers: Pick<Timers, 'after'> }) {
+    this.#perSecond = perSecond
+    this.#world = world
+  }
+
+  /** How many to ask for at once, so that nobody waits much longer than a quarter of a second. */
+  get countMax(): number {
+    return Math.max(1, Math.floor(this.#perSecond / 4))
+  }
+
+  /** Resolves when these may go. */
+  async pass(count: number): Promise<void> {
+    const now = this.#world.clock.nowMs()
+    const mine = Math.max(now, this.#freeAtMs)
+    this.#freeAtMs = mine + (count * 1_000) / this.#perSecond
+    if (mine > now) await new Promise<void>(resolve => void this.#world.timers.after(mine - now, resolve))
+  }
+}

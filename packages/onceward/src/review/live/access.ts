@@ -1,0 +1,53 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { SourceWindow } from '../../contract/needed-retention.ts'
+import type { BrokerSecurity } from '../../drivers/broker-security.ts'
+import type { BrokerIdentity } from '../../ports/source.ts'
+import type { Surroundings } from '../../surroundings.ts'
+import { type Finding, type Found, findingsOf, type Rule, type RuleText } from '../rule.ts'
+
+/** Where the servers are that contracts are compared with. What is not given is not asked. */
+export interface LiveAccess extends BrokerSecurity {
+  readonly databaseUrl?: string | undefined
+  readonly rabbitmqUrl?: string | undefined
+  readonly rabbitmqStreamUrl?: string | undefined
+  readonly managementUrl?: string | undefined
+  readonly kafkaBootstrap?: string | undefined
+  readonly environment?: string | undefined
+  readonly world: Surroundings
+  /** This machine's idea of the date. */
+  readonly wallMs: () => number
+  /** Longest wait for one server, whatever its client thinks. Default 15 s. */
+  readonly timeoutMs?: number
+}
+
+/** A contract and the file it came from. */
+export interface Checked {
+  readonly file: string
+  readonly consumer: Consumer
+}
+
+/** What the servers of one kind said, gathered while they answer. */
+export interface Answer {
+  readonly findings: Finding[]
+  /** By the contract's file; absent where the source was not asked. */
+  readonly windows: Map<string, SourceWindow>
+  readonly clusters: Map<string, BrokerIdentity>
+}
+
+/** What all rules say of one subject. */
+export function judgeAll<Subject>(
+  rules: readonly Rule<Subject>[],
+  subject: Subject,
+  at: Pick<Finding, 'consumer' | 'place'>,
+): Finding[] {
+  return rules.flatMap(rule => findingsOf(rule, rule.judge(subject), at))
+}
+
+export function aboutServer(
+  rule: RuleText,
+  found: Found,
+  place: string,
+  consumer: string | null = null,
+): Finding[] {
+  return findingsOf(rule, found, { consumer, place })
+}

@@ -1,0 +1,172 @@
+import type { FailureClass } from '../../contract/failure-section.ts'
+import { leaderState } from '../../engine/batch/conclude-batch.ts'
+import { type AttemptFacts, decideOutcome, noAttempts } from '../../engine/batch/decide-outcome.ts'
+import type { Decision, Fact, Outcome } from '../../engine/batch/outcome.ts'
+import { ignore, park, reject, type Verdict } from '../../engine/batch/verdicts.ts'
+import type { Consumer } from '../../index.ts'
+import type { ProblemKind } from '../../message/received.ts'
+
+/** What this consumer does with a message in one situation. */
+export interface Behaviour {
+  readonly situation: Situation
+  readonly when: string
+  readonly outcome: Outcome
+  /** After which attempt; null where none is counted, or none is the last. */
+  readonly attempts: number | null
+  /** Later messages of its key or partition; null where order is not kept, or where the message has no such place. */
+  readonly later: 'wait' | 'go on' | null
+}
+
+export type Situation = keyof typeof situations
+
+type Relevant = Pick<Consumer, 'dedup' | 'identity' | 'failure' | 'message' | 'order' | 'source'>
+
+interface SituationSpec {
+  readonly when: string
+  /** Null: it cannot happen to this consumer, or the effect itself decides. */
+  readonly fact: (consumer: Relevant) => Fact | null
+}
+
+const applied: Fact = { kind: 'handled' }
+const byMarker = ({ dedup }: Relevant) => dedup === 'marker'
+const unreadable = (kind: ProblemKind): Fact => ({ kind: 'unreadable', problem: { kind, text: kind } })
+const verdict = (said: Verdict): Fact => ({ kind: 'verdict', verdict: said })
+const failing = (failureClass: FailureClass | 'unclassified'): SituationSpec => ({
+  when: `the handler always fails, class ${failureClass}`,
+  fact: () => ({ kind: 'failed', failure: { class: failureClass, code: 'E', error: 'E', place: '' } }),
+})
+
+/** A message again: recognised by its marker, not at all (a log's position knows the record alone), or by the effect's version. */
+function repeated(consumer: Relevant, sameDigest: boolean): Fact | null {
+  if (consumer.dedup === 'version') return null
+  return byMarker(consumer) && consumer.identity.id !== 'position'
+    ? { kind: 'seen', status: 'applied', sameDigest }
+    : applied
+}
+
+/** Without `businessDigest` nothing of the content is remembered with the key, and any content is the same. */
+function repeatedKey(consumer: Relevant, sameContent: boolean): Fact | null {
+  if (!byMarker(consumer) || consumer.identity.businessKey === undefined) return null
+  const sameDigest = sameContent || consumer.identity.businessDigest === undefined
+  return { kind: 'business seen', byId: 'another', sameDigest }
+}
+
+/** Every situation the page answers for. The tests stage each of them on a running consumer. */
+export const situations = {
+  again: { when: 'the same id again, same content', fact: consumer => repeated(consumer, true) },
+  altered: { when: 'the same id again, other content', fact: consumer => repeated(consumer, false) },
+  keyAgain: {
+    when: 'the same business key under another id, same content',
+    fact: consumer => repeatedKey(consumer, true),
+  },
+  keyAltered: {
+    when: 'the same business key under another id, other content',
+    fact: consumer => repeatedKey(consumer, false),
+  },
+  keyHeld: {
+    when: 'the same business key under another id, while the first message is parked',
+    fact: consumer =>
+      repeatedKey(consumer, true) && {
+        kind: 'key held',
+        byId: 'another',
+        as: 'parked',
+        delayMs: 0,
+        inTurn: consumer.order === 'key',
+      },
+  },
+  undecodable: { when: 'bytes that cannot be decoded', fact: () => unreadable('undecodable') },
+  tombstone: {
+    when: 'a record without a body (a tombstone)',
+    fact: ({ message, source }) =>
+      source.kind === 'kafka' && message.tombstones !== 'handle' ? unreadable('tombstone') : null,
+  },
+  invalid: {
+    when: 'a message the schema refuses',
+    fact: ({ message }) => (message.schema === undefined ? null : unreadable('invalid')),
+  },
+  unknownType: {
+    when: 'a type the contract does not list',
+    fact: ({ message }) => (message.types === undefined ? null : unreadable('unknown type')),
+  },
+  unsupportedVersion: {
+    when: 'a schema version the contract does not list',
+    fact: ({ message }) => (message.versions === undefined ? null : unreadable('unsupported version')),
+  },
+  idMissing: {
+    when: 'a message without an id',
+    fact: ({ identity }) => (identity.id === 'position' ? null : unreadable('id missing')),
+  },
+  ignored: { when: 'the handler says ignore', fact: () => verdict(ignore('')) },
+  parked: { when: 'the handler says park', fact: () => verdict(park('')) },
+  rejected: { when: 'the handler says reject', fact: () => verdict(reject('')) },
+  transient: failing('transient'),
+  overload: failing('overload'),
+  rateLimited: failing('rate limited'),
+  businessConflict: failing('business conflict'),
+  validation: failing('validation'),
+  poison: failing('poison'),
+  configuration: failing('configuration'),
+  corruption: failing('corruption'),
+  unclassified: failing('unclassified'),
+} as const satisfies Record<string, SituationSpec>
+
+/** Attempts beyond this are no end. */
+const attemptsLookedAt = 10_000
+const goesOn: ReadonlySet<Outcome> = new Set(['retry', 'deferred', 'rerouted'])
+
+/** Decided by what decides when the consumer runs. Pure. */
+export function behaviourOf(consumer: Relevant): readonly Behaviour[] {
+  return Object.entries(situations).flatMap(([situation, { when, fact }]) => {
+    const found = (fact as SituationSpec['fact'])(consumer)
+    if (found === null) return []
+    const { decision, attempts } = decidedInTheEnd(found, consumer)
+    const { outcome } = decision
+    const later = laterMessages(found, decision, consumer)
+    return [{ situation: situation as Situation, when, outcome, attempts, later }]
+  })
+}
+
+function laterMessages(fact: Fact, decision: Decision, { order }: Relevant): Behaviour['later'] {
+  if (order === 'none' || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return null
+  if (decision.outcome === 'halted') return 'wait'
+  return leaderState(decision, order) === 'gone' ? 'go on' : 'wait'
+}
+
+function decidedInTheEnd(
+  fact: Fact,
+  { failure }: Relevant,
+): { readonly decision: Decision; readonly attempts: number | null } {
+  if (fact.kind !== 'failed') return { decision: decideOutcome(fact, noAttempts, failure), attempts: null }
+  const after = (total: number): AttemptFacts => ({
+    ...noAttempts,
+    total,
+    byClass: { [fact.failure.class]: total },
+    same: total,
+  })
+  let decision = decideOutcome(fact, after(1), failure)
+  for (let total = 1; total <= attemptsLookedAt; total++) {
+    decision = decideOutcome(fact, after(total), failure)
+    if (!goesOn.has(decision.outcome)) return { decision, attempts: total }
+  }
+  return { decision, attempts: null }
+}
+
+const words: Partial<Record<Outcome, string>> = {
+  applied: 'applied as a message of its own',
+  duplicate: 'skipped as a duplicate',
+  ignored: 'marked as ignored, no effect',
+  parked: 'parked until a person decides',
+  'dead-lettered': 'dead-lettered',
+  quarantined: 'quarantined until a person decides',
+  halted: 'the consumer halts and acknowledges nothing',
+}
+
+/** As the page says it. */
+export function behaviourText({ situation, outcome, attempts }: Behaviour): string {
+  if (situation === 'keyHeld')
+    return 'parked behind it: a duplicate once the first is applied, applied once the first ended without an effect'
+  if (goesOn.has(outcome)) return 'tried again without end; its lane waits'
+  const end = words[outcome] ?? outcome
+  if (attempts === null) return end
+  return `${attempts === 1 ? '1 attempt' : `${attempts} attempts`}, then ${outcome === 'halted' ? end : `it is ${end}`}`
+}

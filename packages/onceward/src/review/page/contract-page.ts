@@ -1,0 +1,203 @@
+import { durationText } from '../../contract/duration.ts'
+import type { Outcome } from '../../engine/batch/outcome.ts'
+import type { Consumer } from '../../index.ts'
+import { type Behaviour, behaviourOf, behaviourText, type Situation } from './behaviour.ts'
+import { describeFrom, describeGroup, describePublish, describeSource, describeTarget } from './describe.ts'
+import { commonAssumptions, notPromised, promiseOf, type SinkPromise, sourceAssumptions } from './promise.ts'
+
+/** The contract of one consumer, on one page: what reviewers ask, answered from what runs. */
+export interface ContractPage {
+  readonly name: string
+  readonly owner: string
+  readonly risk: string
+  readonly description: string | null
+  /** In the order of the page. */
+  readonly sections: readonly { readonly title: string; readonly text: string }[]
+  /** What becomes of messages that are not simply applied, situation by situation. */
+  readonly behaviour: readonly Behaviour[]
+  readonly promise: readonly SinkPromise[]
+  readonly assumptions: readonly string[]
+  readonly notPromised: readonly string[]
+}
+
+/** Pure; of addresses it says hosts, of secrets nothing. */
+export function contractPage(consumer: Consumer): ContractPage {
+  const { name, owner, risk, description, source, generation } = consumer
+  const promise = promiseOf(consumer)
+  const input = describeSource(source)
+  const behaviour = behaviourOf(consumer)
+  return {
+    name,
+    owner,
+    risk,
+    description: description ?? null,
+    sections: [
+      { title: 'Name', text: generation === 1 ? name : `${name}, generation ${generation}` },
+      { title: 'Input topic', text: `${input.kind} ${input.name}`.trim() },
+      { title: 'Group ID', text: describeGroup(source, name, generation) },
+      { title: 'Partition key assumption', text: keyText(consumer) },
+      { title: 'Delivery target', text: targetText(promise, consumer) },
+      { title: 'Side effect', text: effectText(consumer) },
+      { title: 'Idempotency key', text: identityText(consumer) },
+      { title: 'Commit point', text: commitText(consumer) },
+      { title: 'Duplicate behavior', text: duplicateText(consumer, behaviour) },
+      { title: 'Out-of-order behavior', text: orderText(consumer, behaviour) },
+      { title: 'Poison behavior', text: poisonText(consumer, behaviour) },
+      { title: 'Replay behavior', text: replayText(consumer) },
+      { title: 'Retention', text: retentionText(consumer) },
+      { title: 'Objectives', text: objectivesText(consumer) },
+      { title: 'Owner', text: ownerText(consumer) },
+    ],
+    behaviour,
+    promise,
+    assumptions: [...commonAssumptions, ...sourceAssumptions(source)],
+    notPromised,
+  }
+}
+
+function keyText({ order, identity }: Consumer): string {
+  const key = identity.orderKey === undefined ? null : describeFrom(identity.orderKey)
+  if (order === 'key') return `messages that depend on each other share ${key}; others may pass`
+  if (order === 'partition') return 'messages that depend on each other are in one partition'
+  return key === null ? 'none: no message depends on another' : `none kept; ${key} is known`
+}
+
+function targetText(promise: readonly SinkPromise[], { settle }: Consumer): string {
+  const delivery = settle.when === 'before effect' ? 'at-most-once delivery' : 'at-least-once delivery'
+  const sinks = promise.map(({ sink, name, often }) => `${name === null ? sink : `${sink} ${name}`} ${often}`)
+  return [delivery, ...sinks].join('; ')
+}
+
+function effectText({ effect }: Consumer): string {
+  const { apply, external = {}, publish = {} } = effect ?? {}
+  const written = apply
+    ? `${apply.kind}${apply.tables?.length ? ` into ${apply.tables.join(', ')}` : ''}`
+    : 'what the handler writes in its transaction'
+  return [
+    written,
+    ...Object.entries(external).map(
+      ([name, target]) => `${name}: ${describeTarget(target)}, ${target.policy ?? 'keyed'}`,
+    ),
+    ...Object.entries(publish).map(([name, target]) => `${name}: message to ${describePublish(target)}`),
+  ].join('; ')
+}
+
+function identityText({ identity, dedup, effect }: Consumer): string {
+  const { id, businessKey, aggregateId, aggregateVersion } = identity
+  const version =
+    aggregateId !== undefined && aggregateVersion !== undefined
+      ? `${describeFrom(aggregateId)} + ${describeFrom(aggregateVersion as never)}`
+      : null
+  return [
+    `message id: ${describeFrom(id)}`,
+    ...(businessKey === undefined ? [] : [`business key: ${describeFrom(businessKey)}`]),
+    ...(version === null ? [] : [`version: ${version}`]),
+    ...(dedup === 'version' ? [`key and version of the ${effect?.apply?.kind ?? 'effect'}`] : []),
+  ].join('; ')
+}
+
+function commitText({ settle, inbox, dedup }: Consumer): string {
+  if (settle.when === 'before effect') return `before the effect; accepted because: ${settle.lossAcceptable}`
+  if (inbox.mode === 'stored')
+    return 'after the transaction that stores the message; workers apply it later, under a lease'
+  if (settle.when === 'with effect')
+    return `the position is written in the effect's transaction${dedup === 'checkpoint' ? ', and is all that is remembered' : ''}`
+  return 'after the database transaction commits'
+}
+
+function duplicateText({ dedup }: Consumer, behaviour: readonly Behaviour[]): string {
+  if (dedup === 'checkpoint')
+    return 'redelivered records lie before the position and are not read; what was sent twice is applied twice'
+  if (dedup === 'version')
+    return 'a version that is there already is skipped; the same version with other content is quarantined'
+  return saidOf(behaviour, ['again', 'altered', 'keyAgain', 'keyAltered'])
+}
+
+/** The part of the page's table that answers one question, as a sentence. */
+function saidOf(behaviour: readonly Behaviour[], about: readonly Situation[]): string {
+  return behaviour
+    .filter(({ situation }) => about.includes(situation))
+    .map(one => `${one.when}: ${behaviourText(one)}`)
+    .join('; ')
+}
+
+function orderText({ order, effect }: Consumer, behaviour: readonly Behaviour[]): string {
+  const guard =
+    effect?.apply?.remembers === true ? 'a version guard ignores older facts and notes gaps; ' : ''
+  if (order === 'none')
+    return `${guard}${guard === '' ? 'not kept: the effect must not depend on order' : 'arrival is in any order'}`
+  const passed = new Set(behaviour.filter(({ later }) => later === 'go on').map(({ outcome }) => outcome))
+  const waits = new Set(behaviour.filter(({ later }) => later === 'wait').map(({ outcome }) => outcome))
+  const lane = order === 'key' ? 'key' : 'partition'
+  return [
+    `${guard}applied in order of arrival per ${lane}`,
+    ...(waits.size === 0 ? [] : [`later messages of the ${lane} wait behind one that is ${wordsFor(waits)}`]),
+    ...(passed.size === 0 ? [] : [`they go on past one that is ${wordsFor(passed)}`]),
+  ].join('; ')
+}
+
+const inOrderText: Partial<Record<Outcome, string>> = { retry: 'tried again', halted: 'cause of a halt' }
+
+function wordsFor(outcomes: ReadonlySet<Outcome>): string {
+  return [...outcomes].map(outcome => inOrderText[outcome] ?? outcome).join(' or ')
+}
+
+function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): string {
+  const { deadLetter, deadLetterOwner, sameMax } = failure
+  return [
+    saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
+    ...(sameMax === null ? [] : [`after failing ${sameMax} times in the same way a message is poison`]),
+    deadLetter === null
+      ? 'kept in the store'
+      : `dead-lettered and quarantined messages are copied to ${deadLetter}`,
+    `${deadLetterOwner} answers for them`,
+  ].join('; ')
+}
+
+function replayText({ replay, effect }: Consumer): string {
+  const { modes, windowMs, effects, compare } = replay
+  if (modes.length === 0) return 'not allowed'
+  const outside = Object.keys({ ...effect?.external, ...effect?.publish }).length > 0
+  const suppressed =
+    effects === 'never' ? 'always suppressed' : 'suppressed unless a second person approved them'
+  const changes = Object.entries(compare).flatMap(([table, { mayChange = [] }]) =>
+    mayChange.map(column => `${table}.${column}`),
+  )
+  return [
+    `allowed: ${modes.join(', ')}`,
+    `back to ${windowMs === null ? 'whatever the source still has' : durationText(windowMs)}`,
+    ...(outside ? [`external effects and messages are ${suppressed}`] : []),
+    ...(changes.length > 0 ? [`a rebuild may change ${changes.join(', ')}`] : []),
+  ].join('; ')
+}
+
+function retentionText({ retention, dedup }: Consumer): string {
+  if (retention === null) return 'nothing is ever removed'
+  const old = retention.behindHorizon === 'park' ? 'parked' : 'applied and reported'
+  const markers = dedup === 'marker' ? `markers ${durationText(retention.markers)}; ` : ''
+  const gone =
+    retention.action === 'archive'
+      ? 'archived'
+      : retention.partitions === 'daily'
+        ? 'dropped by days'
+        : 'deleted'
+  return `${markers}then ${gone}; older messages that come again are ${old}`
+}
+
+function objectivesText({ objectives }: Consumer): string {
+  const { lagMaxMs, applyP99MaxMs, duplicateShareMax, setAsideMax, setAsideAgeMaxMs } = objectives
+  return [
+    `nothing waits longer than ${durationText(lagMaxMs)}`,
+    `99 of 100 batches within ${durationText(applyP99MaxMs)}`,
+    `at most ${setAsideMax} of one reason wait for a person, and none for longer than ${durationText(setAsideAgeMaxMs)}`,
+    `at most ${Number((duplicateShareMax * 100).toFixed(2))} % repeats`,
+  ].join('; ')
+}
+
+function ownerText({ owner, producer, failure }: Consumer): string {
+  return [
+    owner,
+    ...(failure.deadLetterOwner === owner ? [] : [`dead letters: ${failure.deadLetterOwner}`]),
+    ...(producer === undefined ? [] : [`producer: ${producer}`]),
+  ].join('; ')
+}

@@ -1,0 +1,161 @@
+import type { Dedup, SettleSection, SourceDeclaration } from '../../contract/contract.ts'
+import type { RepeatPolicy } from '../../contract/external-target.ts'
+import type { Consumer } from '../../index.ts'
+
+/** How often an effect happens, relative to its sink. */
+export type Often =
+  | 'effectively once'
+  | 'once per record'
+  | 'at most once'
+  | 'at least once, under one id'
+  | 'not certain'
+
+/** One sink and what is promised of it, with what must hold for that. */
+export interface SinkPromise {
+  readonly sink: 'database' | 'external' | 'publish'
+  /** The target's name; null for the database. */
+  readonly name: string | null
+  readonly often: Often
+  readonly text: string
+  readonly assumes: readonly string[]
+}
+
+type When = NonNullable<SettleSection['when']>
+type Relevant = Pick<Consumer, 'dedup' | 'settle' | 'identity' | 'effect' | 'retention'>
+
+/** What is promised, sink by sink: never of "the system". */
+export function promiseOf(consumer: Relevant): readonly SinkPromise[] {
+  const { when } = consumer.settle
+  const { external = {}, publish = {} } = consumer.effect ?? {}
+  return [
+    databasePromise(consumer),
+    ...Object.entries(external).map(([name, target]) =>
+      externalPromise(name, target.policy ?? 'keyed', when),
+    ),
+    ...Object.entries(publish).map(([name, { broker }]) => publishPromise(name, broker, when)),
+  ]
+}
+
+const database = { sink: 'database', name: null } as const
+
+function databasePromise({ dedup, settle, identity, retention }: Relevant): SinkPromise {
+  if (settle.when === 'before effect')
+    return {
+      ...database,
+      often: 'at most once',
+      text: 'What is in flight when a process dies is lost. Nothing is applied twice while its marker is kept.',
+      assumes: [],
+    }
+  if (dedup === 'checkpoint' || identity.id === 'position')
+    return {
+      ...database,
+      often: 'once per record',
+      text: `Each record of the log is applied once, in one transaction with ${dedup === 'checkpoint' ? 'its position' : 'a marker for its position'}. The same event written to the log twice is two records, and is applied twice.`,
+      assumes: ['producers write each event once', 'nobody rewinds the position by hand'],
+    }
+  const remembered = {
+    marker: `One effect per message id${identity.businessKey === undefined ? '' : ' and per business key'}, in one transaction with its marker`,
+    version: "One effect per key and version, decided by the version in the effect's own row",
+  }[dedup as Exclude<Dedup, 'checkpoint'>]
+  const until =
+    dedup !== 'marker'
+      ? ''
+      : retention === null
+        ? '; markers are never removed'
+        : ', while the marker is kept'
+  return {
+    ...database,
+    often: 'effectively once',
+    text: `${remembered}${until}. The handler may run again after a rollback; what it wrote before is gone then.`,
+    assumes: [
+      dedup === 'version' ? 'a version means one content' : 'an id means one intent',
+      ...(identity.businessKey === undefined && dedup === 'marker'
+        ? [
+            'a producer that repeats an intent repeats its id: without a business key another id is another intent',
+          ]
+        : []),
+    ],
+  }
+}
+
+const byPolicy: Record<RepeatPolicy, { often: Often; text: string; assumes: readonly string[] }> = {
+  keyed: {
+    often: 'effectively once',
+    text: 'Requested at least once, always with the same key and bytes.',
+    assumes: ['the target does the work once per key, for as long as calls are repeated'],
+  },
+  'query first': {
+    often: 'effectively once',
+    text: 'Repeated only after the target was asked and said that it did not happen.',
+    assumes: ['the target answers truthfully, also about a call that is still under way'],
+  },
+  'at most once': {
+    often: 'at most once',
+    text: 'Never repeated. A call whose end nobody saw stays unknown, for people.',
+    assumes: [],
+  },
+  manual: {
+    often: 'at most once',
+    text: 'Never repeated by itself: a person says what happened and what is to be done.',
+    assumes: ['people who have it called again know that it did not happen'],
+  },
+}
+
+function externalPromise(name: string, policy: RepeatPolicy, when: When): SinkPromise {
+  const { often, text, assumes } = byPolicy[policy]
+  const lost = when === 'before effect'
+  return {
+    sink: 'external',
+    name,
+    often: lost ? 'at most once' : often,
+    text: lost ? `${text} Not requested at all for what is lost in flight.` : text,
+    assumes,
+  }
+}
+
+function publishPromise(name: string, broker: string, when: When): SinkPromise {
+  const relayed =
+    broker === 'cdc'
+      ? 'Written in the same transaction; a connector publishes it, at least once, under one id.'
+      : 'Written in the same transaction and published afterwards, at least once, under one id.'
+  const scope =
+    broker === 'kafka'
+      ? " It is no Kafka transaction with the record that was read: that is exactly once within Kafka, and a transform's."
+      : ''
+  return {
+    sink: 'publish',
+    name,
+    often: when === 'before effect' ? 'not certain' : 'at least once, under one id',
+    text: `${relayed}${scope}${when === 'before effect' ? ' Not at all for what is lost in flight.' : ''}`,
+    assumes: ['receivers recognise the id when it comes again'],
+  }
+}
+
+/** What the way in must hold for, by the kind of source. */
+export function sourceAssumptions({ kind, ...options }: SourceDeclaration): readonly string[] {
+  const uncommitted = (options as { isolation?: string }).isolation === 'uncommitted'
+  const byKind: Readonly<Record<string, readonly string[]>> = {
+    rabbitmq: ['producers publish persistent messages and wait for confirms', 'the queue is durable'],
+    'rabbitmq-stream': [
+      'producers wait for confirms',
+      "records are read before the stream's retention removes them; a gap is reported as a loss",
+    ],
+    kafka: [
+      'producers wait for all in-sync replicas (acks=all)',
+      "records are read before the topic's retention removes them; a gap is reported as a loss",
+      ...(uncommitted ? ['records of aborted transactions may be applied: isolation is uncommitted'] : []),
+    ],
+    postgres: ['producers publish in the transaction that makes the message true, or see its commit'],
+    file: ['writers only append, whole lines, and rotate to names that do not match'],
+  }
+  return byKind[kind] ?? ['the source hands over again what was not settled']
+}
+
+/** What holds for every consumer. */
+export const commonAssumptions = [
+  'PostgreSQL keeps what it acknowledged: fsync is on, and a failover loses nothing that was committed',
+]
+export const notPromised = [
+  'What a handler does outside of tx and effects (a call of its own, a file) may happen again.',
+  'That a message is handled once: it may be handled again, and its effect is not.',
+]

@@ -1,0 +1,82 @@
+import type { SourceDeclaration } from '../../contract/contract.ts'
+import type { Consumer } from '../../contract/define-consumer.ts'
+import type { PublishPlace } from '../../contract/publish-target.ts'
+import type { ClusterState } from '../../drivers/kafka/describe-cluster.ts'
+import type { BrokerState } from '../../drivers/rabbitmq/describe-broker.ts'
+import { levelQueue } from '../../ports/retry-levels.ts'
+import { reach } from '../dead-letter-route.ts'
+import type { Rule } from '../rule.ts'
+
+/** Where messages of a contract go, other than its own source. */
+export interface Outlet<Place extends PublishPlace = PublishPlace> {
+  /** The part of the contract that says so. */
+  readonly setting: string
+  readonly place: Place
+}
+
+export type RabbitPlace = Extract<PublishPlace, { broker: 'rabbitmq' }>
+export type KafkaPlace = Extract<PublishPlace, { topic: string }>
+
+/** Queues for dead letters and retries are made by the consumer itself, topics are not. */
+export function outletsOf({ source, effect, failure }: Consumer): Outlet[] {
+  const published = Object.entries(effect?.publish ?? {}).map(([name, place]) => ({
+    setting: `effect.publish.${name}`,
+    place,
+  }))
+  if (source.kind !== 'kafka') return published
+  const { topic } = source as SourceDeclaration & { readonly topic: string }
+  const to = (setting: string, name: string) => ({
+    setting,
+    place: { broker: 'kafka', topic: name } as const,
+  })
+  return [
+    ...published,
+    ...(failure.deadLetter === null ? [] : [to('failure.deadLetter', failure.deadLetter)]),
+    ...failure.retryLevelsMs.map(levelMs => to('failure.mode', levelQueue(topic, levelMs))),
+  ]
+}
+
+export interface RabbitOutletSubject {
+  readonly outlet: Outlet<RabbitPlace>
+  readonly broker: BrokerState
+}
+
+export const rabbitOutletRules: readonly Rule<RabbitOutletSubject>[] = [
+  {
+    id: 'OW214',
+    severity: 'error',
+    title: 'What is published reaches a queue',
+    reason:
+      'The relay has RabbitMQ return what no queue takes, and such rows wait in the outbox until one does.',
+    fix: 'Create the queue, or the exchange with a binding that takes the key, or correct the name.',
+    judge: ({ outlet: { setting, place }, broker: { queues, topology } }) => {
+      if ('queue' in place)
+        return queues.has(place.queue) ? null : `${setting}: queue ${place.queue} does not exist`
+      if (topology === null) return null
+      const { exchange, routingKey } = place
+      if (exchange !== '' && !topology.exchanges.has(exchange))
+        return `${setting}: exchange ${exchange} does not exist`
+      return reach(exchange, routingKey, topology, new Set(queues.keys())).length > 0
+        ? null
+        : `${setting}: exchange "${exchange}" has no queue that takes key "${routingKey}"`
+    },
+  },
+]
+
+export interface KafkaOutletSubject {
+  readonly outlet: Outlet<KafkaPlace>
+  readonly cluster: ClusterState
+}
+
+export const kafkaOutletRules: readonly Rule<KafkaOutletSubject>[] = [
+  {
+    id: 'OW314',
+    severity: 'error',
+    title: 'Topics that are written to exist',
+    reason:
+      'Topics are not made on the way: a consumer does not start without the one for its dead letters or retries, and what it publishes waits in the outbox.',
+    fix: 'Create the topic with the partitions and replicas it is to have, or correct the name.',
+    judge: ({ outlet: { setting, place }, cluster }) =>
+      cluster.topics.has(place.topic) ? null : `${setting}: topic ${place.topic} does not exist`,
+  },
+]

@@ -1,0 +1,285 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
+import { durationText } from '../../contract/duration.ts'
+import { type QueueDeclaration, queueArguments } from '../../drivers/rabbitmq/declaration.ts'
+import type { BrokerState, QueueState, Topology } from '../../drivers/rabbitmq/describe-broker.ts'
+import { byBroker } from '../../ports/retry-levels.ts'
+import { type DeadLetterRoute, deadLetterRoute } from '../dead-letter-route.ts'
+import { deliveryLimitSetting, limitSetting, setting } from '../queue-setting.ts'
+import type { Found, Rule } from '../rule.ts'
+import { ackTimeoutDefaultMs, longestHoldMs } from './timing.ts'
+
+/** A queue of RabbitMQ as a contract names it, and as it is. */
+export interface RabbitSubject {
+  readonly consumer: Consumer
+  readonly declaration: QueueDeclaration
+  readonly broker: BrokerState
+  /** Null where there is none yet. */
+  readonly queue: QueueState | null
+}
+
+type Judged = (queue: QueueState, subject: RabbitSubject) => Found
+
+/** Only queues whose arguments are known: as they are, or as the consumer will make them. */
+const ofQueue =
+  (judge: Judged) =>
+  (subject: RabbitSubject): Found => {
+    const queue = subject.queue ?? asDeclared(subject)
+    return queue === null || subject.broker.topology === null ? null : judge(queue, subject)
+  }
+
+function asDeclared({ declaration, broker: { version } }: RabbitSubject): QueueState | null {
+  if (declaration.declare === 'verify') return null
+  const { queue: name, type = 'quorum' } = declaration
+  const settings = queueArguments(declaration, version)
+  return { name, type, durable: true, transient: false, arguments: settings, policy: {} }
+}
+
+/** With the bindings that the consumer adds. */
+function topologyOf({ declaration, broker }: RabbitSubject): Topology {
+  const { declare, bind = [], queue: destination } = declaration
+  const added = bind.map(({ exchange: source, routingKey }) => ({
+    source,
+    destination,
+    toExchange: false,
+    routingKey,
+  }))
+  const { exchanges, bindings } = broker.topology!
+  return { exchanges, bindings: declare === 'verify' ? bindings : [...bindings, ...added] }
+}
+
+type JudgedRoute = (route: DeadLetterRoute, queue: QueueState, subject: RabbitSubject) => Found
+
+/** Only those with a dead-letter exchange. */
+const ofRoute = (judge: JudgedRoute) =>
+  ofQueue((queue, subject) => {
+    const names = new Set([queue.name, ...subject.broker.queues.keys()])
+    const comesBack = byBroker(subject.consumer.failure.mode)
+    const route = deadLetterRoute(queue, topologyOf(subject), names, comesBack)
+    return route === null ? null : judge(route, queue, subject)
+  })
+
+/** The finite delivery limit in force, null for none. Brokers from 4.0 on have one by default. */
+function deliveryLimit(queue: QueueState, { version }: BrokerState): number | null {
+  if (queue.type !== 'quorum') return null
+  const limit = deliveryLimitSetting(queue)
+  if (typeof limit === 'number') return limit < 0 ? null : limit
+  return Number.parseInt(version, 10) >= 4 ? 20 : null
+}
+
+const hasDeadLetters = (queue: QueueState) => setting(queue, 'dead-letter-exchange') !== undefined
+
+/** Why a queue does not survive: with it goes what waits in it. */
+function endOf(queue: QueueState): string | null {
+  const expires = limitSetting(queue, 'expires')
+  if (!queue.durable || queue.transient)
+    return `queue ${queue.name} is ${queue.durable ? 'exclusive or auto-delete' : 'not durable'}`
+  return typeof expires === 'number'
+    ? `queue ${queue.name} is removed after ${durationText(expires)} without a consumer`
+    : null
+}
+
+/** How a queue loses messages that nobody has seen. */
+function dropsOf(queue: QueueState): string[] {
+  if (hasDeadLetters(queue)) return []
+  const found: string[] = []
+  const full = ['max-length', 'max-length-bytes'].find(name => typeof limitSetting(queue, name) === 'number')
+  const overflow = setting(queue, 'overflow') ?? 'drop-head'
+  if (full !== undefined && overflow === 'drop-head')
+    found.push(`queue ${queue.name} has ${full} ${limitSetting(queue, full)} and drops from its head`)
+  const ttl = limitSetting(queue, 'message-ttl')
+  if (typeof ttl === 'number')
+    found.push(`messages of queue ${queue.name} expire after ${durationText(ttl)} and go nowhere`)
+  return found
+}
+
+export const rabbitRules: readonly Rule<RabbitSubject>[] = [
+  {
+    id: 'OW201',
+    severity: 'error',
+    title: 'A queue that others declare exists',
+    reason: "With declare: 'verify' the consumer does not make the queue, and does not start without it.",
+    fix: "Create it, correct the name, or leave declare: 'verify' out.",
+    judge: ({ declaration, queue }) =>
+      declaration.declare === 'verify' && queue === null ? `queue ${declaration.queue} does not exist` : null,
+  },
+  {
+    id: 'OW202',
+    severity: 'error',
+    title: 'The queue is what the contract says',
+    reason: 'RabbitMQ refuses to declare a queue again with other arguments, so the consumer does not start.',
+    fix: "Change the declaration to match, move the messages to a new queue, or use declare: 'verify' if it belongs to others.",
+    judge: ofQueue((queue, { declaration, broker }) => {
+      if (declaration.declare === 'verify')
+        return declaration.singleActiveConsumer === true &&
+          queue.arguments['x-single-active-consumer'] !== true
+          ? `queue ${queue.name} has no x-single-active-consumer`
+          : null
+      const asked: Record<string, unknown> = queueArguments(declaration, broker.version)
+      return Object.keys({ ...asked, ...queue.arguments })
+        .filter(name => String(asked[name]) !== String(queue.arguments[name]))
+        .map(
+          name =>
+            `queue ${queue.name}, ${name}: the contract asks for ${asked[name] ?? 'none'}, the queue has ${queue.arguments[name] ?? 'none'}`,
+        )
+    }),
+  },
+  {
+    id: 'OW203',
+    severity: 'error',
+    title: 'The queue survives a restart',
+    reason:
+      'A queue that is not durable, exclusive or removed with its last consumer loses what waits in it.',
+    fix: 'Recreate it durable, without exclusive and auto-delete.',
+    judge: ofQueue(endOf),
+  },
+  {
+    id: 'OW204',
+    severity: 'warning',
+    title: 'The queue is replicated',
+    reason: 'A classic queue lives on one node, counts no deliveries, and dead-letters at most once.',
+    fix: 'Use a quorum queue (the default of a declaration).',
+    judge: ofQueue(queue => (queue.type === 'classic' ? `queue ${queue.name} is a classic queue` : null)),
+  },
+  {
+    id: 'OW205',
+    severity: 'error',
+    title: 'A delivery limit has a dead-letter exchange',
+    reason:
+      'Past the limit RabbitMQ drops a message without a trace, also one that was only prefetched when a process died.',
+    fix: 'Set the limit to unlimited (x-delivery-limit: -1), or give the queue a dead-letter exchange with a bound queue.',
+    judge: ofQueue((queue, { broker }) => {
+      const limit = deliveryLimit(queue, broker)
+      return limit !== null && !hasDeadLetters(queue)
+        ? `queue ${queue.name} has delivery limit ${limit} and no dead-letter exchange`
+        : null
+    }),
+  },
+  {
+    id: 'OW206',
+    severity: 'warning',
+    title: 'The broker gives up later than the contract',
+    reason:
+      'RabbitMQ counts a hand-over for everything a dying process had prefetched; a limit at or below the attempts takes messages away whose handler still had tries.',
+    fix: 'Set x-delivery-limit to -1 or well above failure.attemptsMax, or name the dead-letter queue as deadLetterIngest.',
+    judge: ofQueue((queue, { broker, consumer, declaration }) => {
+      const limit = deliveryLimit(queue, broker)
+      const attempts = consumer.failure.attemptsMax
+      return limit !== null && limit <= attempts && declaration.deadLetterIngest === undefined
+        ? `queue ${queue.name} has delivery limit ${limit}, failure.attemptsMax is ${attempts}`
+        : null
+    }),
+  },
+  {
+    id: 'OW207',
+    severity: 'error',
+    title: 'Dead letters of the broker arrive somewhere',
+    reason: 'What is dead-lettered to nowhere vanishes, or stays in the source queue for ever and fills it.',
+    fix: 'Declare the exchange and bind a queue for every key that dead letters have.',
+    judge: ofRoute((route, queue) => {
+      if (!route.exchangeExists)
+        return `queue ${queue.name} dead-letters to exchange ${route.exchange}, which does not exist`
+      return route.lostWith === null
+        ? null
+        : `queue ${queue.name} dead-letters to exchange "${route.exchange}", where nothing takes key "${route.lostWith}"`
+    }),
+  },
+  {
+    id: 'OW208',
+    severity: 'warning',
+    title: 'Dead letters are handed on at least once',
+    reason: 'The default strategy hands on without waiting for a confirm: a target that is away loses them.',
+    fix: 'Set dead-letter-strategy to at-least-once and overflow to reject-publish, by policy or by declaration.',
+    judge: ofRoute((_route, queue) => {
+      if (queue.type !== 'quorum') return null
+      const [strategy, overflow] = [setting(queue, 'dead-letter-strategy'), setting(queue, 'overflow')]
+      if (strategy === 'at-least-once' && overflow === 'reject-publish') return null
+      return strategy === 'at-least-once'
+        ? `queue ${queue.name} has overflow ${overflow ?? 'drop-head'}, so at-least-once is not in force`
+        : `queue ${queue.name} dead-letters at most once`
+    }),
+  },
+  {
+    id: 'OW209',
+    severity: 'error',
+    title: 'Dead letters do not go in a circle',
+    reason:
+      'RabbitMQ drops a message that comes back to a queue it died in without anybody having rejected it.',
+    fix: 'Dead-letter to another queue.',
+    judge: ofRoute((route, queue) =>
+      route.queues.includes(queue.name) ? `queue ${queue.name} dead-letters to itself` : null,
+    ),
+  },
+  {
+    id: 'OW210',
+    severity: 'error',
+    title: 'The acknowledgement time-out is longer than work can take',
+    reason: 'Past it RabbitMQ closes the channel and hands everything on it over again, to be started anew.',
+    fix: "Raise consumer-timeout by a policy, make batch.handlerTimeoutMs, attempts or delays smaller, or use failure.mode 'defer'.",
+    judge: ofQueue((queue, { consumer }) => {
+      const set = limitSetting(queue, 'consumer-timeout')
+      const timeoutMs = typeof set === 'number' ? set : ackTimeoutDefaultMs
+      const holdMs = longestHoldMs(consumer)
+      return holdMs >= timeoutMs
+        ? `queue ${queue.name} waits ${durationText(timeoutMs)}${typeof set === 'number' ? '' : ' (the default; the server’s own setting cannot be asked)'}, a delivery may be held for ${durationText(holdMs)}`
+        : null
+    }),
+  },
+  {
+    id: 'OW211',
+    severity: 'error',
+    title: 'The queue drops nothing',
+    reason: 'A full queue that drops from its head, and a message that expires, lose what nobody has seen.',
+    fix: 'Set overflow to reject-publish, take the TTL away, or give the queue a dead-letter exchange.',
+    judge: ofQueue(dropsOf),
+  },
+  {
+    id: 'OW212',
+    severity: 'error',
+    title: 'No alarm stops publishers',
+    reason: 'While a memory or disk alarm lasts nobody can publish: relays, dead letters and producers wait.',
+    fix: 'Free memory or disk, or raise the watermark.',
+    judge: ({ broker }) => broker.alarms,
+  },
+  {
+    id: 'OW213',
+    severity: 'error',
+    title: 'Messages taken back come from a queue that keeps them',
+    reason: 'A dead-letter queue that is read back must exist and must have no delivery limit of its own.',
+    fix: 'Create the queue with x-delivery-limit -1 and bind it to the dead-letter exchange.',
+    judge: ({ declaration: { deadLetterIngest }, broker }) => {
+      if (deadLetterIngest === undefined || broker.topology === null) return null
+      const from = broker.queues.get(deadLetterIngest)
+      if (from === undefined) return `queue ${deadLetterIngest} does not exist`
+      const limit = deliveryLimit(from, broker)
+      return limit === null ? null : `queue ${deadLetterIngest} has delivery limit ${limit}`
+    },
+  },
+  {
+    id: 'OW215',
+    severity: 'warning',
+    title: 'Dead letters stay where they arrive',
+    reason:
+      'What RabbitMQ dead-letters has no row in the database: when its queue drops it too, nobody ever knows of it.',
+    fix: 'Take limits and TTL away from the queue of dead letters, and make it durable.',
+    judge: ofRoute(({ queues }, _queue, { broker }) =>
+      queues
+        .flatMap(name => broker.queues.get(name) ?? [])
+        .flatMap(target => [endOf(target) ?? [], dropsOf(target)].flat()),
+    ),
+  },
+  {
+    id: 'OW216',
+    severity: 'error',
+    title: 'Exchanges that the queue is bound to exist',
+    reason: 'A consumer binds its queue and does not make exchanges: it does not start without them.',
+    fix: 'Create the exchange, or correct the name in bind.',
+    judge: ({ declaration: { declare, bind = [], queue }, broker: { topology } }) =>
+      topology === null || declare === 'verify'
+        ? null
+        : bind
+            .filter(({ exchange }) => !topology.exchanges.has(exchange))
+            .map(
+              ({ exchange }) => `queue ${queue} is to be bound to exchange ${exchange}, which does not exist`,
+            ),
+  },
+]

@@ -1,7 +1,0 @@
-export type { BrokerTls } from '../../tls/broker-tls.ts'
-export { type QueueDeclaration, type QueueOptions, queue } from './declaration.ts'
-export type { OutgoingMessage, OutgoingTarget, PublishResult } from './publish-line.ts'
-export { createRabbitPublisher, type RabbitPublisher, type RabbitPublisherOptions } from './publisher.ts'
-export { ensureRetryLevels } from './retry-levels.ts'
-export { createRabbitSource, type RabbitSourceOptions } from './source.ts'
-export { ensureDeadLetterQueue } from './topology.ts'

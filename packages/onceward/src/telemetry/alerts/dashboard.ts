@@ -1,0 +1,120 @@
+import { OncewardError } from '../../errors.ts'
+import type { Declared } from './alert-rules.ts'
+import { objectiveSeries } from './objective-rules.ts'
+import { type Panel, panels } from './panels.ts'
+import { quoted, type Scope, series } from './promql.ts'
+import { plainText } from './template-text.ts'
+
+const source = { type: 'prometheus', uid: '$datasource' }
+const columns = 2
+const width = 24 / columns
+const height = 8
+
+/** A dashboard of Grafana for these consumers; plain JSON, to be imported or provisioned. Pure. */
+export function dashboard(declared: readonly Declared[], where: Scope['where'] = []) {
+  if (declared.length === 0) throw new OncewardError('usage', 'A dashboard needs at least one consumer.')
+  const names = [...new Set(declared.map(({ consumer }) => plainText(consumer.name)))]
+  return {
+    uid: 'onceward',
+    title: 'Onceward consumers',
+    tags: ['onceward'],
+    schemaVersion: 39,
+    editable: true,
+    refresh: '30s',
+    time: { from: 'now-6h', to: 'now' },
+    templating: { list: [datasourceVariable, consumerVariable(names)] },
+    panels: placed({ consumer: null, where }),
+  }
+}
+
+const datasourceVariable = {
+  name: 'datasource',
+  label: 'Prometheus',
+  type: 'datasource',
+  query: 'prometheus',
+}
+
+function consumerVariable(names: readonly string[]) {
+  const all = { text: 'All', value: '$__all', selected: true }
+  return {
+    name: 'consumer',
+    label: 'Consumer',
+    type: 'custom',
+    query: names.join(','),
+    multi: true,
+    includeAll: true,
+    current: { text: ['All'], value: ['$__all'] },
+    options: [all, ...names.map(name => ({ text: name, value: name, selected: false }))],
+  }
+}
+
+/** Rows of two panels under a heading for each group. */
+function placed(scope: Scope) {
+  const rows = [...new Set(panels.map(({ row }) => row))]
+  let y = 0
+  let id = 0
+  return rows.flatMap(title => {
+    const own = panels.filter(({ row }) => row === title)
+    const heading = {
+      id: ++id,
+      type: 'row',
+      title,
+      collapsed: false,
+      gridPos: { h: 1, w: 24, x: 0, y },
+      panels: [],
+    }
+    const drawn = own.map((panel, index) => ({
+      id: ++id,
+      ...timeSeries(panel, scope),
+      gridPos: {
+        h: height,
+        w: width,
+        x: (index % columns) * width,
+        y: y + 1 + Math.floor(index / columns) * height,
+      },
+    }))
+    y += 1 + Math.ceil(own.length / columns) * height
+    return [heading, ...drawn]
+  })
+}
+
+function timeSeries({ title, description, unit, queries, objective }: Panel, scope: Scope) {
+  const expressions = queries.map(({ legend, expression }) => ({
+    legend,
+    expr: expression((key, matchers, part) => series(scope, key, matchers, part)),
+  }))
+  const more = scope.where.map(([label, value]) => `,${label}=${quoted(value)}`).join('')
+  const line = objective && {
+    legend: '{{consumer}} objective',
+    expr: `max by (consumer) (${objectiveSeries}{consumer=~"$consumer",objective="${objective}"${more}})`,
+  }
+  return {
+    type: 'timeseries',
+    title,
+    description,
+    datasource: source,
+    fieldConfig: {
+      defaults: { unit, min: 0, custom: { fillOpacity: 5, showPoints: 'never' } },
+      overrides: line ? [dashed] : [],
+    },
+    options: {
+      legend: { displayMode: 'list', placement: 'bottom' },
+      tooltip: { mode: 'multi', sort: 'desc' },
+    },
+    targets: [...expressions, ...(line ? [line] : [])].map(({ legend, expr }, index) => ({
+      refId: String.fromCharCode(65 + index),
+      datasource: source,
+      expr,
+      legendFormat: legend,
+    })),
+  }
+}
+
+const dashed = {
+  matcher: { id: 'byRegexp', options: '/ objective$/' },
+  properties: [
+    { id: 'custom.lineStyle', value: { fill: 'dash', dash: [8, 8] } },
+    { id: 'custom.fillOpacity', value: 0 },
+    { id: 'color', value: { mode: 'fixed', fixedColor: 'red' } },
+  ],
+}

@@ -1,0 +1,312 @@
+import type { MetricKey } from '../catalogue.ts'
+import type { DrawnObjective } from './objective-rules.ts'
+import { grown, type HistogramPart, type Matchers, onceOf } from './promql.ts'
+
+export type Series = (key: MetricKey, matchers?: Matchers, part?: HistogramPart) => string
+
+export interface Query {
+  readonly legend: string
+  readonly expression: (series: Series) => string
+}
+
+export interface Panel {
+  readonly title: string
+  readonly description: string
+  readonly row: string
+  /** As Grafana calls units. */
+  readonly unit: 'short' | 's' | 'percentunit' | 'ops'
+  readonly queries: readonly Query[]
+  /** Drawn as a line from the contract. */
+  readonly objective?: DrawnObjective
+}
+
+const perSecond = (selector: string, by: string) => `sum by (${by}) (rate(${selector}[$__rate_interval]))`
+const p99 = (series: Series, key: MetricKey) =>
+  `histogram_quantile(0.99, ${perSecond(series(key, {}, '_bucket'), 'consumer, le')})`
+const gauge = (key: MetricKey, by: readonly string[], legend: string): Query => ({
+  legend,
+  expression: series => onceOf(series(key), by),
+})
+const rate = (key: MetricKey, by: string, legend: string, matchers: Matchers = {}): Query => ({
+  legend,
+  expression: series => perSecond(series(key, matchers), by),
+})
+const inAnHour = (key: MetricKey, by: readonly string[], legend: string, matchers: Matchers = {}): Query => ({
+  legend,
+  expression: series => grown(series(key, matchers), '1h', by),
+})
+
+const flow: readonly Panel[] = [
+  {
+    title: 'Taking messages',
+    description:
+      '1 while the consumer takes messages, 0 while its source is away and once it has halted; paused while something downstream is away.',
+    row: 'Flow',
+    unit: 'short',
+    queries: [
+      { legend: '{{consumer}} up', expression: series => `min by (consumer) (${series('up')})` },
+      gauge('paused', ['consumer'], '{{consumer}} paused'),
+    ],
+  },
+  {
+    title: 'Deliveries, first-time effects, repeats',
+    description: 'Repeats are a normal sign of reliability; their share is in the next panel.',
+    row: 'Flow',
+    unit: 'ops',
+    queries: [
+      rate('deliveries', 'consumer', '{{consumer}} delivered'),
+      rate('processed', 'consumer', '{{consumer}} applied'),
+      rate('duplicates', 'consumer', '{{consumer}} duplicate'),
+      rate('redelivered', 'consumer', '{{consumer}} marked redelivered'),
+    ],
+  },
+  {
+    title: 'Share of repeats',
+    description: 'Live deliveries that were recognised and skipped.',
+    row: 'Flow',
+    unit: 'percentunit',
+    objective: 'duplicate_share_max',
+    queries: [
+      {
+        legend: '{{consumer}}',
+        expression: series =>
+          `${grown(series('duplicates', { mode: 'live' }), '15m')} / ${grown(series('deliveries', { mode: 'live' }), '15m')}`,
+      },
+    ],
+  },
+  {
+    title: 'Broker lag',
+    description: 'What waits at the broker.',
+    row: 'Flow',
+    unit: 'short',
+    objective: 'lag_records_max',
+    queries: [
+      {
+        legend: '{{consumer}}',
+        expression: series => `sum by (consumer) (${onceOf(series('lag'), ['consumer', 'partition'])})`,
+      },
+    ],
+  },
+  {
+    title: 'Effect lag: the oldest that is not applied',
+    description: 'Received and not applied, or kept here and not worked on.',
+    row: 'Flow',
+    unit: 's',
+    objective: 'lag_max_seconds',
+    queries: [
+      gauge('effectLag', ['consumer'], '{{consumer}} received'),
+      gauge('heldOldest', ['consumer'], '{{consumer}} kept here'),
+    ],
+  },
+  {
+    title: 'Time without a delivery while something waits',
+    description: 'Stalled: the broker hands nothing over although it has something, or does not answer.',
+    row: 'Flow',
+    unit: 's',
+    queries: [gauge('stalled', ['consumer'], '{{consumer}}')],
+  },
+  {
+    title: 'Added partitions that wait',
+    description: 'Read once the partitions before them are drained, for the order of keys.',
+    row: 'Flow',
+    unit: 'short',
+    queries: [gauge('waitingPartitions', ['consumer'], '{{consumer}}')],
+  },
+  {
+    title: 'Time since a partition moved',
+    description: 'By partition of a log.',
+    row: 'Flow',
+    unit: 's',
+    queries: [
+      {
+        legend: '{{consumer}} {{partition}}',
+        expression: series => `min by (consumer, partition) (${series('checkpointAge')})`,
+      },
+    ],
+  },
+  {
+    title: 'Time to apply and to commit, p99',
+    description: 'Handlers of a batch; the claim in the inbox; telling the broker.',
+    row: 'Flow',
+    unit: 's',
+    objective: 'apply_p99_max_seconds',
+    queries: [
+      { legend: '{{consumer}} handlers', expression: series => p99(series, 'applyLatency') },
+      { legend: '{{consumer}} claim', expression: series => p99(series, 'insertLatency') },
+      { legend: '{{consumer}} settle', expression: series => p99(series, 'settleDuration') },
+    ],
+  },
+  {
+    title: 'Connection',
+    description: 'Connected, disconnected, partitions assigned and revoked.',
+    row: 'Flow',
+    unit: 'short',
+    queries: [inAnHour('sourceEvents', ['consumer', 'kind'], '{{consumer}} {{kind}}')],
+  },
+]
+
+const trouble: readonly Panel[] = [
+  {
+    title: 'Outcomes',
+    description: 'Deliveries by what became of them.',
+    row: 'Trouble',
+    unit: 'ops',
+    queries: [rate('outcomes', 'consumer, outcome', '{{consumer}} {{outcome}}')],
+  },
+  {
+    title: 'Waiting for a person',
+    description:
+      'Parked, dead-lettered, quarantined now, by reason; without those that only wait behind another.',
+    row: 'Trouble',
+    unit: 'short',
+    objective: 'set_aside_max',
+    queries: [
+      {
+        expression: series =>
+          `sum by (consumer, reason) (${onceOf(series('attention'), ['consumer', 'reason', 'class'])})`,
+        legend: '{{consumer}} {{reason}}',
+      },
+    ],
+  },
+  {
+    title: 'Longest wait for a person',
+    description: 'How long the oldest of them has been kept.',
+    row: 'Trouble',
+    unit: 's',
+    objective: 'set_aside_age_max_seconds',
+    queries: [gauge('attentionOldest', ['consumer', 'reason'], '{{consumer}} {{reason}}')],
+  },
+  {
+    title: 'Set aside in an hour',
+    description: 'Parked, dead-lettered, quarantined; without those that only wait behind another.',
+    row: 'Trouble',
+    unit: 'short',
+    queries: [
+      inAnHour('setAside', ['consumer', 'outcome'], '{{consumer}} {{outcome}}', {
+        class: { not: ['order'] },
+      }),
+      inAnHour('exhausted', ['consumer'], '{{consumer}} retries exhausted'),
+      inAnHour('poison', ['consumer'], '{{consumer}} poison'),
+    ],
+  },
+  {
+    title: 'Broken messages in an hour',
+    description: 'For the producer: cannot be read, or carry a known identity and other content.',
+    row: 'Trouble',
+    unit: 'short',
+    queries: [
+      inAnHour('unreadable', ['consumer', 'reason'], '{{consumer}} {{reason}}'),
+      inAnHour('conflicts', ['consumer'], '{{consumer}} conflict'),
+      inAnHour('behindHorizon', ['consumer'], '{{consumer}} behind the horizon'),
+    ],
+  },
+  {
+    title: 'Failures and retries',
+    description: 'Attempts that failed, by class, and those that are followed by another.',
+    row: 'Trouble',
+    unit: 'ops',
+    queries: [
+      rate('failures', 'consumer, class', '{{consumer}} {{class}}'),
+      rate('retries', 'consumer', '{{consumer}} tried again'),
+    ],
+  },
+  {
+    title: 'Commits and acknowledgements that failed, in an hour',
+    description: 'Transactions that were run again; positions and acknowledgements the broker did not get.',
+    row: 'Trouble',
+    unit: 'short',
+    queries: [
+      inAnHour('commitFailures', ['consumer', 'reason'], '{{consumer}} transaction {{reason}}'),
+      inAnHour('positionCommits', ['consumer'], '{{consumer}} position', { status: 'failure' }),
+      inAnHour('settleMissed', ['consumer'], '{{consumer}} acknowledgement'),
+    ],
+  },
+  {
+    title: 'Losses nobody has accepted',
+    description: 'Records a log removed before they were read.',
+    row: 'Trouble',
+    unit: 'short',
+    queries: [gauge('losses', ['consumer'], '{{consumer}}')],
+  },
+]
+
+const kept: readonly Panel[] = [
+  {
+    title: 'Held work',
+    description: 'Stored, waiting, parked, dead, quarantined.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [gauge('held', ['consumer', 'state'], '{{consumer}} {{state}}')],
+  },
+  {
+    title: 'Parking used',
+    description: 'Share of the cap; at the cap the source waits.',
+    row: 'Held work and effects',
+    unit: 'percentunit',
+    objective: 'parking_share_max',
+    queries: [
+      gauge('parkingUsed', ['consumer', 'cap'], '{{consumer}} {{cap}}'),
+      inAnHour('parkingFull', ['consumer'], '{{consumer}} batches that waited'),
+    ],
+  },
+  {
+    title: 'Claims taken from silent workers',
+    description: 'In an hour; and those nobody has taken over.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [
+      inAnHour('claimsExpired', ['consumer'], '{{consumer}} expired'),
+      gauge('heldStuck', ['consumer'], '{{consumer}} stuck'),
+    ],
+  },
+  {
+    title: 'External effects that are not completed',
+    description: 'By target and state.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [gauge('ledger', ['consumer', 'target', 'state'], '{{consumer}} {{target}} {{state}}')],
+  },
+  {
+    title: 'Oldest external effect that is not completed',
+    description: 'By target.',
+    row: 'Held work and effects',
+    unit: 's',
+    objective: 'lag_max_seconds',
+    queries: [gauge('ledgerOldest', ['consumer', 'target'], '{{consumer}} {{target}}')],
+  },
+  {
+    title: 'Outbox: oldest message that is not published',
+    description: 'By destination, of all consumers of the database.',
+    row: 'Held work and effects',
+    unit: 's',
+    objective: 'outbox_age_max_seconds',
+    queries: [
+      gauge('outboxOldest', ['broker', 'destination'], '{{destination}}'),
+      gauge('outboxFailing', ['broker', 'destination'], '{{destination}} keys behind a refused message'),
+    ],
+  },
+  {
+    title: 'Held work that nobody does',
+    description: 'Of all consumers of the database, by what it waits for.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [gauge('heldUnserved', ['waits_for'], '{{waits_for}}')],
+  },
+  {
+    title: 'Outbox: messages behind a refused one',
+    description: 'Later messages of its key wait, by destination, until it is taken or dropped.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [gauge('outboxBehind', ['broker', 'destination'], '{{destination}}')],
+  },
+  {
+    title: 'Outbox: messages without a relay',
+    description: 'By destination that no live relay is connected to.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [gauge('outboxUnserved', ['broker', 'destination'], '{{destination}}')],
+  },
+]
+
+/** What the dashboard shows, row by row; every metric an alert looks at is among it. */
+export const panels: readonly Panel[] = [...flow, ...trouble, ...kept]

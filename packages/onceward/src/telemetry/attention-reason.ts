@@ -1,0 +1,57 @@
+import type { FailureRules } from '../contract/failure-rules.ts'
+import type { ProblemKind } from '../message/received.ts'
+import { processDied } from '../ports/suspects.ts'
+
+/** Why a message waits for a person. Each alert is about one of them, so that one message raises one alert. */
+export const attentionReasons = [
+  'unreadable',
+  'conflict',
+  'poison',
+  'exhausted',
+  'quarantined',
+  'set aside',
+] as const
+export type AttentionReason = (typeof attentionReasons)[number]
+
+/** What is on the row of a message that waits for a person. */
+export interface SetAside {
+  readonly state: string
+  readonly class: string
+  readonly code: string
+}
+
+const problems: Readonly<Record<Exclude<ProblemKind, 'process died'>, true>> = {
+  'over limit': true,
+  undecodable: true,
+  'inexact number': true,
+  tombstone: true,
+  invalid: true,
+  unvalidated: true,
+  'id missing': true,
+  'id malformed': true,
+  'business key missing': true,
+  'business key malformed': true,
+  'order key missing': true,
+  'order key malformed': true,
+  'unknown type': true,
+  'unsupported version': true,
+}
+const unreadableCodes = new Set(Object.keys(problems).map(kind => kind.replaceAll(' ', '_')))
+
+/**
+ * Pure. Null for a message that is only parked behind another: whoever decides the first decides it too. A handler's
+ * `park` and `reject` are `set aside`; a class that the contract retries is `exhausted`.
+ */
+export function attentionReason(
+  { state, class: failureClass, code }: SetAside,
+  { rules }: Pick<FailureRules, 'rules'>,
+): AttentionReason | null {
+  if (code === 'behind_parked' || code === 'behind_business_key') return null
+  if (code === 'conflict') return 'conflict'
+  const readingFailed = failureClass === 'poison' || failureClass === 'validation'
+  if (readingFailed && code !== processDied && unreadableCodes.has(code)) return 'unreadable'
+  if (failureClass === 'poison') return 'poison'
+  if (state === 'quarantined') return 'quarantined'
+  const retried = (rules as Readonly<Record<string, { readonly attemptsMax: number }>>)[failureClass]
+  return failureClass !== 'verdict' && (retried?.attemptsMax ?? 1) > 1 ? 'exhausted' : 'set aside'
+}

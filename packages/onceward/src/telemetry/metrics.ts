@@ -1,0 +1,142 @@
+import {
+  type Attributes,
+  type BatchObservableResult,
+  type Meter,
+  type ObservableGauge,
+  metrics as openTelemetry,
+} from '@opentelemetry/api'
+import type { PartitionLag } from '../ports/source.ts'
+import { boundedLabels } from './bounded-labels.ts'
+import {
+  catalogue,
+  type Label,
+  type MetricKey,
+  type MetricSpec,
+  partitionsMax,
+  secondsBounds,
+} from './catalogue.ts'
+
+type Spec<K extends MetricKey> = (typeof catalogue)[K]
+type KeyOf<Kind> = { [K in MetricKey]: Spec<K>['kind'] extends Kind ? K : never }[MetricKey]
+
+export type CounterKey = KeyOf<'counter'>
+export type HistogramKey = KeyOf<'histogram'>
+export type GaugeKey = KeyOf<'gauge'>
+
+/** Set here, or known only to some. Gauges tell of campaigns in any mode. */
+type Given<K extends MetricKey> =
+  | 'type'
+  | 'messaging.operation.name'
+  | (Spec<K>['kind'] extends 'gauge' ? never : 'mode')
+
+export type Labels<K extends MetricKey> = Readonly<
+  Record<Exclude<Spec<K>['labels'][number], Given<K>>, string>
+> & { readonly type?: string }
+
+/** Shows one value of a gauge. */
+export type See = <K extends GaugeKey>(gauge: K, value: number, labels: Labels<K>) => void
+
+/** The instruments of `catalogue.ts`, one set for all consumers of a process. */
+export interface Metrics {
+  /** The same instruments, their counts labelled with another mode than `live`. */
+  inMode(mode: string): Metrics
+  add<K extends CounterKey>(metric: K, count: number, labels: Labels<K>): void
+  record<K extends HistogramKey>(metric: K, seconds: number, labels: Labels<K>): void
+  /** Calls `read` whenever the metrics are collected, until the result is called; it must not wait for anything. */
+  watch(gauges: readonly GaugeKey[], read: (see: See) => void): () => void
+  /** The same for what a source says of its partitions. */
+  watchLag(consumer: string, read: () => readonly PartitionLag[]): () => void
+}
+
+/** For whoever looks at none. */
+export const unmeasured: Metrics = {
+  inMode: () => unmeasured,
+  add() {},
+  record() {},
+  watch: () => () => {},
+  watchLag: () => () => {},
+}
+
+export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward')): Metrics {
+  const instruments = new Map<MetricKey, Instrument>()
+  for (const key of Object.keys(catalogue) as MetricKey[])
+    instruments.set(key, createInstrument(meter, catalogue[key]))
+  return inMode('live', instruments, meter)
+}
+
+interface Instrument {
+  readonly spec: MetricSpec
+  readonly counts: (value: number, attributes: Attributes) => void
+  readonly gauge: ObservableGauge | null
+  /** Keeps values that come from outside from becoming ever more time series. */
+  readonly bound: (labels: Attributes) => Attributes
+}
+
+function createInstrument(meter: Meter, spec: MetricSpec): Instrument {
+  const { name, kind, unit, description } = spec
+  const bound = boundedLabels(spec.labels)
+  const plain = { spec, bound, gauge: null, counts: () => {} }
+  switch (kind) {
+    case 'counter': {
+      const counter = meter.createCounter(name, { unit, description })
+      return { ...plain, counts: (count, attributes) => counter.add(count, attributes) }
+    }
+    case 'histogram': {
+      const advice = { explicitBucketBoundaries: [...secondsBounds] }
+      const histogram = meter.createHistogram(name, { unit, description, advice })
+      return { ...plain, counts: (seconds, attributes) => histogram.record(seconds, attributes) }
+    }
+    case 'gauge':
+      return { ...plain, gauge: meter.createObservableGauge(name, { unit, description }) }
+  }
+}
+
+/** An SDK repeats the last value of a series for ever: what is not known any more must be said to be so. */
+interface Shown {
+  readonly gauge: ObservableGauge
+  readonly attributes: Attributes
+}
+
+function inMode(mode: string, instruments: ReadonlyMap<MetricKey, Instrument>, meter: Meter): Metrics {
+  const attributesOf = ({ spec, bound }: Instrument, labels: Readonly<Partial<Record<Label, string>>>) =>
+    bound({ ...spec.fixed, ...(spec.labels.includes('mode') && { mode }), ...labels })
+  const count = (metric: MetricKey, value: number, labels: Readonly<Partial<Record<Label, string>>>) => {
+    const instrument = instruments.get(metric)!
+    instrument.counts(value, attributesOf(instrument, labels))
+  }
+  const watch = (gauges: readonly GaugeKey[], read: (see: See) => void) => {
+    const watched = gauges.map(key => instruments.get(key)!.gauge!)
+    let before = new Map<string, Shown>()
+    const observe = (result: BatchObservableResult) => {
+      const now = new Map<string, Shown>()
+      read((key, value, labels) => {
+        const instrument = instruments.get(key)!
+        const attributes = attributesOf(instrument, labels)
+        result.observe(instrument.gauge!, value, attributes)
+        now.set(`${key} ${JSON.stringify(attributes)}`, { gauge: instrument.gauge!, attributes })
+      })
+      for (const [series, { gauge, attributes }] of before)
+        if (!now.has(series)) result.observe(gauge, Number.NaN, attributes)
+      before = now
+    }
+    meter.addBatchObservableCallback(observe, watched)
+    return () => meter.removeBatchObservableCallback(observe, watched)
+  }
+  return {
+    inMode: other => inMode(other, instruments, meter),
+    add: count,
+    record: count,
+    watch,
+    watchLag: (consumer, read) =>
+      watch(['lag', 'effectLag'], see => {
+        for (const { partition, behind, oldestMs } of read().slice(0, partitionsMax)) {
+          if (behind !== null) see('lag', behind, { consumer, partition })
+          if (oldestMs !== undefined)
+            see('effectLag', oldestMs === null ? 0 : Math.max(0, Date.now() - oldestMs) / 1000, {
+              consumer,
+              partition,
+            })
+        }
+      }),
+  }
+}

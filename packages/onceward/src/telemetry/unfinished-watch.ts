@@ -1,0 +1,64 @@
+import type { Received } from '../message/received.ts'
+import type { Delivery } from '../ports/source.ts'
+import type { Surroundings } from '../surroundings.ts'
+
+const everyMs = 1_000
+
+/** Whatever a producer wrote, no message is believed to be older. */
+const agesMaxMs = 366 * 24 * 3_600_000
+
+/** Where the messages are, and the time of the wall, which their producers have told. */
+export interface UnfinishedOptions {
+  readonly world: Pick<Surroundings, 'clock' | 'timers'>
+  readonly unfinished: () => Iterable<Received>
+  readonly now: () => number
+}
+
+/**
+ * How old the oldest unfinished message of this process is: since its own time where it tells one, else since it was first seen here. Looks
+ * through what is under way once a second, a few thousand at most, so that reading and applying pay nothing for it.
+ */
+export class UnfinishedWatch {
+  readonly #options: UnfinishedOptions
+  #seen = new Map<Delivery, number>()
+  #cancel: () => void = () => {}
+
+  constructor(options: UnfinishedOptions) {
+    this.#options = options
+    this.#later()
+  }
+
+  /** Null when nothing is unfinished. */
+  oldestMs(): number | null {
+    this.#look()
+    const nowMs = this.#options.world.clock.nowMs()
+    const wallMs = this.#options.now()
+    let oldest: number | null = null
+    for (const [delivery, sinceMs] of this.#seen) {
+      const told = delivery.properties.timestampMs
+      const toldMs = Number.isFinite(told) ? Math.min(agesMaxMs, wallMs - told!) : 0
+      oldest = Math.max(oldest ?? 0, nowMs - sinceMs, toldMs)
+    }
+    return oldest
+  }
+
+  stop(): void {
+    this.#cancel()
+    this.#seen.clear()
+  }
+
+  #later(): void {
+    this.#cancel = this.#options.world.timers.after(everyMs, () => {
+      this.#look()
+      this.#later()
+    })
+  }
+
+  #look(): void {
+    const nowMs = this.#options.world.clock.nowMs()
+    const seen = new Map<Delivery, number>()
+    for (const { delivery } of this.#options.unfinished())
+      seen.set(delivery, this.#seen.get(delivery) ?? nowMs)
+    this.#seen = seen
+  }
+}

@@ -1,0 +1,123 @@
+import type { SqlPool } from '../drivers/postgres/pool.ts'
+import { errorText } from '../errors.ts'
+import type { Surroundings } from '../surroundings.ts'
+import type { Labels } from './metrics.ts'
+import { lackText, type UnservedWork, unservedWork } from './unserved-work.ts'
+
+/** Time between two looks at least, however often metrics are collected. */
+const everyMs = 5_000
+/** More than this are an error elsewhere; labels stay bounded. */
+const shownMax = 50
+
+type Key = 'outboxUnserved' | 'heldUnserved'
+
+interface Unserved<K extends Key, Row> {
+  readonly key: K
+  readonly read: string
+  readonly labels: (row: Row) => Labels<K>
+  /** What is not known when the database does not answer. */
+  readonly unknown: string
+}
+
+interface Destination {
+  readonly destination: string
+  readonly broker: string
+  readonly waiting: number
+}
+
+/** Rows of the outbox whose destination has no live relay. Destinations that are served or known are shown as 0. */
+const outbox: Unserved<'outboxUnserved', Destination> = {
+  key: 'outboxUnserved',
+  read: `
+    with unserved as materialized (select destination, waiting from onceward.outbox_unserved)
+    select name as destination, split_part(name, ':', 1) as broker, coalesce(waiting, 0) as waiting
+    from (select name from onceward.destination union select destination from onceward.relay
+      union select destination from unserved) as known (name)
+    left join unserved on unserved.destination = name order by waiting desc, name limit ${shownMax}`,
+  labels: ({ broker, destination }) => ({ broker, destination }),
+  unknown: 'rows of the outbox without a relay are not counted',
+}
+
+/** Held work of any consumer of the database that nobody does. Consumers whose work is done are shown as 0. */
+const work: Unserved<'heldUnserved', UnservedWork> = {
+  key: 'heldUnserved',
+  read: `
+    with unserved as materialized (${unservedWork})
+    select * from unserved
+    union all
+    select c.name, c.generation, null, 0 from onceward.consumer c where not exists (
+      select from unserved u where u.consumer = c.name and u.generation = c.generation and u.campaign is null)
+    order by waiting desc, consumer, generation, campaign limit ${shownMax}`,
+  labels: row => ({ 'waits.for': lackText(row) }),
+  unknown: 'held work without a worker is not counted',
+}
+
+/**
+ * Every process shows what no process serves, whatever it serves itself: nobody else would. Looked up asynchronously, not during the scrape.
+ */
+class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
+  readonly #of: Unserved<K, Row>
+  readonly #pool: SqlPool
+  readonly #world: Surroundings
+  readonly #stop: () => void
+  /** What was unserved once and is not any more is shown as 0. */
+  readonly #seen = new Map<string, { readonly labels: Labels<K>; readonly waiting: number }>()
+  #askedMs = Number.NEGATIVE_INFINITY
+  #looking: Promise<void> | null = null
+  #closed = false
+  #failed = false
+
+  constructor(of: Unserved<K, Row>, pool: SqlPool, world: Surroundings) {
+    this.#of = of
+    this.#pool = pool
+    this.#world = world
+    this.#stop = world.metrics.watch([of.key], see => {
+      this.#lookIfDue()
+      for (const { labels, waiting } of this.#seen.values()) see(of.key, waiting, labels)
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#stop()
+    await this.#looking
+  }
+
+  #lookIfDue(): void {
+    const nowMs = this.#world.clock.nowMs()
+    if (this.#closed || this.#looking !== null || nowMs - this.#askedMs < everyMs) return
+    this.#askedMs = nowMs
+    this.#looking = this.#look().finally(() => {
+      this.#looking = null
+    })
+  }
+
+  async #look(): Promise<void> {
+    try {
+      const { rows } = await this.#pool.query(this.#of.read)
+      for (const [name, known] of this.#seen) this.#seen.set(name, { ...known, waiting: 0 })
+      for (const row of rows as Row[]) this.#note(row)
+      this.#failed = false
+    } catch (error) {
+      if (!this.#failed && !this.#closed) this.#world.log.warn(this.#of.unknown, { error: errorText(error) })
+      this.#failed = true
+    }
+  }
+
+  #note(row: Row): void {
+    const labels = this.#of.labels(row)
+    const name = JSON.stringify(labels)
+    if (this.#seen.has(name) || this.#seen.size < shownMax)
+      this.#seen.set(name, { labels, waiting: row.waiting })
+  }
+}
+
+/** Resolves when no look is under way; nothing is asked any more. */
+export function showUnserved(pool: SqlPool, world: Surroundings): { close(): Promise<void> } {
+  const gauges = [new UnservedGauge(outbox, pool, world), new UnservedGauge(work, pool, world)]
+  return {
+    async close() {
+      for (const gauge of gauges) await gauge.close()
+    },
+  }
+}
