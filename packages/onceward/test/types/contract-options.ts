@@ -34,7 +34,7 @@ type Disagreements<Sections, Entry extends Option> =
 type NoEntry<P> = P extends string ? `${P} has a type and no entry in the table of options` : never
 
 type EntryDisagreements<Sections, Entry> = Entry extends Option
-  ? Entry extends { readonly fileOnly: true }
+  ? Entry extends { readonly fileOnly: unknown }
     ? never
     : IsKnown<Sections, Entry['path']> extends true
       ? WrongDefault<Sections, Entry> | WrongKind<Sections, Entry>

@@ -9,9 +9,12 @@ const delayMaxMs = 2 ** 31 - 1
 const delay = milliseconds(0, delayMaxMs)
 const pause = milliseconds(1, delayMaxMs)
 const attempts = wholeNumber(1, 1_000)
-const codes = texts('must be a list of error codes', { fits: code => code !== '' })
+const backoff = { ...flag, inFile: word(['exponential', 'exponential-jitter']).inFile }
 
-/** Attempts and delays: a policy file says them by `failure.retry`, in the words operations policies are written in. */
+/**
+ * Attempts, delays and jitter. A policy file says them by `failure.retry`, in the words operations policies are written in:
+ * see `policy/retry-import.ts`.
+ */
 const retryOptions = [
   option('failure', section()),
   option(
@@ -35,18 +38,16 @@ const retryOptions = [
     policyKey: 'failure.retry.maxDelay',
     elsewhere: 'is said by failure.retry.maxDelay',
   }),
-  option('failure.jitter', flag, null, {
+  option('failure.jitter', backoff, 'how the delay grows', {
     default: true,
-    policyKey: null,
+    defaultText: '`exponential-jitter`: anything from zero to it',
+    policyKey: 'failure.retry.backoff',
     elsewhere: "is said by failure.retry.backoff: 'exponential' or 'exponential-jitter'",
   }),
-  option('failure.retry.backoff', word(['exponential', 'exponential-jitter']), 'how the delay grows', {
-    default: 'exponential-jitter',
-    defaultText: '`exponential-jitter`: anything from zero to it',
-    fileOnly: true,
+  option('failure.retry.retryable', texts(), 'error codes that are tried again', {
+    fileOnly: 'failure.classes',
   }),
-  option('failure.retry.retryable', codes, 'error codes that are tried again', { fileOnly: true }),
-  option('failure.retry.nonRetryable', codes, 'error codes that are not', { fileOnly: true }),
+  option('failure.retry.nonRetryable', texts(), 'error codes that are not', { fileOnly: 'failure.classes' }),
   option(
     'failure.mode',
     word(['block', 'defer', 'retry queue', 'retry topic']),

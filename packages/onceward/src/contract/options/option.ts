@@ -24,8 +24,8 @@ export interface OptionMore {
   readonly elsewhere?: string
   /** The variants of its section that have it. Default all. */
   readonly onlyFor?: readonly string[]
-  /** True: a key of the policy file that no contract is told. */
-  readonly fileOnly?: true
+  /** A key of the policy file that is no option: where the contract is told what it says, or true where it is told nothing. */
+  readonly fileOnly?: true | string
 }
 
 export function option<

@@ -50,7 +50,7 @@ export class OptionTable {
     this.options = options
     this.#byPath = new Map(options.map(option => [option.path, option]))
     const named = options
-      .filter(option => option.fileOnly !== true)
+      .filter(option => option.fileOnly === undefined)
       .map(option => ({ option, ...placeOf(option.path) }))
     this.#bySection = Map.groupBy(named, ({ section }) => section)
   }

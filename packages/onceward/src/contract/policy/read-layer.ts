@@ -6,7 +6,7 @@ import { saidElsewhere } from './keys/policy-keys.ts'
 import type { Placed, PlacedEntry } from './parse-yaml.ts'
 import { type Place, type Refuse, shownName } from './problem.ts'
 import { readValue } from './read-value.ts'
-import { asContractSays, refuseTwoClasses } from './retry-import.ts'
+import { asContractSays, refuseTwoClasses, retryHabits } from './retry-import.ts'
 
 /** One value of the file, for one place of the contract. */
 export interface GivenValue {
@@ -28,13 +28,7 @@ export interface Layer {
 
 export const emptyLayer: Layer = { at: { line: 1, column: 1 }, values: [], unread: [] }
 
-/** Words of operations policies that are written in another way here. */
-const otherSpellings = {
-  'failure.retry.jitter': "is said by failure.retry.backoff: 'exponential' or 'exponential-jitter'",
-  'failure.retry.initialDelayMs': "is written with its unit: initialDelay: '1s'",
-  'failure.retry.maxDelayMs': "is written with its unit: maxDelay: '60s'",
-}
-const elsewhere = new Map([...saidElsewhere(contractOptions), ...Object.entries(otherSpellings)])
+const elsewhere = new Map([...saidElsewhere(contractOptions), ...retryHabits])
 
 /** Everything a consumer, a source or the defaults say. Reports what it cannot use and goes on. */
 export function readLayer(node: Placed, tree: KeyBranch, filePath: readonly string[], refuse: Refuse): Layer {

@@ -3,11 +3,18 @@ import type { FailureClass } from '../failure-section.ts'
 import type { Refuse } from './problem.ts'
 import type { GivenValue } from './read-layer.ts'
 
+/** Keys that retry policies elsewhere have, and how they are written here. */
+export const retryHabits: readonly (readonly [string, string])[] = [
+  ['failure.retry.jitter', "is said by failure.retry.backoff: 'exponential' or 'exponential-jitter'"],
+  ['failure.retry.initialDelayMs', "is written with its unit: initialDelay: '1s'"],
+  ['failure.retry.maxDelayMs', "is written with its unit: maxDelay: '60s'"],
+]
+
 /** What `failure.retry` says in the words of operations policies, as the contract has it. Everything else stays as it is. */
 export function asContractSays(given: GivenValue): readonly GivenValue[] {
   switch (given.key.key) {
     case 'failure.retry.backoff':
-      return [{ ...given, path: ['failure', 'jitter'], value: given.value === 'exponential-jitter' }]
+      return [{ ...given, value: given.value === 'exponential-jitter' }]
     case 'failure.retry.retryable':
       return classed(given, code => listedClass(code, known => !triedOnce.includes(known), 'transient'))
     case 'failure.retry.nonRetryable':

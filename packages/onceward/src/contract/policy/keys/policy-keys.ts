@@ -17,7 +17,7 @@ export function policyKeysOf(table: OptionTable): readonly PolicyKey[] {
       {
         ...option.kind.inFile!,
         key,
-        at: option.fileOnly === true ? null : option.path,
+        at: option.fileOnly === true ? null : (option.fileOnly ?? option.path),
         description: `${option.description}${defaultSentence(option)}`,
         ...(isShorthand && { isShorthand }),
       },
