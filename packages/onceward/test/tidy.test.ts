@@ -12,7 +12,7 @@ const text = new Map(files.map(file => [file, ownCode(file, readFileSync(join(sr
 
 /** What `onceward init` writes is a program in a text: not ours to look at. */
 function ownCode(file: string, code: string): string {
-  return /^init\/.*-text\.ts$/.test(file) ? code.replaceAll(/`(?:[^`\\]|\\.)*`/gs, "''") : code
+  return /^cli\/init\/.*-text\.ts$/.test(file) ? code.replaceAll(/`(?:[^`\\]|\\.)*`/gs, "''") : code
 }
 
 interface Import {
@@ -45,70 +45,64 @@ function withoutComments(code: string): string {
 /** Code without comments and plain strings: what is left are names. */
 const namesOnly = (code: string) => withoutComments(code).replaceAll(/'(?:[^'\\\n]|\\.)*'/g, "''")
 
+/** From the ground up. */
+const rooms = [
+  ...['message', 'ports', 'drivers', 'contract', 'engine', 'inbox', 'telemetry', 'effects', 'operations'],
+  ...['replay', 'evidence', 'review', 'runtime', 'testing', 'cli'],
+]
+
 describe('import boundaries', () => {
   test('every relative import points to a file that exists', () => {
     assert.deepEqual(listed(imports.filter(({ to }) => !text.has(to))), [])
   })
 
-  test('engine, message and contract import no source, store, effect, worker, command or test kit', () => {
-    const outside = [
-      'sources/',
-      'stores/',
-      'effects/',
-      'inbox/',
-      'parking/',
-      'evidence/',
-      'replay/',
-      'restore/',
-      'retention/',
-      'check/',
-      'policy/',
-      'contract-page/',
-      'init/',
-      'cli/',
-      'testing/',
-      'runtime/',
-      'embedded/',
-      'alerts/',
-    ]
-    const core = imports.filter(({ file }) => within(file, 'engine/', 'message/', 'contract/', 'contracts/'))
-    assert.deepEqual(listed(core.filter(({ to }) => within(to, ...outside))), [])
+  test('values are imported from lower rooms alone, so rooms form no cycle', () => {
+    const level = (file: string) => rooms.indexOf(file.split('/')[0]!)
+    const upwards = imports.filter(
+      ({ file, to, typeOnly }) => level(file) !== -1 && level(to) > level(file) && !typeOnly,
+    )
+    assert.deepEqual(listed(upwards), [])
   })
 
-  test('sources and stores import contracts, their own folder, and nothing else', () => {
-    const shared = [
-      'contracts/',
-      'sources/log/',
-      'contract/contract.ts',
-      'contract/handler.ts',
-      'errors.ts',
-      'surroundings.ts',
-      'crash-points.ts',
-      'stored-json.ts',
-      'exact-json.ts',
-      'iso-time.ts',
-      'bare-map.ts',
-      'tls/',
+  test('every folder is a room, and ARCHITECTURE.md has a sentence for each, highest first', () => {
+    const folders = new Set(files.filter(file => file.includes('/')).map(file => file.split('/')[0]!))
+    assert.deepEqual([...folders].sort(), rooms.toSorted())
+    const architecture = readFileSync(join(home, '../../ARCHITECTURE.md'), 'utf8')
+    const table = architecture.slice(
+      architecture.indexOf('## Rooms'),
+      architecture.indexOf('## What is true'),
+    )
+    const told = [...table.matchAll(/^\| (`[^|]*`) \| ([^|]+) \|$/gm)]
+    const named = told.flatMap(([, names]) => [...names!.matchAll(/`(\w+)\/`/g)].map(([, name]) => name!))
+    assert.deepEqual(named, rooms.toReversed())
+    for (const [, name, sentence] of told) assert.ok(sentence!.trim().length > 20, name)
+  })
+
+  test('the engine and what is below it import no driver, not even a type', () => {
+    const core = imports.filter(({ file }) =>
+      within(file, 'engine/', 'message/', 'contract/', 'ports/', 'inbox/'),
+    )
+    assert.deepEqual(listed(core.filter(({ to }) => within(to, 'drivers/'))), [])
+  })
+
+  test('a driver imports ports, messages, logs, TLS and its own folder', () => {
+    const free = [
+      ...[
+        'ports/',
+        'message/',
+        'drivers/log/',
+        'drivers/tls/',
+        'contract/contract.ts',
+        'contract/handler.ts',
+      ],
+      ...['errors.ts', 'surroundings.ts', 'crash-points.ts'],
     ]
-    const adapters = imports.filter(({ file }) => within(file, 'sources/', 'stores/'))
-    const foreign = adapters.filter(({ file, to }) => {
-      const own = file.split('/').slice(0, 2).join('/')
-      const doors = ['drivers/postgres/pool.ts', 'drivers/postgres/in-transaction.ts']
-      const pool = own === 'sources/postgres' && doors.includes(to)
-      const log = own.startsWith('sources/') && within(to, 'sources/log/')
-      return !pool && !log && !within(to, `${own}/`, ...shared)
+    const foreign = imports.filter(({ file, to }) => {
+      const [room, driver, ...rest] = file.split('/')
+      if (room !== 'drivers' || rest.length === 0) return false
+      return !within(to, `drivers/${driver}/`, ...free)
     })
     assert.deepEqual(listed(foreign), [])
-  })
-
-  test('adapters take only types from the contract', () => {
-    const values = imports.filter(
-      ({ file, to, typeOnly }) =>
-        within(file, 'sources/', 'stores/') &&
-        ['contract/contract.ts', 'contract/handler.ts'].includes(to) &&
-        !typeOnly,
-    )
-    assert.deepEqual(listed(values), [])
   })
 
   test('nothing outside the test kit imports it', () => {
@@ -121,23 +115,9 @@ describe('import boundaries', () => {
   test('commands use public doors, the runtime and the views, never the inside', () => {
     const doors = Object.values(doorFiles())
     const allowed = [
-      'cli/',
-      'evidence/',
-      'runtime/',
-      'observe/',
-      'check/',
-      'alerts/',
-      'parking/',
-      'replay/',
-      'restore/',
-      'retention/',
-      'policy/',
-      'contract-page/',
-      'init/',
-      'contract/duration.ts',
-      'iso-time.ts',
-      'errors.ts',
-      'surroundings.ts',
+      ...['cli/', 'evidence/', 'runtime/', 'telemetry/', 'review/', 'operations/', 'replay/'],
+      ...['contract/', 'message/iso-time.ts', 'message/deceptive.ts', 'errors.ts', 'surroundings.ts'],
+      'drivers/broker-security.ts',
       ...doors,
     ]
     const inside = imports.filter(
@@ -180,22 +160,8 @@ describe('the world is passed in', () => {
     /\bconsole\./,
   ]
   const worldless = [
-    'engine/',
-    'message/',
-    'effects/',
-    'inbox/',
-    'parking/',
-    'evidence/',
-    'replay/',
-    'restore/',
-    'retention/',
-    'check/',
-    'policy/',
-    'contract-page/',
-    'init/',
-    'contract/',
-    'contracts/',
-    'alerts/',
+    ...['engine/', 'message/', 'effects/', 'inbox/', 'operations/', 'evidence/', 'replay/', 'review/'],
+    ...['contract/', 'ports/', 'telemetry/alerts/', 'cli/init/'],
   ]
   for (const folder of worldless) {
     test(`${folder} touches no clock, timer, randomness or process`, () => {

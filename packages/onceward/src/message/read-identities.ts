@@ -1,7 +1,6 @@
 import type { From, IdentitySection } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Envelope } from '../contract/handler.ts'
-import { withDefaults } from '../contract/options/defaults.ts'
 import { errorText } from '../errors.ts'
 import type { Delivery } from '../ports/source.ts'
 import { businessDigestOf } from './digest.ts'
@@ -20,8 +19,15 @@ export type Identities<M> = {
 
 const absent = () => undefined
 
+/** Read where a contract does not say from where. */
+export const identityDefaults = {
+  correlationId: { property: 'correlationId' },
+  type: { property: 'type' },
+  producer: { property: 'appId' },
+} as const
+
 export function compileIdentities<M>(given: IdentitySection<M>): Identities<M> {
-  const identity = withDefaults('identity', given as IdentitySection<unknown>) as IdentitySection<M>
+  const identity: IdentitySection<M> = { ...identityDefaults, ...definedOnly(given) }
   const reader = (from: From<M, unknown> | undefined): Reader<M> =>
     from === undefined ? absent : readerFor(from)
   return {
@@ -39,6 +45,13 @@ export function compileIdentities<M>(given: IdentitySection<M>): Identities<M> {
     schemaVersion: reader(identity.schemaVersion),
     businessDigest: identity.businessDigest ?? null,
   }
+}
+
+/** A key given as undefined is a key not given. */
+function definedOnly<M>(given: IdentitySection<M>): IdentitySection<M> {
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as unknown as IdentitySection<M>
 }
 
 function idReader<M>(from: IdentitySection<M>['id']): Reader<M> {

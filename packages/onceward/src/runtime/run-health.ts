@@ -2,6 +2,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import type { Received } from '../message/received.ts'
+import { readProgress } from '../replay/campaign/campaign-progress.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { StoreGauges } from '../telemetry/store-gauges.ts'
 import { UnfinishedWatch } from '../telemetry/unfinished-watch.ts'
@@ -51,7 +52,7 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
   const { consumer, reader, worker, world, now, queue } = options
   const processes = () => [reader, worker()].filter(one => one !== null)
   const { name, owner, risk, objectives } = consumer
-  const store = new StoreGauges(options)
+  const store = new StoreGauges({ ...options, readProgress })
   const unserved = showUnserved(options.pool, world)
   let watch: UnfinishedWatch | null = null
   const oldestMs = () => {

@@ -1,6 +1,5 @@
 import { inTransaction } from '../drivers/postgres/in-transaction.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { readProgress } from '../replay/campaign/campaign-progress.ts'
 import { partitionsMax } from './catalogue.ts'
 
 /** Rows are counted this far: what is beyond is too many in any case, and a look stays short. */
@@ -111,10 +110,17 @@ const fold = `
   select onceward.fold_parked_counts(200000)
   where (select count(*) from (select from onceward.parked_count limit 500) few) = 500`
 
+/** How far a campaign is. Given by the runtime: campaigns are a room above. */
+export type ReadProgress = (
+  pool: SqlPool,
+  id: string,
+) => Promise<{ readonly campaign: { readonly mode: string }; readonly done: number; readonly extent: number }>
+
 /** One statement of five seconds at most, and one more for each of a few running campaigns. */
 export async function readGauges(
   pool: SqlPool,
   { name, generation }: { readonly name: string; readonly generation: number },
+  readProgress: ReadProgress,
 ): Promise<StoreReading> {
   await pool.query(fold)
   const { running, ...reading } = await inTransaction(pool, async client => {

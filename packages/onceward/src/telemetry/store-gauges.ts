@@ -4,7 +4,7 @@ import { errorText } from '../errors.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { type AttentionReason, attentionReason, attentionReasons } from './attention-reason.ts'
 import type { GaugeKey, See } from './metrics.ts'
-import { readGauges, type StoreReading } from './read-gauges.ts'
+import { type ReadProgress, readGauges, type StoreReading } from './read-gauges.ts'
 
 /** How old the values shown may be, unless the process was told otherwise. */
 export const gaugesMaxAgeMs = 15_000
@@ -40,6 +40,7 @@ export interface StoreGaugesOptions {
   readonly pool: SqlPool
   readonly consumer: Pick<Consumer, 'name' | 'generation' | 'failure'>
   readonly world: Surroundings
+  readonly readProgress: ReadProgress
   /** Values older than this are not shown. Default 15 s. */
   readonly gaugesMaxAgeMs?: number | undefined
 }
@@ -111,9 +112,10 @@ export class StoreGauges {
 
   /** One that fails shows what was known, and is said once. */
   async #look(): Promise<void> {
-    const { pool, consumer, world } = this.#options
+    const { pool, consumer, readProgress, world } = this.#options
     try {
-      this.#seen = { reading: await readGauges(pool, consumer), atMs: world.clock.nowMs() }
+      const reading = await readGauges(pool, consumer, readProgress)
+      this.#seen = { reading, atMs: world.clock.nowMs() }
       this.#failed = false
     } catch (error) {
       if (!this.#failed && !this.#closed)

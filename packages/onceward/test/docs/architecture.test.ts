@@ -12,15 +12,31 @@ const files = [
   ...globSync('scripts/**/*.ts', { cwd: join(home, '../..') }),
 ]
 
+const pages = globSync('docs/internals/*.md', { cwd: join(home, '../..') })
+
+function missingFiles(page: string): string[] {
+  const names = [...page.matchAll(/`([\w./*-]+(?:\.ts|\/))`/g)].map(([, name]) => name!)
+  return names.filter(name => {
+    const wanted = name.endsWith('/') ? `**/${name}**` : `**/${name}`
+    return !files.some(file => matchesGlob(file, wanted))
+  })
+}
+
 describe('ARCHITECTURE.md', () => {
   test('names files and folders that exist', () => {
-    const names = [...text.matchAll(/`([\w./*-]+(?:\.ts|\/))`/g)].map(([, name]) => name!)
-    assert.ok(names.length > 100)
-    const missing = names.filter(name => {
-      const wanted = name.endsWith('/') ? `**/${name}**` : `**/${name}`
-      return !files.some(file => matchesGlob(file, wanted))
-    })
+    assert.deepEqual(missingFiles(text), [])
+  })
+
+  test('walks from a delivery to its acknowledgement in at most 14 files', () => {
+    const walk = text.slice(text.indexOf('## The walk'), text.indexOf('Everything else is'))
+    const steps = [...walk.matchAll(/^\d+\. \*\*`([\w./*-]+\.ts)`\*\*/gm)].map(([, file]) => file!)
+    assert.ok(steps.length > 0 && steps.length <= 14, `${steps.length} steps`)
+    const missing = steps.filter(step => !files.some(file => matchesGlob(file, `src/${step}`)))
     assert.deepEqual(missing, [])
+  })
+
+  test('has at most 1,500 words', () => {
+    assert.ok(text.split(/\s+/).filter(word => word !== '').length <= 1_500)
   })
 
   test('says of each crash point what the next process finds', () => {
@@ -28,4 +44,11 @@ describe('ARCHITECTURE.md', () => {
     const told = [...table.matchAll(/`([a-z]+\.[a-z]+)`/g)].map(([, point]) => point!)
     assert.deepEqual(told.sort(), Object.keys(crashPoints).sort())
   })
+})
+
+describe('docs/internals', () => {
+  for (const page of pages)
+    test(`${page} names files and folders that exist`, () => {
+      assert.deepEqual(missingFiles(readFileSync(join(home, '../..', page), 'utf8')), [])
+    })
 })

@@ -10,7 +10,7 @@ import type { KafkaConnectionOptions } from '../../src/drivers/kafka/client/conn
 import { KafkaConnections } from '../../src/drivers/kafka/client/connections.ts'
 import { KafkaProducer } from '../../src/drivers/kafka/client/producer.ts'
 import { OncewardError } from '../../src/errors.ts'
-import { listStuck } from '../../src/telemetry/stuck-outbox.ts'
+import { listStuck } from '../../src/operations/stuck-outbox.ts'
 import { startTlsFront } from '../proxy/tls-front.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 import { openKafka } from './fixture.ts'

@@ -238,6 +238,7 @@ describe('readiness', await skipWithout('postgres'), () => {
     const gauges = new StoreGauges({
       pool: counting as never,
       consumer: consumer as never,
+      readProgress: () => Promise.reject(new Error('no campaign runs')),
       world: { ...world, metrics },
     })
     await world.advance(60_000)

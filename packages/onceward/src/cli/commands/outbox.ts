@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { dropStuck, listStuck, type StuckMessage } from '../../telemetry/stuck-outbox.ts'
+import { dropStuck, listStuck, type StuckMessage } from '../../operations/stuck-outbox.ts'
 import { withPool } from '../database.ts'
 import { counted, oneLine, print, table } from '../output.ts'
 import { passJson } from '../pass-json.ts'

@@ -1,3 +1,4 @@
+import { identityDefaults } from '../../message/read-identities.ts'
 import { codeOnly, from, fromOrPosition, fromText } from './code-kinds.ts'
 import { section } from './kind.ts'
 import { option } from './option.ts'
@@ -30,13 +31,13 @@ export const identityOptions = [
   option('identity.aggregateId', from, 'the thing the message is about'),
   option('identity.aggregateVersion', from, 'its version'),
   option('identity.correlationId', from, 'what the message belongs to', {
-    default: { property: 'correlationId' },
+    default: identityDefaults.correlationId,
     defaultText: null,
   }),
   option('identity.causationId', from, 'what caused it'),
-  option('identity.type', from, 'its type', { default: { property: 'type' }, defaultText: null }),
+  option('identity.type', from, 'its type', { default: identityDefaults.type, defaultText: null }),
   option('identity.producer', from, 'the program that sent it', {
-    default: { property: 'appId' },
+    default: identityDefaults.producer,
     defaultText: null,
   }),
   option('identity.schemaVersion', from, 'the version of its form'),

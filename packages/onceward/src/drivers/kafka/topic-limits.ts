@@ -1,6 +1,6 @@
-import { describeConfigsV4 } from '@platformatic/kafka'
 import type { KafkaConnections } from './client/connections.ts'
 import { answerOf, KafkaError, troubleOfCode } from './client/kafka-error.ts'
+import { describeConfigsV4 } from './client/wire.ts'
 
 const topicResource = 2
 

@@ -1,6 +1,6 @@
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { act } from '../operations/parking/act.ts'
+import { act } from './parking/act.ts'
 
 /** A message that its broker did not take at its last try; of a key the first one. */
 export interface StuckMessage {
