@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { explain } from '../../packages/onceward/src/evidence/explain.ts'
-import type { Question } from '../../packages/onceward/src/evidence/explanation.ts'
+import type { ExplainQuestion } from '../../packages/onceward/src/evidence/explanation.ts'
 import { median } from '../median.ts'
 import type { PreparedPlace } from '../place.ts'
 
@@ -78,7 +78,7 @@ async function fill(
 }
 
 async function ask(pool: Pool, rows: number): Promise<Map<string, number>> {
-  const kinds: Record<string, (n: number) => Question> = {
+  const kinds: Record<string, (n: number) => ExplainQuestion> = {
     message: n => ({ by: 'message', id: idOf(n) }),
     'message that never came': n => ({ by: 'message', id: `none-${n}` }),
     'business key': n => ({ by: 'business key', key: `key-${n}` }),

@@ -185,6 +185,20 @@ describe('names and marks', () => {
     )
   })
 
+  test('one name is one exported type', () => {
+    const declared = files.flatMap(file =>
+      [...text.get(file)!.matchAll(/^export (?:interface|type|class) (\w+)/gm)].map(([, name]) => ({
+        name,
+        file,
+      })),
+    )
+    const twice = [...Map.groupBy(declared, ({ name }) => name)].filter(([, all]) => all.length > 1)
+    assert.deepEqual(
+      twice.map(([name, all]) => `${name}: ${all.map(({ file }) => file).join(', ')}`),
+      [],
+    )
+  })
+
   test('files are in kebab-case', () => {
     assert.deepEqual(
       files.filter(file => !/^[a-z0-9]+(-[a-z0-9]+)*\.ts$/.test(basename(file))),

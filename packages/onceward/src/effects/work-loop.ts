@@ -6,13 +6,13 @@ import { IdlePoll } from './idle-poll.ts'
 import { awayDelayMs, isPassing } from './store-away.ts'
 
 /** What a look brought: `more` means that others may be waiting. Null when nobody was asked. */
-export type Found = { readonly found: boolean; readonly more?: boolean } | null
+export type RoundResult = { readonly found: boolean; readonly more?: boolean } | null
 
 export interface WorkLoopOptions {
   readonly pool: SqlPool
   readonly world: Surroundings
   /** Takes work from the database. Called while running, never twice at a time. */
-  readonly look: () => Promise<Found>
+  readonly look: () => Promise<RoundResult>
   /** False while something that a look began is still under way. */
   readonly idle: () => boolean
   /** Whether `leave` waits for the look it interrupts, as what must return a connection does. */

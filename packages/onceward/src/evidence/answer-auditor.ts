@@ -1,4 +1,4 @@
-import type { Answer, Event, Subject } from './explanation.ts'
+import type { AuditAnswer, Event, Subject } from './explanation.ts'
 import type { RunFacts } from './read-campaigns.ts'
 import type { HeldStory } from './read-held.ts'
 import type { Marker } from './read-marker.ts'
@@ -16,7 +16,7 @@ export interface KnownFacts {
 }
 
 /** The questions of an audit, each with its answer or the reason why there is none. Pure. */
-export function answerAuditor(known: KnownFacts): readonly Answer[] {
+export function answerAuditor(known: KnownFacts): readonly AuditAnswer[] {
   const { subject, marker, held, run, sinkRows, events } = known
   const row = held.rows.at(-1)
   const place = marker?.position ?? row?.position ?? null
@@ -59,13 +59,13 @@ export function answerAuditor(known: KnownFacts): readonly Answer[] {
 
 const unfinished = ['stored', 'waiting', 'parked']
 
-const answer = (asked: string, value: string | null | undefined, from: string): Answer => ({
+const answer = (asked: string, value: string | null | undefined, from: string): AuditAnswer => ({
   asked,
   answer: value ?? null,
   from,
 })
 
-function sourceTime({ held, idTime }: KnownFacts, unread: string): Answer {
+function sourceTime({ held, idTime }: KnownFacts, unread: string): AuditAnswer {
   const sent = held.rows.find(row => row.sentAt !== null)?.sentAt
   if (sent != null)
     return answer('source time', sent.toISOString(), "the broker's timestamp, in the held row")

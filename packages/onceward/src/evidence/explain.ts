@@ -1,6 +1,6 @@
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import type { Absence, ExplainOptions, Explanation, Question, Story, Subject } from './explanation.ts'
+import type { Absence, ExplainOptions, ExplainQuestion, Explanation, Story, Subject } from './explanation.ts'
 import { findEffects } from './find-effect.ts'
 import { findRow } from './find-row.ts'
 import {
@@ -34,7 +34,7 @@ interface Found {
 /** Why something is as it is: every trace of the messages behind it. Reads only, and never by going through a table of ours. */
 export async function explain(
   pool: SqlPool,
-  question: Question,
+  question: ExplainQuestion,
   options: ExplainOptions = {},
 ): Promise<Explanation> {
   await assertUsable(pool)
@@ -75,7 +75,7 @@ function generalLimits({ contract }: ExplainOptions): string[] {
 
 async function find(
   pool: SqlPool,
-  question: Question,
+  question: ExplainQuestion,
   consumers: readonly KnownConsumer[],
   options: ExplainOptions,
   limits: string[],
@@ -112,7 +112,7 @@ async function ofMessage(
 
 async function ofRow(
   pool: SqlPool,
-  question: Extract<Question, { by: 'row' }>,
+  question: Extract<ExplainQuestion, { by: 'row' }>,
   consumers: readonly KnownConsumer[],
 ): Promise<Found> {
   const { table, messageId, runId } = await findRow(pool, question)

@@ -1,7 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 
 /** What is asked about. */
-export type Question =
+export type ExplainQuestion =
   | { readonly by: 'message'; readonly id: string }
   | { readonly by: 'business key'; readonly key: string }
   | { readonly by: 'aggregate'; readonly id: string; readonly version: string | null }
@@ -29,7 +29,7 @@ export interface TimelineEntry {
 }
 
 /** One of the questions an auditor asks. `answer` is null where nothing was kept; `from` says where it is from, or why it is not. */
-export interface Answer {
+export interface AuditAnswer {
   readonly asked: string
   readonly answer: string | null
   readonly from: string
@@ -41,7 +41,7 @@ export interface Story {
   readonly generation: number
   readonly messageId: string
   readonly summary: string
-  readonly answers: readonly Answer[]
+  readonly answers: readonly AuditAnswer[]
   readonly timeline: readonly TimelineEntry[]
 }
 
@@ -55,7 +55,7 @@ export interface Absence {
 }
 
 export interface Explanation {
-  readonly question: Question
+  readonly question: ExplainQuestion
   /** The name the asked id is kept under, where it is not the id itself. */
   readonly storedAs: string | null
   readonly stories: readonly Story[]

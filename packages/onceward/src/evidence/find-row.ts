@@ -2,7 +2,7 @@ import { inTransaction } from '../drivers/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
 import { nearestName } from '../ports/nearest-name.ts'
-import type { Question } from './explanation.ts'
+import type { ExplainQuestion } from './explanation.ts'
 
 /** A row of the user's, by the cause it carries. */
 export interface SinkRow {
@@ -28,7 +28,10 @@ const findColumns = `
   where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped`
 
 /** Looks the row up by its primary key, or by the columns given. Throws where there is no such table, column or row, and where rows carry no cause. */
-export function findRow(pool: SqlPool, { table, key }: Extract<Question, { by: 'row' }>): Promise<SinkRow> {
+export function findRow(
+  pool: SqlPool,
+  { table, key }: Extract<ExplainQuestion, { by: 'row' }>,
+): Promise<SinkRow> {
   return inTransaction(pool, async client => {
     await client.query(`set transaction read only; set local statement_timeout = '10s'`)
     const name = await tableNamed(client, table)

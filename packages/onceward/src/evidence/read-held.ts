@@ -6,7 +6,7 @@ import type { Marker } from './read-marker.ts'
 import { timeOf } from './read-time.ts'
 
 /** What a row of held work knows of its message, whether it is still there or was closed by people. */
-export interface HeldFacts {
+export interface HeldTrace {
   readonly id: string
   readonly state: string
   readonly messageType: string | null
@@ -23,7 +23,7 @@ export interface HeldFacts {
 
 export interface HeldStory {
   readonly events: readonly Event[]
-  readonly rows: readonly HeldFacts[]
+  readonly rows: readonly HeldTrace[]
   readonly limits: readonly string[]
   /** People had a hand in it: replayed, fixed, skipped, deleted, released. */
   readonly acts: number
@@ -157,8 +157,8 @@ function closedAs({ how, isGivenUp, reopenedBy }: Record<string, unknown>): stri
 /** Read here: headers may hold what the database's own reader of JSON refuses. */
 async function withTimes(
   client: SqlClient,
-  rows: readonly (HeldFacts & { properties: { readonly timestampMs?: unknown } })[],
-): Promise<readonly HeldFacts[]> {
+  rows: readonly (HeldTrace & { properties: { readonly timestampMs?: unknown } })[],
+): Promise<readonly HeldTrace[]> {
   return Promise.all(
     rows.map(async row => ({ ...row, sentAt: await timeOf(client, row.properties.timestampMs) })),
   )
@@ -168,7 +168,7 @@ const body = (start: unknown, bytes: unknown) =>
   start instanceof Uint8Array ? { body: payload(start as Buffer, bytes as number) } : {}
 
 /** The record of a closed row has the columns under their own names. */
-function recorded(record: Record<string, string | null>): HeldFacts {
+function recorded(record: Record<string, string | null>): HeldTrace {
   return {
     id: String(record.id),
     state: String(record.state),

@@ -17,10 +17,10 @@ export interface Trouble {
   /** Rows it was held under. */
   readonly heldIds: readonly string[]
   /** Messages it handed to the outbox, of targets that keep evidence. */
-  readonly published: readonly Published[]
+  readonly published: readonly PublishedTrace[]
 }
 
-export interface Published {
+export interface PublishedTrace {
   readonly id: string
   readonly target: string
   readonly at: Date

@@ -11,7 +11,7 @@ interface Watch {
  * What one worker process has claimed and not finished, and who wants to know when a claim is lost. A row that was put off may be claimed again
  * before the end of its last claim is heard of here, so everything is about a claim, never about a row.
  */
-export class ClaimedWork {
+export class LeasedRows {
   readonly #claims = new Map<string, WorkClaim>()
   readonly #watches = new Set<Watch>()
   #gone: ReadonlySet<string> = new Set()

@@ -8,7 +8,7 @@ import type { WorkHolder, WorkRow } from '../ports/held-work.ts'
 import type { Delivery, OpenOptions, Source, Subscription } from '../ports/source.ts'
 import type { Enrolment, Store } from '../ports/store.ts'
 import type { Surroundings } from '../surroundings.ts'
-import { ClaimedWork } from './claimed-work.ts'
+import { LeasedRows } from './claimed-work.ts'
 import { HandedWork, handedDelivery } from './handed-work.ts'
 import { keepLeases, reportLost } from './keep-leases.ts'
 import { WorkPace } from './work-pace.ts'
@@ -44,7 +44,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     redelivers: true,
   }
   readonly #options: HeldSourceOptions
-  readonly #work = new ClaimedWork()
+  readonly #work = new LeasedRows()
   readonly #handed = new HandedWork()
   readonly #pace = new WorkPace()
   #enrolment: Enrolment | null = null

@@ -1,8 +1,8 @@
 import type { Store } from '../ports/store.ts'
 import type { Surroundings } from '../surroundings.ts'
-import type { ClaimedWork } from './claimed-work.ts'
+import type { LeasedRows } from './claimed-work.ts'
 
-export interface LeaseOptions {
+export interface WorkLeaseOptions {
   readonly store: Store<never>
   readonly world: Surroundings
   readonly consumerName: string
@@ -10,7 +10,7 @@ export interface LeaseOptions {
 }
 
 /** Extends the leases of what is claimed every third of their time. Answers with what ends it. */
-export function keepLeases(work: ClaimedWork, options: LeaseOptions): () => void {
+export function keepLeases(work: LeasedRows, options: WorkLeaseOptions): () => void {
   const { store, world, leaseMs } = options
   /** Each on its own: one that hangs does not hold up the next, and one that fails changes nothing. */
   const beat = async () => {
@@ -34,7 +34,7 @@ function every(periodMs: number, work: () => Promise<void>, { timers }: Surround
   return () => cancel()
 }
 
-export function reportLost(count: number, { world, consumerName }: LeaseOptions): void {
+export function reportLost(count: number, { world, consumerName }: WorkLeaseOptions): void {
   if (count === 0) return
   world.metrics.add('claimsLost', count, { consumer: consumerName })
   world.log.warn('claims lost: the lease ran out before the work was done', {

@@ -9,10 +9,10 @@ import { inexactOf } from './inexact-numbers.ts'
 import type { Keys } from './read-out.ts'
 import type { Problem, ReadableMessage } from './received.ts'
 
-export type Reader<M> = (message: M, delivery: Delivery) => unknown
+export type IdentityReader<M> = (message: M, delivery: Delivery) => unknown
 /** How a contract reads the identities of a message. */
 export type Identities<M> = {
-  [K in Exclude<keyof IdentitySection<M>, 'businessDigest' | 'idTime'>]-?: Reader<M>
+  [K in Exclude<keyof IdentitySection<M>, 'businessDigest' | 'idTime'>]-?: IdentityReader<M>
 } & {
   businessDigest: ((message: M) => unknown) | null
 }
@@ -28,7 +28,7 @@ export const identityDefaults = {
 
 export function compileIdentities<M>(given: IdentitySection<M>): Identities<M> {
   const identity: IdentitySection<M> = { ...identityDefaults, ...definedOnly(given) }
-  const reader = (from: From<M, unknown> | undefined): Reader<M> =>
+  const reader = (from: From<M, unknown> | undefined): IdentityReader<M> =>
     from === undefined ? absent : readerFor(from)
   return {
     id: idReader(identity.id),
@@ -54,7 +54,7 @@ function definedOnly<M>(given: IdentitySection<M>): IdentitySection<M> {
   ) as unknown as IdentitySection<M>
 }
 
-function idReader<M>(from: IdentitySection<M>['id']): Reader<M> {
+function idReader<M>(from: IdentitySection<M>['id']): IdentityReader<M> {
   return from === 'position' ? (_message, delivery) => positionId(delivery) : readerFor(from)
 }
 
@@ -115,7 +115,7 @@ export function envelopeOf<M>(identities: Identities<M>, read: ReadableMessage<M
 }
 
 export function fact<M>(
-  reader: Reader<M>,
+  reader: IdentityReader<M>,
   message: M,
   delivery: Delivery,
   textOf: (value: unknown) => string | null = storableText,
@@ -124,7 +124,7 @@ export function fact<M>(
 }
 
 /** A contract's function may throw on hostile data: that is the same as finding nothing. */
-export function attempt<M>(reader: Reader<M>, message: M, delivery: Delivery): unknown {
+export function attempt<M>(reader: IdentityReader<M>, message: M, delivery: Delivery): unknown {
   try {
     return reader(message, delivery)
   } catch {

@@ -10,13 +10,13 @@ export interface LedgerOrder {
 }
 
 /** What a person found out: it took effect, or it did not. */
-export type Finding = 'completed' | 'not done'
+export type EffectResolution = 'completed' | 'not done'
 
 /** Ends the doubt: `completed`, or `failed`, which means that it did not happen and may be tried again. */
 export async function reconcileEffect(
   pool: SqlPool,
   order: LedgerOrder,
-  finding: Finding,
+  finding: EffectResolution,
 ): Promise<LedgerDetail> {
   return change(pool, order, ['reconcile', finding === 'completed' ? 'completed' : 'failed'])
 }

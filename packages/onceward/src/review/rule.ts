@@ -15,11 +15,11 @@ export interface RuleText {
 }
 
 /** What was found, in a sentence with its names and numbers; several where it was found several times; null where all is well. */
-export type Found = string | readonly string[] | null
+export type RuleResult = string | readonly string[] | null
 
 /** A rule over one subject: a contract, or the facts of a server. Pure, so that each is tested alone. */
 export interface Rule<Subject> extends RuleText {
-  readonly judge: (subject: Subject) => Found
+  readonly judge: (subject: Subject) => RuleResult
 }
 
 /** A rule over all contracts of a check. */
@@ -43,7 +43,7 @@ function linkOf({ id }: Pick<RuleText, 'id'>): string {
 /** One finding per thing found. */
 export function findingsOf(
   rule: RuleText,
-  found: Found,
+  found: RuleResult,
   { consumer, place }: Pick<Finding, 'consumer' | 'place'>,
 ): Finding[] {
   const texts = found === null ? [] : typeof found === 'string' ? [found] : found

@@ -4,7 +4,7 @@ import { errorText } from '../errors.ts'
 import { levelQueue } from '../ports/retry-levels.ts'
 import type { TopicLimits } from '../ports/topic-limits.ts'
 import type { Surroundings } from '../surroundings.ts'
-import type { Carrier } from './open-relays.ts'
+import type { RelayHandle } from './open-relays.ts'
 import type { Outlet } from './outlet.ts'
 
 const everyMs = 300_000
@@ -27,7 +27,7 @@ export interface LimitsOptions {
  * What the Kafka topics of a consumer take, asked at start, every five minutes, and soon after something did not fit; never in a batch. What is
  * not known, and what the login may not ask for, has the fixed limits. A limit that was learned stays while no broker answers.
  */
-export class LearnedLimits implements TopicLimits, Carrier {
+export class LearnedLimits implements TopicLimits, RelayHandle {
   readonly finished: Promise<void>
   readonly #options: LimitsOptions
   readonly #end = Promise.withResolvers<void>()

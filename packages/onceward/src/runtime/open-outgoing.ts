@@ -4,13 +4,13 @@ import { type Addressing, deadLetterBroker } from '../engine/consumer/consumer-f
 import { addressingOf, openOutlets, outletKinds } from './consumer-outlets.ts'
 import { LearnedLimits, topicsOf } from './learned-limits.ts'
 import { assertAddresses } from './open-publisher.ts'
-import { type Carrier, openConsumerRelays, type RelaySetting } from './open-relays.ts'
+import { openConsumerRelays, type RelayHandle, type RelaySetting } from './open-relays.ts'
 import type { Broker } from './open-source.ts'
 import type { Outlet } from './outlet.ts'
 
-export interface Outgoing {
+export interface OutgoingParts {
   readonly addressing: Addressing
-  readonly relays: readonly Carrier[]
+  readonly relays: readonly RelayHandle[]
 }
 
 /** Learns where the consumer's messages go, before it writes any, and opens the relays of this process. */
@@ -19,7 +19,7 @@ export async function openOutgoing<M>(
   source: Broker,
   setting: RelaySetting,
   parts: ReadonlySet<string>,
-): Promise<Outgoing> {
+): Promise<OutgoingParts> {
   const relays = parts.has('relay')
   if (relays) await prepare(consumer, source, setting)
   const writes = relays || parts.has('consumer') || parts.has('worker')

@@ -18,7 +18,7 @@ export interface PublisherAddresses extends BrokerSecurity {
   readonly kafkaCluster?: string | undefined
 }
 
-export type OnBroker = (broker: BrokerIdentity) => Promise<void>
+export type OnPublisherBroker = (broker: BrokerIdentity) => Promise<void>
 
 /** One error for all addresses that are missing, before anything is opened. */
 export function assertAddresses(brokers: Iterable<string>, addresses: PublisherAddresses, who: string): void {
@@ -41,7 +41,7 @@ export function assertAddresses(brokers: Iterable<string>, addresses: PublisherA
 export async function openPublisher(
   broker: 'rabbitmq' | 'kafka',
   addresses: PublisherAddresses,
-  onBroker: OnBroker,
+  onBroker: OnPublisherBroker,
 ): Promise<Publisher> {
   if (broker === 'rabbitmq')
     return openRabbitPublisher(rabbitAddress({}, addresses.rabbitmqUrl, addresses)!, onBroker)
@@ -49,7 +49,7 @@ export async function openPublisher(
   return createKafkaPublisher({ ...kafkaAddress({}, addresses.kafkaBootstrap, addresses)!, onBroker })
 }
 
-export async function openRabbitPublisher(url: string, onBroker: OnBroker): Promise<Publisher> {
+export async function openRabbitPublisher(url: string, onBroker: OnPublisherBroker): Promise<Publisher> {
   const { createRabbitPublisher } = await importRabbit()
   const publisher = createRabbitPublisher({ url, onBroker })
   return inKeyOrder({

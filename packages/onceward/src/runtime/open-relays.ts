@@ -17,11 +17,11 @@ export interface Lifecycle {
 }
 
 /** Carries away what the consumer's transactions leave behind. */
-export interface Carrier extends Lifecycle {
+export interface RelayHandle extends Lifecycle {
   kick(): void
 }
 
-export interface RelayCarrier extends Carrier {
+export interface RelayCarrier extends RelayHandle {
   /** What it does not reach now. */
   readonly away: readonly string[]
 }
@@ -43,7 +43,7 @@ export async function openConsumerRelays<M>(
   consumer: Consumer<M, SqlTransaction>,
   outlets: readonly Outlet[],
   setting: RelaySetting,
-): Promise<Carrier[]> {
+): Promise<RelayHandle[]> {
   const local = [...outletKinds(consumer)].filter(kind => kind === 'postgres' || kind === 'cdc')
   return [
     ...outlets.map(outlet => openRelay(outlet, setting)),
@@ -76,7 +76,7 @@ function carryingRelay(relay: Relay, outlet: Outlet | null = null): RelayCarrier
 }
 
 function carrying(
-  part: Carrier,
+  part: RelayHandle,
   look: () => { readonly storeAway: boolean; readonly broker?: string | null },
   close = async () => {},
 ): RelayCarrier {

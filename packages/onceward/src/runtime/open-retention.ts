@@ -3,7 +3,7 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import { assertKeptLongEnough } from '../contract/needed-retention.ts'
 import { consumerIdOf } from '../operations/retention/plan-purge.ts'
 import { RetentionLoop } from '../operations/retention/retention-loop.ts'
-import type { Carrier } from './open-relays.ts'
+import type { RelayHandle } from './open-relays.ts'
 import type { BrokerAccess } from './open-source.ts'
 import { readSourceWindow } from './source-window.ts'
 
@@ -19,7 +19,7 @@ export interface RetentionSetting extends BrokerAccess {
 export async function openRetention<M>(
   consumer: Consumer<M, SqlTransaction>,
   setting: RetentionSetting,
-): Promise<Carrier[]> {
+): Promise<RelayHandle[]> {
   const { retention, name } = consumer
   if (retention === null) return []
   if (consumer.dedup === 'marker') {

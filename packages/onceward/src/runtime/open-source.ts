@@ -10,7 +10,7 @@ import type { Source } from '../ports/source.ts'
 import type { Surroundings } from '../surroundings.ts'
 import { importRabbit } from './broker-clients.ts'
 import { openKafka } from './open-kafka.ts'
-import { type OnBroker, openRabbitPublisher } from './open-publisher.ts'
+import { type OnPublisherBroker, openRabbitPublisher } from './open-publisher.ts'
 
 /** What a broker kind needs to be opened. */
 export interface BrokerAccess extends BrokerSecurity {
@@ -41,7 +41,7 @@ export interface Broker {
     consumer: { readonly name: string; readonly generation: number },
   ): Promise<number | null>
   /** For the messages that go to the broker the consumer reads from. */
-  openPublisher(onBroker: OnBroker): Promise<Publisher | 'same database'>
+  openPublisher(onBroker: OnPublisherBroker): Promise<Publisher | 'same database'>
   /** Of what is read; '' where the broker has none. */
   readonly virtualHost: string
   /** Where `openPublisher` leads. */

@@ -14,7 +14,7 @@ import { namesOf } from '../replay/archive/names-of.ts'
 import type { Campaign } from '../replay/campaign/campaign.ts'
 import type { CampaignProgress } from '../replay/campaign/campaign-progress.ts'
 import { type CampaignRequest, createCampaign } from '../replay/campaign/create-campaign.ts'
-import { type Preview, previewCampaign } from '../replay/campaign/preview-campaign.ts'
+import { type CampaignPreview, previewCampaign } from '../replay/campaign/preview-campaign.ts'
 import { runCampaign } from '../replay/campaign/run-campaign.ts'
 import type { Selection } from '../replay/campaign/selection.ts'
 import { type Accepted, lookAtTables, type TableComparison } from '../replay/rebuild/compare-tables.ts'
@@ -46,7 +46,7 @@ export interface ReplayOptions extends BrokerSecurity {
 /** The steps of a campaign that need the consumer's contract; the others need only the database. */
 export interface Replay {
   create(request: CampaignRequest): Promise<Campaign>
-  preview(id: string, options?: { readonly dryRun?: boolean }): Promise<Preview>
+  preview(id: string, options?: { readonly dryRun?: boolean }): Promise<CampaignPreview>
   /** Resolves when it has ended, paused or was cancelled; rejects when it failed. Aborting the signal pauses it. */
   run(
     id: string,

@@ -20,7 +20,7 @@ import { databaseTrouble } from './database-trouble.ts'
 import { copiesInOutbox, openFormerLevels } from './former-levels.ts'
 import { instanceName } from './instance-name.ts'
 import { openOutgoing } from './open-outgoing.ts'
-import type { Carrier, Lifecycle } from './open-relays.ts'
+import type { Lifecycle, RelayHandle } from './open-relays.ts'
 import { openRetention } from './open-retention.ts'
 import { openBroker } from './open-source.ts'
 import { type StartOptions, startPatiently } from './patient-start.ts'
@@ -126,7 +126,7 @@ async function startConsumer<M>(
     verify: client => life.check(client),
     max: consumer.batch.inFlightMax + 8 + (consumer.retention === null ? 0 : 1) + consumer.inbox.workers,
   })
-  const carriers: Carrier[] = []
+  const carriers: RelayHandle[] = []
   const parts: Lifecycle[] = []
   let spine: ConsumerProcess<M, SqlTransaction> | null = null
   try {
@@ -234,7 +234,7 @@ async function openDispatcher<M>(
   pool: SqlPool,
   world: Surroundings,
   instance: string,
-): Promise<Carrier[]> {
+): Promise<RelayHandle[]> {
   const targets = consumer.effect?.external ?? {}
   await reportOrphans(pool, consumer.name, Object.keys(targets), world.log)
   if (Object.keys(targets).length === 0) return []

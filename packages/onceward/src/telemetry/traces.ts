@@ -14,14 +14,14 @@ import {
 import { errorCode } from '../errors.ts'
 
 /** What a message carries beside its body. */
-export type Carrier = Readonly<Record<string, unknown>>
+export type TraceCarrier = Readonly<Record<string, unknown>>
 
 export interface SpanSpec {
   readonly name: string
   readonly kind: 'process' | 'call' | 'send'
   readonly attributes: Attributes
   /** The messages it is about. Of one alone the trace is continued; several are linked. Headers are asked for only where somebody traces. */
-  readonly about?: { readonly count: number; headersOf(index: number): Carrier }
+  readonly about?: { readonly count: number; headersOf(index: number): TraceCarrier }
 }
 
 /** A span under way. Whoever asks for nothing but `on` pays nothing where nobody traces. */
@@ -35,7 +35,7 @@ export interface Traces {
   /** Ends with the work. A failure is marked by its code: texts of errors may quote messages. */
   span<T>(spec: SpanSpec, work: (span: OpenSpan) => Promise<T>): Promise<T>
   /** Headers for a message made while the one with these headers is worked on; null while nobody traces. */
-  outgoing(from: Carrier, destination: string): Record<string, string> | null
+  outgoing(from: TraceCarrier, destination: string): Record<string, string> | null
 }
 
 const nothing: NonNullable<SpanSpec['about']> = { count: 0, headersOf: () => ({}) }
@@ -97,7 +97,7 @@ export function currentTrace(): Record<string, string> | null {
 }
 
 /** The trace a message came with, or the one at hand. */
-function continued(carrier: Carrier): Context {
+function continued(carrier: TraceCarrier): Context {
   const found = extracted(carrier)
   return trace.getSpanContext(found) === undefined ? context.active() : found
 }
@@ -112,7 +112,7 @@ function link(span: Span, { count, headersOf }: NonNullable<SpanSpec['about']>):
   }
 }
 
-function extracted(carrier: Carrier): Context {
+function extracted(carrier: TraceCarrier): Context {
   return propagation.extract(ROOT_CONTEXT, carrier, getter)
 }
 
@@ -125,7 +125,7 @@ function injected(from: Context): Record<string, string> | null {
 const headerMax = 2_048
 
 /** Kafka's headers are bytes. Whatever else a producer puts there is no context. */
-const getter: TextMapGetter<Carrier> = {
+const getter: TextMapGetter<TraceCarrier> = {
   keys: carrier => Object.keys(carrier),
   get(carrier, name) {
     const value = carrier[name]

@@ -4,7 +4,7 @@ import { defineConsumer, ignore, runConsumer } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { explain } from '../../src/evidence/explain.ts'
-import type { Question } from '../../src/evidence/explanation.ts'
+import type { ExplainQuestion } from '../../src/evidence/explanation.ts'
 import { fixPayload } from '../../src/operations/parking/fix-parked.ts'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
@@ -211,7 +211,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
   })
 
   it('finds the message behind a business key, an effect and a row', async () => {
-    const ids = async (question: Question) =>
+    const ids = async (question: ExplainQuestion) =>
       (await explain(scene.pool, question)).stories.map(story => story.messageId)
     assert.deepEqual(await ids({ by: 'business key', key: 'order-1' }), ['pay-1'])
     assert.deepEqual(await ids({ by: 'effect', key: 'capture:pay-1', target: null }), ['pay-1'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ClaimedWork } from '../../src/inbox/claimed-work.ts'
+import { LeasedRows } from '../../src/inbox/claimed-work.ts'
 import type { Delivery } from '../../src/ports/source.ts'
 
 const claim = (epoch: number) => ({ row: '7', epoch })
@@ -8,7 +8,7 @@ const delivery = (epoch: number) => ({ held: claim(epoch) }) as unknown as Deliv
 
 describe('the claims of a worker', () => {
   it('the end of a claim does not end the next one of the same row', () => {
-    const work = new ClaimedWork()
+    const work = new LeasedRows()
     work.add([claim(1)])
     work.add([claim(2)])
     work.forget([claim(1)])
@@ -18,7 +18,7 @@ describe('the claims of a worker', () => {
   })
 
   it('a row that is gone is lost at the second look, one that another has at the first', () => {
-    const work = new ClaimedWork()
+    const work = new LeasedRows()
     work.add([claim(1)])
     assert.equal(work.notOurs([{ ...claim(1), taken: false }]), 0)
     assert.equal(work.notOurs([{ ...claim(1), taken: false }]), 1)
@@ -28,7 +28,7 @@ describe('the claims of a worker', () => {
   })
 
   it('tells who watches a lost claim, once, and not who watches another of the row', () => {
-    const work = new ClaimedWork()
+    const work = new LeasedRows()
     const told: string[] = []
     work.add([claim(2)])
     work.watch([delivery(1)], () => told.push('first'))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { joinGroupV9, syncGroupV5 } from '@platformatic/kafka'
 import { KafkaConnections } from '../../src/drivers/kafka/client/connections.ts'
-import { type GroupMember, TransactionalProducer } from '../../src/drivers/kafka/client/transactions.ts'
+import { TransactionalProducer, type TransactionMember } from '../../src/drivers/kafka/client/transactions.ts'
 import type { OncewardError } from '../../src/errors.ts'
 import { until } from '../../src/testing/until.ts'
 import { skipWithout } from '../services/services.ts'
@@ -33,7 +33,7 @@ async function producer(kafka: TestKafka, transactionalId = randomName('tx')) {
 }
 
 /** A member of a group of one, made by hand. */
-async function join({ connections }: TestKafka, groupId: string): Promise<GroupMember> {
+async function join({ connections }: TestKafka, groupId: string): Promise<TransactionMember> {
   let memberId = ''
   for (;;) {
     try {

@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib'
 import { ArchiveLines } from '../../src/replay/archive/archive-lines.ts'
 import { ArchiveRangeReader } from '../../src/replay/archive/archive-range-reader.ts'
 import { type Identified, planArchive } from '../../src/replay/archive/plan-archive.ts'
-import type { Campaign, Plan } from '../../src/replay/campaign/campaign.ts'
+import type { Campaign, CampaignPlan } from '../../src/replay/campaign/campaign.ts'
 
 const campaign = { consumer: 'facts', liveGeneration: 1, mode: 'replay' } as Campaign
 const byField: Identified = { identity: { id: () => 'm1' } }
@@ -233,7 +233,7 @@ const terms = [{ name: 'facts', fromMs: Number.NEGATIVE_INFINITY, toMs: Number.P
 const planned = (path: string, consumer = byField) =>
   planArchive(terms, campaign, { of: 'archive', path }, consumer)
 
-async function readAll(path: string, plan: Plan, from = 0): Promise<string[]> {
+async function readAll(path: string, plan: CampaignPlan, from = 0): Promise<string[]> {
   const reader = await ArchiveRangeReader.open(terms, { ...campaign, plan }, { of: 'archive', path }, byField)
   const ids: string[] = []
   for (let next = String(from); ; ) {

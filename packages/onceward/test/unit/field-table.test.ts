@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { readFieldTable } from '../../src/drivers/rabbitmq/field-table.ts'
 import { plainTable } from '../../src/drivers/rabbitmq/plain-table.ts'
 import { readCount } from '../../src/drivers/rabbitmq/read-count.ts'
-import { type FrameReader, readHeadersOurselves } from '../../src/drivers/rabbitmq/read-headers.ts'
+import { type AmqpFrameReader, readHeadersOurselves } from '../../src/drivers/rabbitmq/read-headers.ts'
 import { digestOf } from '../../src/message/digest.ts'
 import { readerFor } from '../../src/message/identity.ts'
 import { fromStoredJson, toStoredJson } from '../../src/message/stored-json.ts'
@@ -144,8 +144,8 @@ describe('frames whose headers are read by us', () => {
   const frame = (fields: object) => defs.encodeProperties(defs.BasicProperties, 1, 5, fields)
 
   /** The client's connection, as far as it reads frames: bytes come in pieces. */
-  function reading(pieces: Buffer[]): FrameReader {
-    const reader: FrameReader = {
+  function reading(pieces: Buffer[]): AmqpFrameReader {
+    const reader: AmqpFrameReader = {
       rest: Buffer.alloc(0),
       recvFrame() {
         const found = frames.parseFrame(this.rest, 0)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { CommitAnswer, OffsetToCommit } from '../../src/drivers/kafka/client/kafka-client.ts'
-import { Committer, type Lease } from '../../src/drivers/kafka/committer.ts'
+import { Committer, type PartitionLease } from '../../src/drivers/kafka/committer.ts'
 import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import { until } from '../../src/testing/until.ts'
 
@@ -21,7 +21,7 @@ function rig(t: TestContext, restMs = 0) {
   })
   t.after(() => committer.close())
   const member = { id: 'm', epoch: 1, live: true }
-  const lease = (partition: number): Lease => ({
+  const lease = (partition: number): PartitionLease => ({
     partition,
     progress: new PartitionProgress(`t/${partition}`, 1, { incarnation: 'i', next: '0' }),
     member,

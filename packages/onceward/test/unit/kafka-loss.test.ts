@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { decidePosition, lossError, outOfRange, type Standing } from '../../src/drivers/kafka/loss.ts'
+import {
+  decidePosition,
+  lossError,
+  outOfRange,
+  type PartitionStanding,
+} from '../../src/drivers/kafka/loss.ts'
 
 const at = (next: number, incarnation = 'topic 1') => ({ incarnation, next: String(next) })
 const committed = (offset: number, leaderEpoch = 3) => ({ offset, leaderEpoch, metadata: '' })
 
-const decide = (changes: Partial<Omit<Standing, 'ownership'>> & Partial<Standing['ownership']>) => {
+const decide = (
+  changes: Partial<Omit<PartitionStanding, 'ownership'>> & Partial<PartitionStanding['ownership']>,
+) => {
   const { stored = null, resumeAt = null, ...rest } = changes
   return decidePosition({
     progress: 'broker',

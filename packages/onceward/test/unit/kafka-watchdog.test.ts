@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import type { Fetcher, KafkaClient } from '../../src/drivers/kafka/client/kafka-client.ts'
-import type { Lease } from '../../src/drivers/kafka/committer.ts'
+import type { PartitionLease } from '../../src/drivers/kafka/committer.ts'
 import { Watchdog } from '../../src/drivers/kafka/watchdog.ts'
 import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import { until } from '../../src/testing/until.ts'
@@ -12,7 +12,7 @@ function rig(t: TestContext) {
   const stalls: { reason: string; isWorse: boolean }[] = []
   const grown: string[] = []
   const progress = new PartitionProgress('t/0', 1, { incarnation: 'i', next: '5' })
-  const lease: Lease = {
+  const lease: PartitionLease = {
     partition: 0,
     progress,
     member: { id: 'm', epoch: 1, live: true },

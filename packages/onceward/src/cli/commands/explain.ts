@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { OncewardError } from '../../errors.ts'
 import { explain } from '../../evidence/explain.ts'
-import type { Question } from '../../evidence/explanation.ts'
+import type { ExplainQuestion } from '../../evidence/explanation.ts'
 import { withPool } from '../database.ts'
 import { explanationText } from '../explain-text.ts'
 import { loadConsumer } from '../load-consumer.ts'
@@ -52,7 +52,7 @@ export function explainCommand(): Command {
     })
 }
 
-function questionOf(flags: Flags): Question {
+function questionOf(flags: Flags): ExplainQuestion {
   const { message, businessKey, aggregate, effect, row, aggregateVersion, target } = flags
   const asked = Object.entries({ message, businessKey, aggregate, effect, row }).filter(
     ([, value]) => value !== undefined,
@@ -69,7 +69,7 @@ function questionOf(flags: Flags): Question {
   return rowOf(row!)
 }
 
-function rowOf(text: string): Question {
+function rowOf(text: string): ExplainQuestion {
   const at = text.indexOf(':')
   const [table, key] = [text.slice(0, at), text.slice(at + 1)]
   if (at < 1 || key === '') throw usage('--row takes table:key, as cases:42.')

@@ -21,10 +21,10 @@ export function consumerText({ name, source }: ProjectAnswers): string {
   const { from, made } = sources[source]
   return `import { consumerParts } from 'onceward'
 ${from}
-import { type Request, request } from './message.ts'
+import { type InitRequest, request } from './message.ts'
 
 /** Owner, risk, retries and objectives are in onceward.yaml. */
-export default consumerParts<Request>({
+export default consumerParts<InitRequest>({
   name: '${name}',
   source: ${made(name)},
   message: request,
@@ -46,7 +46,7 @@ export default consumerParts<Request>({
 /** A Standard Schema by hand, so that a new project needs no library for it. */
 export function messageText({ name }: ProjectAnswers): string {
   return `/** One request. Sent again it has the same messageId; asked for again, the same requestId. */
-export interface Request {
+export interface InitRequest {
   readonly messageId: string
   readonly requestId: string
   /** In minor units. */
@@ -58,8 +58,8 @@ export const request = {
   '~standard': {
     version: 1 as const,
     vendor: '${name}',
-    validate(value: unknown): { value: Request } | { issues: { message: string }[] } {
-      const { messageId, requestId, amount } = (value ?? {}) as Partial<Record<keyof Request, unknown>>
+    validate(value: unknown): { value: InitRequest } | { issues: { message: string }[] } {
+      const { messageId, requestId, amount } = (value ?? {}) as Partial<Record<keyof InitRequest, unknown>>
       if (typeof messageId === 'string' && typeof requestId === 'string' && Number.isSafeInteger(amount))
         return { value: { messageId, requestId, amount: Number(amount) } }
       return { issues: [{ message: 'a request has messageId, requestId and a whole amount' }] }

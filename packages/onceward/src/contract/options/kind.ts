@@ -2,7 +2,7 @@ import type { Report } from '../check-values.ts'
 import type { ValueKind } from './value-kind.ts'
 
 /** What may stand where an option stands. */
-export type Kind = ValueCheck | SectionKind | RecordKind
+export type OptionKind = ValueCheck | SectionKind | RecordKind
 
 /** A value. `T` is the type it is proven to have in the hand-written contract. */
 export interface ValueCheck<T = unknown> {

@@ -1,9 +1,9 @@
 import { isRecord } from '../check-values.ts'
-import type { Kind } from './kind.ts'
+import type { OptionKind } from './kind.ts'
 import type { OptionPath, ValueAt } from './section-types.ts'
 
 /** One option of a contract: what everything that is said of it is made from. */
-export interface Option<P extends string = string, K extends Kind = Kind> extends OptionMore {
+export interface Option<P extends string = string, K extends OptionKind = OptionKind> extends OptionMore {
   /** Where it stands in the contract, with `*` for a name people choose. */
   readonly path: P
   readonly kind: K
@@ -30,7 +30,7 @@ export interface OptionMore {
 
 export function option<
   const P extends string,
-  K extends Kind,
+  K extends OptionKind,
   const M extends OptionMore = Record<never, never>,
 >(path: P, kind: K, description: string | null = null, more: M = {} as M): Option<P, K> & M {
   return { ...more, path, kind, description }

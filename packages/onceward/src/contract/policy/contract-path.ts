@@ -3,12 +3,12 @@ import { isRecord } from '../check-values.ts'
 type Path = readonly string[]
 
 /** What stands at a path: its value, or the plain value above it that leaves no room for one. */
-export type Found =
+export type PathValue =
   | { readonly is: 'free' }
   | { readonly is: 'value'; readonly value: unknown }
   | { readonly is: 'blocked' }
 
-export function find(root: unknown, path: Path): Found {
+export function find(root: unknown, path: Path): PathValue {
   let value = root
   for (const part of path) {
     if (value === undefined) return { is: 'free' }

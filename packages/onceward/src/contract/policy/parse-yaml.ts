@@ -10,10 +10,10 @@ import {
   visit,
   type YAMLError,
 } from 'yaml'
-import type { Place, Refuse } from './problem.ts'
+import type { FilePlace, Refuse } from './problem.ts'
 
 /** YAML as a tree that knows where everything stands; nothing in it is shared or endless. */
-export type Placed = Place &
+export type Placed = FilePlace &
   (
     | { readonly kind: 'map'; readonly entries: readonly PlacedEntry[] }
     | { readonly kind: 'list'; readonly items: readonly Placed[] }
@@ -22,7 +22,7 @@ export type Placed = Place &
 
 export interface PlacedEntry {
   readonly name: string
-  readonly at: Place
+  readonly at: FilePlace
   readonly value: Placed
 }
 
@@ -30,7 +30,7 @@ export const policyBytesMax = 256 * 1024
 const depthMax = 16
 const nodesMax = 20_000
 const aliasesMax = 100
-const start: Place = { line: 1, column: 1 }
+const start: FilePlace = { line: 1, column: 1 }
 
 /** What a parser error means to the writer of a policy. Its own texts quote the file, which may hold what nobody should see. */
 const meanings: Readonly<Record<string, string>> = {
@@ -53,7 +53,7 @@ export function parseYaml(bytes: Uint8Array | string, refuse: Refuse): Placed | 
     refuse(start, [], `is nested too deeply: ${depthMax} levels at most`)
     return null
   }
-  const place = (offset: number): Place => {
+  const place = (offset: number): FilePlace => {
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
@@ -129,14 +129,14 @@ function aliasTargets(contents: Node): ReadonlyMap<Alias, Node> {
 }
 
 class Reading {
-  readonly #place: (offset: number) => Place
+  readonly #place: (offset: number) => FilePlace
   readonly #targets: ReadonlyMap<Alias, Node>
   readonly #refuse: Refuse
   #nodes = 0
   #aliases = 0
   #full = false
 
-  constructor(place: (offset: number) => Place, targets: ReadonlyMap<Alias, Node>, refuse: Refuse) {
+  constructor(place: (offset: number) => FilePlace, targets: ReadonlyMap<Alias, Node>, refuse: Refuse) {
     this.#place = place
     this.#targets = targets
     this.#refuse = refuse
@@ -159,7 +159,7 @@ class Reading {
     return isScalar(node) ? { kind: 'scalar', ...at, value: node.value } : nothing
   }
 
-  #alias(node: Alias, path: readonly string[], depth: number, at: Place, nothing: Placed): Placed {
+  #alias(node: Alias, path: readonly string[], depth: number, at: FilePlace, nothing: Placed): Placed {
     if (++this.#aliases > aliasesMax)
       return this.#stop(at, `unfolds more than ${aliasesMax} aliases`, nothing)
     const target = this.#targets.get(node)
@@ -190,12 +190,12 @@ class Reading {
     return entries
   }
 
-  #placeOf(node: unknown, otherwise: Place = start): Place {
+  #placeOf(node: unknown, otherwise: FilePlace = start): FilePlace {
     const range = (node as { range?: readonly number[] | null } | null)?.range
     return range ? this.#place(range[0]!) : otherwise
   }
 
-  #stop(at: Place, text: string, nothing: Placed): Placed {
+  #stop(at: FilePlace, text: string, nothing: Placed): Placed {
     this.#full = true
     this.#refuse(at, [], `the file ${text}; the rest was not read`)
     return nothing

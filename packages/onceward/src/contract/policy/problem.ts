@@ -8,13 +8,13 @@ export interface PolicyProblem {
   readonly text: string
 }
 
-export interface Place {
+export interface FilePlace {
   readonly line: number
   readonly column: number
 }
 
 /** Takes down one problem. */
-export type Refuse = (at: Place, path: readonly string[], text: string) => void
+export type Refuse = (at: FilePlace, path: readonly string[], text: string) => void
 
 export function refusing(file: string, problems: PolicyProblem[]): Refuse {
   return ({ line, column }, path, text) =>

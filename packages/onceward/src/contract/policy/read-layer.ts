@@ -4,7 +4,7 @@ import type { KeyBranch } from './keys/key-tree.ts'
 import type { PolicyKey } from './keys/policy-key.ts'
 import { saidElsewhere } from './keys/policy-keys.ts'
 import type { Placed, PlacedEntry } from './parse-yaml.ts'
-import { type Place, type Refuse, shownName } from './problem.ts'
+import { type FilePlace, type Refuse, shownName } from './problem.ts'
 import { readValue } from './read-value.ts'
 import { asContractSays, refuseTwoClasses, retryHabits } from './retry-import.ts'
 
@@ -14,13 +14,13 @@ export interface GivenValue {
   /** In the contract; null for what no contract is told. */
   readonly path: readonly string[] | null
   readonly value: unknown
-  readonly at: Place
+  readonly at: FilePlace
   /** In the file. */
   readonly filePath: readonly string[]
 }
 
 export interface Layer {
-  readonly at: Place
+  readonly at: FilePlace
   readonly values: readonly GivenValue[]
   /** What could not be read, as paths of the contract: nobody needs to be told again that it is missing. */
   readonly unread: readonly (readonly string[])[]
@@ -99,7 +99,7 @@ function take(node: Placed, key: PolicyKey, where: Where, layer: Writable, refus
   }
 }
 
-function placeOf({ line, column }: Place): Place {
+function placeOf({ line, column }: FilePlace): FilePlace {
   return { line, column }
 }
 

@@ -3,7 +3,7 @@ import type { PartitionProgress } from '../log/partition-progress.ts'
 import type { CommitAnswer, Member, OffsetToCommit } from './client/kafka-client.ts'
 
 /** The right to commit for one partition: it ends with the membership or the ownership it was given under. */
-export interface Lease {
+export interface PartitionLease {
   readonly partition: number
   readonly progress: PartitionProgress
   readonly member: Member
@@ -25,7 +25,7 @@ const retryDelayMs = 100
 
 /** Somebody who waits until these are told. */
 interface Wait {
-  readonly leases: Set<Lease>
+  readonly leases: Set<PartitionLease>
   readonly done: (missed: number) => void
   missed: number
 }
@@ -36,7 +36,7 @@ interface Wait {
  */
 export class Committer {
   readonly #options: CommitterOptions
-  readonly #moved = new Set<Lease>()
+  readonly #moved = new Set<PartitionLease>()
   #waiting: Wait[] = []
   #running = false
   #hurry = Promise.withResolvers<void>()
@@ -47,13 +47,13 @@ export class Committer {
   }
 
   /** To be told soon. */
-  note(lease: Lease): void {
+  note(lease: PartitionLease): void {
     this.#moved.add(lease)
     if (!this.#running) void this.#run()
   }
 
   /** Resolves when the present positions of these are told, with the number of leases that ended before. */
-  tell(leases: readonly Lease[]): Promise<number> {
+  tell(leases: readonly PartitionLease[]): Promise<number> {
     const untold = leases.filter(({ progress, told }) => progress.position !== told)
     if (untold.length === 0) return Promise.resolve(0)
     const { promise, resolve } = Promise.withResolvers<number>()
@@ -92,7 +92,7 @@ export class Committer {
   }
 
   /** False when some of it has to be told again. */
-  async #send(round: readonly Lease[], waiting: readonly Wait[]): Promise<boolean> {
+  async #send(round: readonly PartitionLease[], waiting: readonly Wait[]): Promise<boolean> {
     const gone = round.filter(lease => !isValid(lease))
     this.#conclude(gone, waiting, true)
     const valid = round.filter(isValid)
@@ -116,12 +116,12 @@ export class Committer {
     return isTold
   }
 
-  #offsetOf({ partition, progress, metadata }: Lease): OffsetToCommit {
+  #offsetOf({ partition, progress, metadata }: PartitionLease): OffsetToCommit {
     const offset = Number(progress.position)
     return { partition, offset, leaderEpoch: this.#options.leaderEpochAt(partition, offset), metadata }
   }
 
-  #conclude(leases: readonly Lease[], waiting: readonly Wait[], isMissed: boolean): void {
+  #conclude(leases: readonly PartitionLease[], waiting: readonly Wait[], isMissed: boolean): void {
     for (const wait of waiting) {
       for (const lease of leases) {
         if (wait.leases.delete(lease) && isMissed) wait.missed++
@@ -143,6 +143,6 @@ export class Committer {
   }
 }
 
-function isValid({ progress, member }: Lease): boolean {
+function isValid({ progress, member }: PartitionLease): boolean {
   return progress.live && member.live
 }

@@ -17,7 +17,7 @@ import type {
   OutOfRange,
   UnreadableAt,
 } from './client/kafka-client.ts'
-import { Committer, type Lease } from './committer.ts'
+import { Committer, type PartitionLease } from './committer.ts'
 import { findStall, type Silences } from './find-stall.ts'
 import { lossError, madeAgain, outOfRange, unreadable } from './loss.ts'
 import {
@@ -59,7 +59,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly #options: DriverOptions
   readonly #settings: TopicSettings
   readonly #take: TakeOptions
-  readonly #leases = new Map<number, Lease>()
+  readonly #leases = new Map<number, PartitionLease>()
   /** What the group gave us, and the taking that is under way for it. */
   readonly #claims = new Map<number, Claim>()
   readonly #committer: Committer
@@ -411,7 +411,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     if (names.length > 0) this.#options.open.onEvent({ kind: 'revoked', partitions: names, reason, ...how })
   }
 
-  #leaseOf(progress: PartitionProgress): Lease | null {
+  #leaseOf(progress: PartitionProgress): PartitionLease | null {
     const lease = this.#leases.get(numberOf(progress.partition))
     return lease?.progress === progress ? lease : null
   }

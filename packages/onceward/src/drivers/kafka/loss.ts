@@ -3,7 +3,7 @@ import type { LogOptions, Loss, Ownership, Position } from '../../ports/source.t
 import type { Bounds, CommittedOffset, OutOfRange } from './client/kafka-client.ts'
 
 /** All that is known about a partition at the moment it becomes ours. */
-export interface Standing {
+export interface PartitionStanding {
   readonly progress: LogOptions['progress']
   readonly ownership: Pick<Ownership, 'partition' | 'stored' | 'resumeAt'>
   /** Id of the topic as it is now. */
@@ -15,7 +15,7 @@ export interface Standing {
   readonly start: number | null
 }
 
-export type Decision =
+export type PartitionResume =
   /** `isNew`: the broker is told, then the store, before a record is handed over. */
   | {
       readonly kind: 'read'
@@ -28,7 +28,7 @@ export type Decision =
   | { readonly kind: 'unstarted' }
 
 /** Where to read on. Nothing is ever reset: a position that does not fit the log is a loss, and a person decides. */
-export function decidePosition(standing: Standing): Decision {
+export function decidePosition(standing: PartitionStanding): PartitionResume {
   const { ownership, incarnation, committed, start, progress } = standing
   const { stored, resumeAt } = ownership
   if (resumeAt !== null) return within(standing, resumeAt, -1, true)
@@ -52,7 +52,12 @@ export function decidePosition(standing: Standing): Decision {
   return within(standing, { incarnation, next: String(committed.offset) }, committed.leaderEpoch, false)
 }
 
-function within(standing: Standing, at: Position, leaderEpoch: number, isNew: boolean): Decision {
+function within(
+  standing: PartitionStanding,
+  at: Position,
+  leaderEpoch: number,
+  isNew: boolean,
+): PartitionResume {
   const { incarnation, bounds, ownership, progress } = standing
   const { partition } = ownership
   if (at.incarnation !== incarnation)
@@ -109,7 +114,7 @@ export function unreadable(
   return { partition, from, to, records: next === null ? null : next - at, reason }
 }
 
-function forgotten({ ownership, bounds, incarnation }: Standing, stored: Position): Loss {
+function forgotten({ ownership, bounds, incarnation }: PartitionStanding, stored: Position): Loss {
   const next = Math.max(bounds.start, Math.min(Number(stored.next), bounds.end))
   const reason = `the broker has no position of this group any more: its offsets expired in an empty group (offsets.retention.minutes), were deleted, or stand under the name it had before its consumer was renamed (then name that group in the contract). We last knew ${stored.next} for certain; going on at ${next} hands records over again, and what has a marker is recognised`
   const records = Math.max(0, bounds.start - Number(stored.next))

@@ -3,7 +3,7 @@ import type { LogOptions, OpenLoss, Position } from '../../ports/source.ts'
 import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
 import type { CommittedOffset, KafkaClient, Member, TopicFacts } from './client/kafka-client.ts'
 import { confirmBounds } from './confirm-bounds.ts'
-import { type Decision, decidePosition } from './loss.ts'
+import { decidePosition, type PartitionResume } from './loss.ts'
 import type { TopicSettings } from './topic.ts'
 
 /** A partition that became ours, and what to do with it. */
@@ -14,7 +14,7 @@ export interface TakenPartition {
   readonly incarnation: string
   /** What our commits carry beside the offset. */
   readonly metadata: string
-  readonly decision: Decision
+  readonly decision: PartitionResume
   /** It came to the topic after this group had begun. */
   readonly wasAdded: boolean
   readonly openLoss?: OpenLoss
@@ -83,7 +83,7 @@ export async function takePartitions(
  * What a loss that nobody has accepted says about the decision. Where no epoch tells whether the log that reaches the position now is the one we
  * read, the times of its records do: those written since the loss was declared are others than those we have read.
  */
-async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise<Decision> {
+async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise<PartitionResume> {
   const { partition, name, incarnation, decision, openLoss } = taken
   if (openLoss === undefined || openLoss.accepted || decision.kind === 'unstarted') return decision
   if (decision.kind === 'lost') return { kind: 'lost', loss: declaredAgain(decision.loss, openLoss) }

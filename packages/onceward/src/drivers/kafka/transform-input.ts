@@ -16,7 +16,7 @@ import type {
 } from './client/kafka-client.ts'
 import { troubleOf } from './client/kafka-error.ts'
 import type { ConsumedOffset } from './client/transactions.ts'
-import type { Lease } from './committer.ts'
+import type { PartitionLease } from './committer.ts'
 import { lossError, outOfRange, unreadable } from './loss.ts'
 import { type TakeOptions, takePartitions, unstarted } from './take-partitions.ts'
 import type { TopicSettings } from './topic.ts'
@@ -44,7 +44,7 @@ export interface TransformInputOptions {
   readonly onHalt: (error: OncewardError) => void
 }
 
-interface InputLease extends Lease {
+interface InputLease extends PartitionLease {
   records: LogRecord[]
   bytes: number
   readOn: number

@@ -5,7 +5,7 @@ import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import type { Member } from './client/kafka-client.ts'
 import type { TopicRecord } from './client/producer.ts'
-import { type ConsumedOffset, type GroupMember, TransactionalProducer } from './client/transactions.ts'
+import { type ConsumedOffset, TransactionalProducer, type TransactionMember } from './client/transactions.ts'
 import { WireClient } from './client/wire-client.ts'
 import { ExclusiveTransactions } from './exclusive-transactions.ts'
 import { settingsOf, type TopicOptions, topic } from './topic.ts'
@@ -251,7 +251,7 @@ class Transform implements KafkaTransform {
     })
   }
 
-  #memberOf({ id: memberId, epoch: generation }: Member): GroupMember {
+  #memberOf({ id: memberId, epoch: generation }: Member): TransactionMember {
     const { group: groupId, instance: instanceId } = this.#settings
     return { groupId, generation, memberId, instanceId }
   }

@@ -1,5 +1,5 @@
 import type { Fetcher, KafkaClient } from './client/kafka-client.ts'
-import type { Lease } from './committer.ts'
+import type { PartitionLease } from './committer.ts'
 
 export interface WatchdogOptions {
   readonly client: KafkaClient
@@ -7,7 +7,7 @@ export interface WatchdogOptions {
   /** Partitions the topic has, as far as anybody knows. */
   readonly partitions: number
   /** Owned partitions that want records. */
-  readonly leases: () => readonly Lease[]
+  readonly leases: () => readonly PartitionLease[]
   /** Partitions the group gave us and nobody reads. */
   readonly unread: () => readonly number[]
   /** `isWorse`: the last rebuild did not help. */

@@ -9,7 +9,7 @@ import { queryOffset } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 
 /** What is known when a partition becomes ours. */
-export interface Question {
+export interface StreamQuestion {
   readonly connection: StreamConnection
   /** Asked only where the node we read from says that records are gone, or a mark is left. Rejects where it cannot be reached. */
   readonly leader: () => Promise<StreamLeader>
@@ -26,14 +26,14 @@ export interface Question {
 }
 
 /** Where to read on (`isNew`: for the first time, or past an accepted loss), or what is gone. */
-export type Decision = { readonly position: Position; readonly isNew: boolean } | { readonly loss: Loss }
+export type StreamResume = { readonly position: Position; readonly isNew: boolean } | { readonly loss: Loss }
 
 /**
  * Decides where to read on. Asking the broker for an offset it does not have is no error to it: it silently begins at the nearest one it
  * has. So everything is checked before it is asked. The mark comes first: the stream's leader answers for it, and only after it has
  * recovered; a stream that still has our mark is the one we read, so an extent that says otherwise is asked for again.
  */
-export async function decidePosition(question: Question): Promise<Decision> {
+export async function decidePosition(question: StreamQuestion): Promise<StreamResume> {
   const { connection, group, ownership, timing } = question
   const { partition, stored, resumeAt, openLoss } = ownership
   // An accepted loss first: it may be the only thing known, and the stream may have been made again since.
@@ -57,7 +57,7 @@ export async function decidePosition(question: Question): Promise<Decision> {
 
 /** The broker may have lost an offset with its leader; one that was also stored before anything took effect is not gone back behind. */
 async function nextOf(
-  { connection, group, ownership, ...question }: Question,
+  { connection, group, ownership, ...question }: StreamQuestion,
   known: Position,
 ): Promise<string> {
   const told = question.brokerKnows ? await queryOffset(connection, group, ownership.partition) : null
@@ -67,7 +67,7 @@ async function nextOf(
 }
 
 /** Behind an accepted loss, unless the stream only looked shorter than it is: then going back would apply records twice. */
-async function resume(question: Question, resumeAt: Position): Promise<Decision> {
+async function resume(question: StreamQuestion, resumeAt: Position): Promise<StreamResume> {
   const { partition, openLoss } = question.ownership
   if (openLoss?.accepted && openLoss.from.incarnation === resumeAt.incarnation && goesBack(openLoss)) {
     const extent = await extentFor(question, openLoss.from)
@@ -79,7 +79,7 @@ async function resume(question: Question, resumeAt: Position): Promise<Decision>
 }
 
 /** True where everything before the position was written before the loss was declared. A replica may not have got what came since. */
-async function isOlderThan(question: Question, openLoss: OpenLoss, { end }: Extent): Promise<boolean> {
+async function isOlderThan(question: StreamQuestion, openLoss: OpenLoss, { end }: Extent): Promise<boolean> {
   const { connection } = await question.leader()
   const since = await lookAt(connection, question.ownership.partition, {
     timestampMs: Math.floor(openLoss.declaredMs),
@@ -87,7 +87,11 @@ async function isOlderThan(question: Question, openLoss: OpenLoss, { end }: Exte
   return (since?.firstOffset ?? end) >= Number(openLoss.from.next)
 }
 
-async function madeAgain(question: Question, known: Position, life: string | null): Promise<Decision> {
+async function madeAgain(
+  question: StreamQuestion,
+  known: Position,
+  life: string | null,
+): Promise<StreamResume> {
   const { group, ownership, timing } = question
   const { partition } = ownership
   const incarnation = life ?? (await markLife(await question.leader(), group, partition, timing))
@@ -104,7 +108,7 @@ async function madeAgain(question: Question, known: Position, life: string | nul
 }
 
 /** Our mark is in the stream by now. `position`: where we want to read; null where all that is there has to be known. */
-async function extentFor(question: Question, position: Position | null): Promise<Extent> {
+async function extentFor(question: StreamQuestion, position: Position | null): Promise<Extent> {
   const { connection, group, ownership, timing } = question
   const { partition } = ownership
   const next = Number(position?.next)
@@ -135,7 +139,7 @@ async function extentFor(question: Question, position: Position | null): Promise
 }
 
 /** A consumer that never began here. */
-async function begin(question: Question): Promise<Decision> {
+async function begin(question: StreamQuestion): Promise<StreamResume> {
   const { connection, group, ownership, brokerKnows, declaration } = question
   const { partition } = ownership
   const told = await queryOffset(connection, group, partition)
@@ -153,7 +157,7 @@ async function begin(question: Question): Promise<Decision> {
   return { position: { incarnation, next: String(next) }, isNew: true }
 }
 
-async function firstMark({ connection, leader, group, ownership, timing }: Question): Promise<string> {
+async function firstMark({ connection, leader, group, ownership, timing }: StreamQuestion): Promise<string> {
   const by = await leader().catch(() => ({ connection, node: null }))
   return markLife(by, group, ownership.partition, timing)
 }
@@ -190,7 +194,7 @@ async function startOffset(
   )
 }
 
-function within(position: Position, { first, end }: Extent, partition: string, isNew: boolean): Decision {
+function within(position: Position, { first, end }: Extent, partition: string, isNew: boolean): StreamResume {
   const next = Number(position.next)
   if (next >= first && next <= end) return { position, isNew }
   const isPassed = next < first

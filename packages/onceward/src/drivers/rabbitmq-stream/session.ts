@@ -13,7 +13,7 @@ import type { StreamConnection } from './wire/connection.ts'
 import { code, StreamRefusal } from './wire/frame.ts'
 import { openEntrance, openLink, type StreamLink } from './wire/handshake.ts'
 
-export interface SessionOptions {
+export interface StreamSessionOptions {
   readonly address: StreamAddress
   readonly declaration: StreamDeclaration
   readonly group: string
@@ -38,7 +38,7 @@ const lookEveryMs = 1_000
  * went away, or a reader in trouble.
  */
 export class StreamSession {
-  readonly #options: SessionOptions
+  readonly #options: StreamSessionOptions
   readonly #links = new Map<string, StreamLink>()
   readonly #readers = new Map<string, { reader: PartitionReader; connection: StreamConnection }>()
   readonly #ended = Promise.withResolvers<string>()
@@ -46,7 +46,7 @@ export class StreamSession {
   readonly #starting = new AbortController()
   #over: string | null = null
 
-  constructor(options: SessionOptions) {
+  constructor(options: StreamSessionOptions) {
     this.#options = options
   }
 

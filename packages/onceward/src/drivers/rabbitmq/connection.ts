@@ -7,7 +7,7 @@ import { readTls } from '../tls/broker-tls.ts'
 import { speaksTls } from '../tls/speaks-tls.ts'
 import { tlsRefusal } from '../tls/tls-refusal.ts'
 import { splitTls, type TlsUrl } from '../tls/tls-url.ts'
-import { type FrameReader, readHeadersOurselves } from './read-headers.ts'
+import { type AmqpFrameReader, readHeadersOurselves } from './read-headers.ts'
 
 /** One connection, with the two things the client does not give: why it ended, and an end that cannot hang. */
 export interface Connection {
@@ -42,7 +42,7 @@ export function openConnection(url: string, purpose: string, signal?: AbortSigna
 
 async function openOne(url: string, purpose: string, signal: AbortSignal | undefined): Promise<Connection> {
   const model = await connectModel(splitTls(url, placeOf(url)), purpose, signal)
-  readHeadersOurselves(model.connection as unknown as FrameReader)
+  readHeadersOurselves(model.connection as unknown as AmqpFrameReader)
   const ended = Promise.withResolvers<string>()
   let reason: string | null = null
   let cut = false

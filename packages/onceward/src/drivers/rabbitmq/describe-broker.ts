@@ -1,7 +1,7 @@
 import { errorText, OncewardError } from '../../errors.ts'
 import { assertUrl } from './address.ts'
 import { type Connection, openConnection, refusal } from './connection.ts'
-import { type AnswerShape, type Asked, askManagement, isRecord } from './management.ts'
+import { type AnswerShape, askManagement, isRecord, type ManagementAnswer } from './management.ts'
 import { exists } from './topology.ts'
 
 /** What a check needs to know of a virtual host. */
@@ -91,7 +91,11 @@ export async function describeBroker(
 }
 
 /** Which queues exist is asked only where the plugin does not say. */
-async function askByAmqp(url: string, queues: readonly string[], managed: Promise<Asked<BrokerState>>) {
+async function askByAmqp(
+  url: string,
+  queues: readonly string[],
+  managed: Promise<ManagementAnswer<BrokerState>>,
+) {
   let connection: Connection | null = null
   try {
     connection = await openConnection(assertUrl(url, 'A check of RabbitMQ'), 'check')
@@ -121,7 +125,10 @@ function otherCluster(spoken: string | null, { cluster }: Pick<BrokerState, 'clu
   return `the management plugin belongs to cluster ${cluster}, and the address to cluster ${spoken}: correct one of the two`
 }
 
-async function askForAll(managementUrl: string | undefined, url: string): Promise<Asked<BrokerState>> {
+async function askForAll(
+  managementUrl: string | undefined,
+  url: string,
+): Promise<ManagementAnswer<BrokerState>> {
   const ask = (path: (vhost: string) => string, shape: AnswerShape = 'list of objects') =>
     askManagement(managementUrl, url, path, shape, listTimeoutMs)
   const overview = await ask(() => 'overview', 'object')

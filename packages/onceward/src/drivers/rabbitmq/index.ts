@@ -1,6 +1,6 @@
 export type { BrokerTls } from '../tls/broker-tls.ts'
 export { type QueueDeclaration, type QueueOptions, queue } from './declaration.ts'
-export type { OutgoingMessage, OutgoingTarget, PublishResult } from './publish-line.ts'
+export type { OutgoingTarget, PublishResult, RabbitOutgoingMessage } from './publish-line.ts'
 export { createRabbitPublisher, type RabbitPublisher, type RabbitPublisherOptions } from './publisher.ts'
 export { ensureRetryLevels } from './retry-levels.ts'
 export { createRabbitSource, type RabbitSourceOptions } from './source.ts'

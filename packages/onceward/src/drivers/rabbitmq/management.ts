@@ -18,14 +18,14 @@ export interface QueueFacts {
   readonly maxAge: unknown
 }
 
-export type Asked<T> = { readonly known: T } | { readonly unknown: string }
+export type ManagementAnswer<T> = { readonly known: T } | { readonly unknown: string }
 
 /** Asks for one queue. Says why where it cannot tell; never rejects. */
 export async function askQueue(
   managementUrl: string | undefined,
   amqpUrl: string,
   queue: string,
-): Promise<Asked<QueueFacts>> {
+): Promise<ManagementAnswer<QueueFacts>> {
   const asked = await askManagement(
     managementUrl,
     amqpUrl,
@@ -56,10 +56,10 @@ export async function askManagement(
   path: (vhost: string) => string,
   shape: AnswerShape,
   timeoutMs = 10_000,
-): Promise<Asked<unknown>> {
+): Promise<ManagementAnswer<unknown>> {
   const base = managementUrl ?? process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL
   if (base === undefined) return { unknown: 'no management URL is set (ONCEWARD_RABBITMQ_MANAGEMENT_URL)' }
-  let unknown: Asked<unknown> = { unknown: 'the management URL cannot be read' }
+  let unknown: ManagementAnswer<unknown> = { unknown: 'the management URL cannot be read' }
   for (const one of everyUrl(base)) {
     const asked = await askOne(one, amqpUrl, path, shape, timeoutMs)
     if ('known' in asked) return asked
@@ -74,7 +74,7 @@ async function askOne(
   path: (vhost: string) => string,
   shape: AnswerShape,
   timeoutMs: number,
-): Promise<Asked<unknown>> {
+): Promise<ManagementAnswer<unknown>> {
   try {
     const { address, authorization } = request(base, firstUrl(amqpUrl)!, path)
     const unsafe = plainTextProblem(address)

@@ -12,7 +12,7 @@ export type OutgoingTarget =
   | { readonly queue: string }
   | { readonly exchange: string; readonly routingKey: string }
 
-export type OutgoingMessage = OutgoingTarget & {
+export type RabbitOutgoingMessage = OutgoingTarget & {
   readonly messageId: string
   readonly body: Buffer
   readonly headers?: Readonly<Record<string, unknown>>
@@ -31,7 +31,7 @@ export interface PublishLine {
   /** Resolves when the socket takes more, or the line has ended. */
   room(): Promise<void>
   /** Resolves with the broker's answer; as unconfirmed when the line ends first. Never rejects. */
-  send(message: OutgoingMessage): Promise<PublishResult>
+  send(message: RabbitOutgoingMessage): Promise<PublishResult>
   /** Ends it now; everything unanswered resolves. */
   cut(reason: string): void
   close(): Promise<void>
@@ -98,7 +98,7 @@ class ConfirmLine implements PublishLine {
    * A return names its message only by id, exchange and routing key, so a second publish of the same three waits
    * for the first. A private header would tell them apart without waiting, but every reader would see it.
    */
-  async send(message: OutgoingMessage): Promise<PublishResult> {
+  async send(message: RabbitOutgoingMessage): Promise<PublishResult> {
     const short = shortProperties(message.messageId, message.properties)
     const key = keyOf(targetOf(message), short.messageId)
     for (let same = this.#unanswered.get(key); same !== undefined; same = this.#unanswered.get(key))
@@ -123,7 +123,7 @@ class ConfirmLine implements PublishLine {
     else this.#connection.destroy()
   }
 
-  #publish(message: OutgoingMessage, short: ShortProperties, onAnswer: (error: unknown) => void): void {
+  #publish(message: RabbitOutgoingMessage, short: ShortProperties, onAnswer: (error: unknown) => void): void {
     const { exchange, routingKey } = targetOf(message)
     try {
       if (
@@ -142,7 +142,7 @@ class ConfirmLine implements PublishLine {
     }
   }
 
-  #result(message: OutgoingMessage, returned: string | null, error: unknown): PublishResult {
+  #result(message: RabbitOutgoingMessage, returned: string | null, error: unknown): PublishResult {
     const { exchange, routingKey } = targetOf(message)
     const where =
       exchange === '' ? `queue ${routingKey}` : `exchange ${exchange} with routing key ${routingKey}`
@@ -173,7 +173,7 @@ class ConfirmLine implements PublishLine {
   }
 
   /** The broker names the size of what it closed the channel for, and nothing else of it. */
-  #tooLarge({ body }: OutgoingMessage): string | null {
+  #tooLarge({ body }: RabbitOutgoingMessage): string | null {
     return this.#reason?.includes(`message size ${body.length} is larger`) === true ? this.#reason : null
   }
 
@@ -199,7 +199,7 @@ function isUnwritable(error: unknown): boolean {
   return error instanceof RangeError || error instanceof TypeError || error instanceof SyntaxError
 }
 
-function targetOf(message: OutgoingMessage): { exchange: string; routingKey: string } {
+function targetOf(message: RabbitOutgoingMessage): { exchange: string; routingKey: string } {
   return 'queue' in message ? { exchange: '', routingKey: message.queue } : message
 }
 
@@ -211,7 +211,7 @@ function keyOf(
 }
 
 function toOptions(
-  headers: OutgoingMessage['headers'],
+  headers: RabbitOutgoingMessage['headers'],
   { messageId, properties, headers: unfit }: ShortProperties,
 ): Options.Publish {
   const { timestampMs, ...named } = properties

@@ -5,10 +5,10 @@ import { assertUrl } from './address.ts'
 import { reconnectDelayMs, refusal } from './connection.ts'
 import {
   type OnBroker,
-  type OutgoingMessage,
   openPublishLine,
   type PublishLine,
   type PublishResult,
+  type RabbitOutgoingMessage,
 } from './publish-line.ts'
 
 export interface RabbitPublisherOptions {
@@ -26,7 +26,7 @@ export interface RabbitPublisher {
    * time is up; results are in the order of the messages. Only `confirmed` means that a queue has it. After an
    * error the caller publishes again under the same message id: a copy may have arrived. Never rejects.
    */
-  publish(messages: readonly OutgoingMessage[]): Promise<readonly PublishResult[]>
+  publish(messages: readonly RabbitOutgoingMessage[]): Promise<readonly PublishResult[]>
   /** Resolves when the broker was reached, within the time of a publish. Rejects with an OncewardError. */
   connect(): Promise<void>
   /** Lets calls in progress fail as unconfirmed, and disconnects. Never rejects. */
@@ -58,7 +58,7 @@ class ReconnectingPublisher implements RabbitPublisher {
     this.#log = log
   }
 
-  publish(messages: readonly OutgoingMessage[]): Promise<readonly PublishResult[]> {
+  publish(messages: readonly RabbitOutgoingMessage[]): Promise<readonly PublishResult[]> {
     return this.#inTime(async stop => {
       const line = await this.#connected(stop)
       return line instanceof OncewardError ? messages.map(() => line) : await sendAll(line, messages, stop)
@@ -125,7 +125,7 @@ class ReconnectingPublisher implements RabbitPublisher {
 /** Sends in order, waiting whenever the socket is behind. When `stop` comes, what is unanswered becomes unconfirmed. */
 async function sendAll(
   line: PublishLine,
-  messages: readonly OutgoingMessage[],
+  messages: readonly RabbitOutgoingMessage[],
   stop: AbortSignal,
 ): Promise<readonly PublishResult[]> {
   const cut = () => line.cut('a confirm did not come in time')

@@ -2,7 +2,7 @@ import { bareMap } from '../../message/bare-map.ts'
 import { readFieldTable } from './field-table.ts'
 
 /** What of the client's connection reads frames; `rest` is what has come and is not read. */
-export interface FrameReader {
+export interface AmqpFrameReader {
   rest: Buffer
   recvFrame(): unknown
 }
@@ -19,7 +19,7 @@ const flagsAt = frameHead + 12
  * `__proto__` replaces. It takes them apart by calling itself, and a publisher may nest 8,000 of them in 48 kB: it then gave the connection
  * up, the broker handed the message over again on the next one, and nothing behind it was ever read.
  */
-export function readHeadersOurselves(reader: FrameReader): void {
+export function readHeadersOurselves(reader: AmqpFrameReader): void {
   const read = reader.recvFrame
   reader.recvFrame = () => {
     const bytes = reader.rest

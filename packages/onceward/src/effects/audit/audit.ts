@@ -5,7 +5,7 @@ import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/han
 import { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { consumerName } from '../declared/consumer-name.ts'
-import { columnReader, type FieldOf, idField, type Reader, readAll, textOf } from '../declared/fields.ts'
+import { columnReader, type FieldOf, type ItemReader, idField, readAll, textOf } from '../declared/fields.ts'
 import { checkColumn, checkTable, quoted } from '../declared/names.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { type TableShape, text, verifyTables } from '../declared/tables.ts'
@@ -30,7 +30,7 @@ const ownColumns = ['event_id', 'digest', 'consumer', 'message_id', 'recorded_at
 
 /** An audit trail: one row per event id, written with the marker, never changed. */
 export function audit<M>(declared: AuditDeclaration<M>): DeclaredEffect<M> {
-  let ready: { readonly insert: string; readonly read: Reader<M, Entry<M>> } | null = null
+  let ready: { readonly insert: string; readonly read: ItemReader<M, Entry<M>> } | null = null
   return {
     kind: 'audit',
     problems() {
@@ -103,7 +103,7 @@ async function record<M>(
 }
 
 /** The digest is of what the message says; the row has it as its columns keep it. */
-function entryReader<M>(declared: AuditDeclaration<M>, shape: TableShape): Reader<M, Entry<M>> {
+function entryReader<M>(declared: AuditDeclaration<M>, shape: TableShape): ItemReader<M, Entry<M>> {
   const columns = Object.entries(declared.columns).map(([column, read]) => {
     const field = `columns.${column}`
     const said = (item: BatchItem<M>) => textOf(read(item.message, item), field)

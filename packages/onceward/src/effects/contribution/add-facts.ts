@@ -1,10 +1,10 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { rerunBatch } from '../declared/rerun.ts'
-import type { Fact } from './read-fact.ts'
-import type { Statements } from './statements.ts'
+import type { Contribution } from './read-fact.ts'
+import type { ContributionStatements } from './statements.ts'
 
 /** Facts as the parallel arrays that the statements take; null for a column nobody has: it is filled up with nulls. */
-export function arraysOf<M>(facts: readonly Fact<M>[], withEvidence: boolean): unknown[] {
+export function arraysOf<M>(facts: readonly Contribution<M>[], withEvidence: boolean): unknown[] {
   const columns = facts[0]?.values.length ?? 0
   return [
     facts.map(fact => fact.eventId),
@@ -18,8 +18,8 @@ export function arraysOf<M>(facts: readonly Fact<M>[], withEvidence: boolean): u
 
 /** As the text of an array: numbers need no quoting, and the driver's own conversion takes two to six times as long. */
 function numbers<M>(
-  facts: readonly Fact<M>[],
-  read: (fact: Fact<M>) => string | number | null,
+  facts: readonly Contribution<M>[],
+  read: (fact: Contribution<M>) => string | number | null,
 ): string | null {
   const values = facts.map(read)
   return values[0] === null ? null : `{${values.join()}}`
@@ -31,8 +31,8 @@ function numbers<M>(
  */
 export async function addFacts<M>(
   tx: SqlTransaction,
-  facts: readonly Fact<M>[],
-  sql: Statements,
+  facts: readonly Contribution<M>[],
+  sql: ContributionStatements,
   withEvidence: boolean,
 ): Promise<ReadonlySet<string> | 'all'> {
   if (facts.length === 0) return 'all'
@@ -47,9 +47,9 @@ export async function addFacts<M>(
 /** For facts that were not added: whether the one that is there says the same. Undefined: none is there. */
 export async function compareFacts<M>(
   tx: SqlTransaction,
-  facts: readonly Fact<M>[],
-  sql: Statements,
-): Promise<ReadonlyMap<Fact<M>, boolean>> {
+  facts: readonly Contribution<M>[],
+  sql: ContributionStatements,
+): Promise<ReadonlyMap<Contribution<M>, boolean>> {
   if (facts.length === 0) return new Map()
   const { rows } = await tx.query<{ n: number; same: boolean }>(sql.compare, arraysOf(facts, false))
   return new Map(rows.map(({ n, same }) => [facts[n - 1]!, same]))
@@ -58,8 +58,8 @@ export async function compareFacts<M>(
 /** The conflicting fact was there a moment ago: who held it must have taken it back. */
 export async function assertCompared<M>(
   tx: SqlTransaction,
-  fact: Fact<M>,
-  compared: ReadonlyMap<Fact<M>, boolean>,
+  fact: Contribution<M>,
+  compared: ReadonlyMap<Contribution<M>, boolean>,
 ): Promise<boolean> {
   return compared.get(fact) ?? (await rerunBatch(tx, 'a fact vanished while it was compared'))
 }

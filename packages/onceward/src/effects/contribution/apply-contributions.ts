@@ -7,24 +7,24 @@ import { Balances, decimals } from './balances.ts'
 import { correctFacts } from './correct-facts.ts'
 import {
   type ContributionDeclaration,
+  type ContributionRefusal,
   defaultResponses,
-  type RefusalName,
   refusalCodes,
 } from './declaration.ts'
 import { lateFacts } from './late-facts.ts'
-import type { Fact } from './read-fact.ts'
-import type { Statements } from './statements.ts'
+import type { Contribution } from './read-fact.ts'
+import type { ContributionStatements } from './statements.ts'
 
 /** Adds a batch's facts and sums: one statement when all of them are new, in time and no corrections. */
 export async function applyContributions<M>(
   tx: SqlTransaction,
-  facts: readonly Fact<M>[],
+  facts: readonly Contribution<M>[],
   declared: ContributionDeclaration<M>,
-  sql: Statements,
+  sql: ContributionStatements,
   withEvidence: boolean,
   verdicts: Map<BatchItem<M>, Verdict>,
 ): Promise<void> {
-  const refuse = (fact: Fact<M>, refusal: RefusalName, reason: string) => {
+  const refuse = (fact: Contribution<M>, refusal: ContributionRefusal, reason: string) => {
     const response = declared.on?.[refusal] ?? defaultResponses[refusal]
     const delayMs = declared.retryDelayMs ?? 2_000
     verdicts.set(fact.item, respond(response, reason, refusalCodes[refusal], delayMs))
@@ -52,13 +52,13 @@ const none: ReadonlySet<never> = new Set()
 /** Of each id the first; answers with those that are counted now. */
 async function addInTime<M>(
   tx: SqlTransaction,
-  plain: readonly Fact<M>[],
-  late: ReadonlySet<Fact<M>>,
-  sql: Statements,
+  plain: readonly Contribution<M>[],
+  late: ReadonlySet<Contribution<M>>,
+  sql: ContributionStatements,
   balances: Balances,
   withEvidence: boolean,
-  refuse: (fact: Fact<M>, refusal: RefusalName, reason: string) => void,
-): Promise<ReadonlySet<Fact<M>>> {
+  refuse: (fact: Contribution<M>, refusal: ContributionRefusal, reason: string) => void,
+): Promise<ReadonlySet<Contribution<M>>> {
   const inTime = late.size === 0 ? plain : plain.filter(fact => !late.has(fact))
   const admitted = balances.guarded ? await admit(tx, inTime, sql, balances, refuse) : firstsOf(inTime)
   const added = await addFacts(tx, admitted, sql, withEvidence)
@@ -66,7 +66,7 @@ async function addInTime<M>(
   return new Set(added === 'all' ? admitted : admitted.filter(fact => added.has(fact.eventId)))
 }
 
-function firstsOf<M>(facts: readonly Fact<M>[]): readonly Fact<M>[] {
+function firstsOf<M>(facts: readonly Contribution<M>[]): readonly Contribution<M>[] {
   const ids = new Set<string>()
   return facts.filter(({ eventId }) => !ids.has(eventId) && ids.add(eventId))
 }
@@ -77,11 +77,11 @@ function firstsOf<M>(facts: readonly Fact<M>[]): readonly Fact<M>[] {
  */
 async function admit<M>(
   tx: SqlTransaction,
-  entries: readonly Fact<M>[],
-  sql: Statements,
+  entries: readonly Contribution<M>[],
+  sql: ContributionStatements,
   balances: Balances,
-  refuse: (fact: Fact<M>, refusal: RefusalName, reason: string) => void,
-): Promise<readonly Fact<M>[]> {
+  refuse: (fact: Contribution<M>, refusal: ContributionRefusal, reason: string) => void,
+): Promise<readonly Contribution<M>[]> {
   await balances.lock(
     tx,
     entries.map(fact => fact.key),
@@ -96,7 +96,7 @@ async function admit<M>(
   })
 }
 
-function lateVerdict<M>(fact: Fact<M>, window: ContributionDeclaration<M>['window']): Verdict {
+function lateVerdict<M>(fact: Contribution<M>, window: ContributionDeclaration<M>['window']): Verdict {
   const reason = `${fact.eventId} came after its window was closed for ${fact.key}`
   if (window !== 'none' && window.late === 'stale') return Verdict.stale(reason, 'late_fact')
   return Verdict.park(reason, 'late_fact')

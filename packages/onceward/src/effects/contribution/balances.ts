@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { type Decimal, decimalOf, negated, sumOf, zero } from '../declared/decimal.ts'
-import type { Statements } from './statements.ts'
+import type { ContributionStatements } from './statements.ts'
 
 /**
  * The balances of a ledger that must not fall below zero, locked for the rest of the transaction. A key without a row starts at zero: nobody
@@ -9,10 +9,10 @@ import type { Statements } from './statements.ts'
 export class Balances {
   readonly #columns: readonly string[]
   readonly #guarded: readonly string[]
-  readonly #sql: Statements
+  readonly #sql: ContributionStatements
   readonly #held = new Map<string, Decimal[]>()
 
-  constructor(columns: readonly string[], guarded: readonly string[], sql: Statements) {
+  constructor(columns: readonly string[], guarded: readonly string[], sql: ContributionStatements) {
     this.#columns = columns
     this.#guarded = guarded
     this.#sql = sql

@@ -2,12 +2,12 @@ import type { DeclaredEffect } from '../../contract/declared-effect.ts'
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant, OncewardError } from '../../errors.ts'
-import { type Reader, readAll } from '../declared/fields.ts'
+import { type ItemReader, readAll } from '../declared/fields.ts'
 import { applyContributions } from './apply-contributions.ts'
 import { contributionProblems } from './contribution-problems.ts'
 import type { ContributionDeclaration } from './declaration.ts'
-import { type Fact, factReader } from './read-fact.ts'
-import { type Statements, statementsFor } from './statements.ts'
+import { type Contribution, factReader } from './read-fact.ts'
+import { type ContributionStatements, statementsFor } from './statements.ts'
 import { verifyContributionTables } from './verify-tables.ts'
 
 export interface ContributionEffect<M> extends DeclaredEffect<M> {
@@ -37,7 +37,11 @@ export interface Drift {
  * reversing entry and a new fact; nothing is ever updated or deleted among the facts, so the sums can be counted again at any time.
  */
 export function contribution<M>(declared: ContributionDeclaration<M>): ContributionEffect<M> {
-  let ready: { sql: Statements; read: Reader<M, Fact<M>>; withEvidence: boolean } | null = null
+  let ready: {
+    sql: ContributionStatements
+    read: ItemReader<M, Contribution<M>>
+    withEvidence: boolean
+  } | null = null
   const prepare = async (query: SqlTransaction['query']) => {
     const shape = await verifyContributionTables(declared, query)
     const withEvidence = shape.columns.has('message_id')

@@ -3,11 +3,11 @@ import { decimalOf, negated } from '../declared/decimal.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { arraysOf } from './add-facts.ts'
 import { type Balances, decimals } from './balances.ts'
-import type { RefusalName } from './declaration.ts'
-import type { Fact } from './read-fact.ts'
-import type { Statements } from './statements.ts'
+import type { ContributionRefusal } from './declaration.ts'
+import type { Contribution } from './read-fact.ts'
+import type { ContributionStatements } from './statements.ts'
 
-type Refuse<M> = (fact: Fact<M>, refusal: RefusalName, reason: string) => void
+type Refuse<M> = (fact: Contribution<M>, refusal: ContributionRefusal, reason: string) => void
 
 interface Known {
   readonly n: number
@@ -28,8 +28,8 @@ interface Known {
  */
 export async function correctFacts<M>(
   tx: SqlTransaction,
-  corrections: readonly Fact<M>[],
-  sql: Statements,
+  corrections: readonly Contribution<M>[],
+  sql: ContributionStatements,
   balances: Balances,
   withEvidence: boolean,
   refuse: Refuse<M>,
@@ -44,7 +44,7 @@ export async function correctFacts<M>(
 }
 
 /** Of each id and each target the first, and none whose target is itself still to come. */
-function nextWave<M>(left: readonly Fact<M>[]): readonly Fact<M>[] {
+function nextWave<M>(left: readonly Contribution<M>[]): readonly Contribution<M>[] {
   const pending = new Set(left.map(fact => fact.eventId))
   const [ids, targets] = [new Set<string>(), new Set<string>()]
   const wave = left.filter(({ eventId, corrects }) => {
@@ -58,13 +58,13 @@ function nextWave<M>(left: readonly Fact<M>[]): readonly Fact<M>[] {
 
 async function correctWave<M>(
   tx: SqlTransaction,
-  wave: readonly Fact<M>[],
-  sql: Statements,
+  wave: readonly Contribution<M>[],
+  sql: ContributionStatements,
   balances: Balances,
   withEvidence: boolean,
   refuse: Refuse<M>,
 ): Promise<void> {
-  const extra = (facts: readonly Fact<M>[]) => [
+  const extra = (facts: readonly Contribution<M>[]) => [
     facts.map(fact => fact.corrects),
     facts.map(fact => fact.withdraws),
   ]
@@ -96,7 +96,7 @@ async function correctWave<M>(
   if (written.rows[0]!.count !== expected) await rerunBatch(tx, 'another transaction corrected the same fact')
 }
 
-function refusalOf<M>(fact: Fact<M>, known: Known): [RefusalName, string] | null {
+function refusalOf<M>(fact: Contribution<M>, known: Known): [ContributionRefusal, string] | null {
   const { corrects, withdraws } = fact
   if (known.reversed !== null) {
     const same =

@@ -1,8 +1,10 @@
 import { givenFacts, givenNames, type Pieces, sameAs, summarise } from './statement-pieces.ts'
-import type { Statements } from './statements.ts'
+import type { ContributionStatements } from './statements.ts'
 
 /** Both take the arrays of facts, then what each corrects and whether it withdraws it. */
-export function correctionStatements(pieces: Pieces): Pick<Statements, 'readCorrections' | 'correct'> {
+export function correctionStatements(
+  pieces: Pieces,
+): Pick<ContributionStatements, 'readCorrections' | 'correct'> {
   const { facts, values, columns, given, evidence, evidenceGiven, returned, windowed, timed } = pieces
   const after = 6 + values.length
   const corrections = `${givenFacts(1, pieces)}, $${after}::text[], $${after + 1}::boolean[])`

@@ -22,7 +22,7 @@ export interface ContributionDeclaration<M> {
   /** Ledger only: columns whose balance must not fall below zero. */
   readonly notNegative?: readonly string[]
   /** What becomes of a fact that was not added. */
-  readonly on?: Partial<Record<RefusalName, EffectResponse>>
+  readonly on?: Partial<Record<ContributionRefusal, EffectResponse>>
   /** For `retry`. Default 2 s. Attempts are counted by `failure.attemptsMax`, then the message is parked. */
   readonly retryDelayMs?: number
 }
@@ -38,9 +38,9 @@ export interface ContributionWindow {
   readonly originMs?: number
 }
 
-export type RefusalName = 'duplicate' | 'conflict' | 'uncorrectable' | 'alreadyCorrected' | 'negative'
+export type ContributionRefusal = 'duplicate' | 'conflict' | 'uncorrectable' | 'alreadyCorrected' | 'negative'
 
-export const defaultResponses: Readonly<Record<RefusalName, EffectResponse>> = {
+export const defaultResponses: Readonly<Record<ContributionRefusal, EffectResponse>> = {
   duplicate: 'duplicate',
   conflict: 'quarantine',
   uncorrectable: 'retry',
@@ -49,7 +49,7 @@ export const defaultResponses: Readonly<Record<RefusalName, EffectResponse>> = {
 }
 
 /** The words that stand in held rows and attempts. */
-export const refusalCodes: Readonly<Record<RefusalName, string>> = {
+export const refusalCodes: Readonly<Record<ContributionRefusal, string>> = {
   duplicate: 'duplicate_fact',
   conflict: 'fact_conflict',
   uncorrectable: 'corrected_fact_missing',

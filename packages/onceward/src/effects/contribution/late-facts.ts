@@ -1,7 +1,7 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { ContributionWindow } from './declaration.ts'
-import type { Fact } from './read-fact.ts'
-import type { Statements } from './statements.ts'
+import type { Contribution } from './read-fact.ts'
+import type { ContributionStatements } from './statements.ts'
 
 /**
  * Which facts came after their window was closed. Event time only, and each key by itself: what a key has seen is what its summary says, so
@@ -9,15 +9,15 @@ import type { Statements } from './statements.ts'
  */
 export async function lateFacts<M>(
   tx: SqlTransaction,
-  facts: readonly Fact<M>[],
+  facts: readonly Contribution<M>[],
   { sizeMs, latenessMs }: ContributionWindow,
-  sql: Statements,
-): Promise<ReadonlySet<Fact<M>>> {
+  sql: ContributionStatements,
+): Promise<ReadonlySet<Contribution<M>>> {
   const { rows } = await tx.query<{ key: string; ms: number }>(sql.newest, [
     [...new Set(facts.map(fact => fact.key))],
   ])
   const newest = new Map(rows.map(({ key, ms }) => [key, ms]))
-  const late = new Set<Fact<M>>()
+  const late = new Set<Contribution<M>>()
   for (const fact of facts) {
     const seenMs = newest.get(fact.key) ?? Number.NEGATIVE_INFINITY
     if (fact.windowMs! + sizeMs + latenessMs <= seenMs) late.add(fact)

@@ -1,13 +1,13 @@
 import type { BatchItem } from '../../contract/handler.ts'
 import { type InexactNumbers, inexactOf } from '../../message/inexact-numbers.ts'
 import { readIsoTime, timeMaxMs, timeMinMs } from '../../message/iso-time.ts'
-import { fittingField, idField, keyField, type Reader, unreadable } from '../declared/fields.ts'
+import { fittingField, type ItemReader, idField, keyField, unreadable } from '../declared/fields.ts'
 import { type Fit, fitColumn } from '../declared/fit-column.ts'
 import type { TableShape } from '../declared/tables.ts'
 import type { ContributionDeclaration } from './declaration.ts'
 
 /** One message's fact. */
-export interface Fact<M> {
+export interface Contribution<M> {
   readonly item: BatchItem<M>
   readonly eventId: string
   readonly key: string
@@ -20,7 +20,10 @@ export interface Fact<M> {
   readonly withdraws: boolean
 }
 
-export function factReader<M>(declared: ContributionDeclaration<M>, facts: TableShape): Reader<M, Fact<M>> {
+export function factReader<M>(
+  declared: ContributionDeclaration<M>,
+  facts: TableShape,
+): ItemReader<M, Contribution<M>> {
   const { window, at } = declared
   const fits = (column: string) => fitColumn(facts.columns.get(column)!.keeps)
   const columns = Object.entries(declared.values ?? {}).map(([column, read]) => {

@@ -4,7 +4,7 @@ import { correctionStatements } from './correction-statements.ts'
 import type { ContributionDeclaration } from './declaration.ts'
 import { givenFacts, givenNames, type Pieces, piecesOf, sameAs, summarise } from './statement-pieces.ts'
 
-export interface Statements {
+export interface ContributionStatements {
   /** Adds facts and their sums; answers with how many were new, and which where some were not. */
   readonly add: string
   /** Which of these facts are there, and whether they say the same. */
@@ -29,7 +29,10 @@ export interface Statements {
  * All statements of a declaration, with the types its tables really have. Facts are given as arrays in the order event, key, window, time,
  * message, then the values; corrections also say what they correct and whether they withdraw it.
  */
-export function statementsFor<M>(declared: ContributionDeclaration<M>, shape: TableShape): Statements {
+export function statementsFor<M>(
+  declared: ContributionDeclaration<M>,
+  shape: TableShape,
+): ContributionStatements {
   const pieces = piecesOf(declared, shape)
   const { facts, summary, group, kept, values, windowed } = pieces
   return {

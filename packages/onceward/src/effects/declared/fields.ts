@@ -12,12 +12,12 @@ import { type Fit, fitColumn, Unfit } from './fit-column.ts'
 export type FieldOf<M, T> = (message: M, item: Pick<BatchItem<M>, 'envelope' | 'run'>) => T
 
 /** How one declaration reads one message. Throws the verdict where the message does not carry what is declared. */
-export type Reader<M, R> = (item: BatchItem<M>) => R
+export type ItemReader<M, R> = (item: BatchItem<M>) => R
 
 /** Reads every message of the batch; one that cannot be read gets its verdict and is left out. */
 export function readAll<M, R>(
   batch: readonly BatchItem<M>[],
-  read: Reader<M, R>,
+  read: ItemReader<M, R>,
   verdicts: Map<BatchItem<M>, Verdict>,
 ): R[] {
   const requests: R[] = []

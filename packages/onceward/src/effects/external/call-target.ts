@@ -3,13 +3,13 @@ import { errorText } from '../../errors.ts'
 import type { Log, Surroundings } from '../../surroundings.ts'
 import type { Answer } from './answer.ts'
 import { orAborted } from './targets/custom-target.ts'
-import type { Outbound, Target } from './targets/target.ts'
+import type { ExternalCaller, Outbound } from './targets/target.ts'
 
 type World = Pick<Surroundings, 'timers' | 'clock'> & { readonly log: Log }
 
 /** One call under one deadline, which also ends when the process leaves. */
 export function callTarget(
-  target: Target,
+  target: ExternalCaller,
   effect: Outbound,
   world: World,
   leaving: AbortSignal,
@@ -23,7 +23,7 @@ export function callTarget(
 
 /** Asks the target whether the effect happened. What throws, or does not answer, leaves it unknown. */
 export function queryTarget(
-  target: Target,
+  target: ExternalCaller,
   { key, body, contentType, attempts }: Outbound,
   world: World,
   leaving: AbortSignal,
@@ -42,7 +42,7 @@ export function queryTarget(
 }
 
 async function withDeadline<T>(
-  { timeoutMs }: Target,
+  { timeoutMs }: ExternalCaller,
   { timers }: World,
   leaving: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,

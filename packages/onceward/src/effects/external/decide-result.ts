@@ -1,12 +1,12 @@
 import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
-import type { CallResult, Judgement } from './judge-answer.ts'
+import type { AnswerJudgement, CallResult } from './judge-answer.ts'
 import type { ClaimedEffect } from './ledger/claim-effects.ts'
-import type { Target } from './targets/target.ts'
+import type { ExternalCaller } from './targets/target.ts'
 
 export type DecidedState = CallResult | 'reconciling'
 
 /** What the ledger row becomes; `delayMs` null means no dispatcher takes it again by itself. */
-export interface Decision {
+export interface CallDecision {
   readonly state: DecidedState
   readonly delayMs: number | null
 }
@@ -15,8 +15,10 @@ export interface Decision {
 const retryAfterMaxMs = 15 * 60_000
 
 /** Pure. The longest that a row of this target is put off. */
-export const longestDelayMs = ({ delayMaxMs, queryDelayMs }: Pick<Target, 'delayMaxMs' | 'queryDelayMs'>) =>
-  Math.max(delayMaxMs, queryDelayMs, retryAfterMaxMs)
+export const longestDelayMs = ({
+  delayMaxMs,
+  queryDelayMs,
+}: Pick<ExternalCaller, 'delayMaxMs' | 'queryDelayMs'>) => Math.max(delayMaxMs, queryDelayMs, retryAfterMaxMs)
 
 /**
  * Pure. Doubt sticks: once an attempt may have taken effect, only a completed one, a query, or the target's stored refusal ends the doubt.
@@ -24,10 +26,10 @@ export const longestDelayMs = ({ delayMaxMs, queryDelayMs }: Pick<Target, 'delay
  */
 export function decideResult(
   effect: Pick<ClaimedEffect, 'attempts' | 'attemptsForgiven' | 'doubtful'>,
-  judged: Judgement,
-  target: Pick<Target, 'policy' | 'attemptsMax' | 'delayMs' | 'delayMaxMs' | 'queryDelayMs'>,
+  judged: AnswerJudgement,
+  target: Pick<ExternalCaller, 'policy' | 'attemptsMax' | 'delayMs' | 'delayMaxMs' | 'queryDelayMs'>,
   random: number,
-): Decision {
+): CallDecision {
   const { result, retryAfterMs, idle } = judged
   const { policy } = target
   if (result === 'completed') return { state: 'completed', delayMs: null }

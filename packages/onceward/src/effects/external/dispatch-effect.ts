@@ -1,14 +1,14 @@
 import type { LogFields, Surroundings } from '../../surroundings.ts'
 import type { Answer } from './answer.ts'
 import { callTarget, queryTarget } from './call-target.ts'
-import { type Judgement, judgeAnswer, judgement, notSent } from './judge-answer.ts'
+import { type AnswerJudgement, judgeAnswer, judgement, notSent } from './judge-answer.ts'
 import type { ClaimedEffect } from './ledger/claim-effects.ts'
 import { reasonNotToCall, reasonToStop } from './reason-not-to-call.ts'
 import type { TargetGate } from './target-gate.ts'
 
 /** What one claimed effect came to, and whether it is still in doubt whether an earlier attempt took effect. */
 export interface Attempted {
-  readonly judged: Judgement
+  readonly judged: AnswerJudgement
   readonly doubtful: boolean
 }
 
@@ -47,7 +47,7 @@ async function query(
   effect: ClaimedEffect,
   { target }: TargetGate,
   { world, leaving }: DispatchContext,
-): Promise<Judgement | null> {
+): Promise<AnswerJudgement | null> {
   const { answer, note } = await queryTarget(target, effect, world, leaving)
   if (!leaving.aborted) world.reach('dispatch.queried')
   if (answer === 'not done') return null
@@ -58,7 +58,11 @@ async function query(
   }
 }
 
-async function call(effect: ClaimedEffect, gate: TargetGate, context: DispatchContext): Promise<Judgement> {
+async function call(
+  effect: ClaimedEffect,
+  gate: TargetGate,
+  context: DispatchContext,
+): Promise<AnswerJudgement> {
   const { world, leaving, who } = context
   const { target } = gate
   context.onCall()

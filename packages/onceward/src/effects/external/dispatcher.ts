@@ -1,6 +1,6 @@
 import { assertWarningsArrive } from '../../drivers/postgres/replication.ts'
 import type { LogFields } from '../../surroundings.ts'
-import { type Found, WorkLoop } from '../work-loop.ts'
+import { type RoundResult, WorkLoop } from '../work-loop.ts'
 import { decideResult } from './decide-result.ts'
 import { type Attempted, dispatchEffect } from './dispatch-effect.ts'
 import type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
@@ -9,7 +9,7 @@ import { type ClaimedEffect, ClaimUnconfirmed, claimEffects } from './ledger/cla
 import { ResultRecorder } from './ledger/result-recorder.ts'
 import { TargetGate } from './target-gate.ts'
 import { resolveTargets } from './targets/resolve-target.ts'
-import type { Target } from './targets/target.ts'
+import type { ExternalCaller } from './targets/target.ts'
 
 export type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
 
@@ -101,7 +101,7 @@ export class Dispatcher {
     this.#loop.leave()
   }
 
-  async #claim(): Promise<Found> {
+  async #claim(): Promise<RoundResult> {
     const { pool, consumerName, world } = this.#options
     const askedMs = world.clock.nowMs()
     const free = [...this.#gates.values()].map(gate => gate.free(askedMs)).filter(({ slots }) => slots > 0)
@@ -169,7 +169,7 @@ export class Dispatcher {
 
   async #record(
     effect: ClaimedEffect,
-    target: Target,
+    target: ExternalCaller,
     { judged, doubtful }: Attempted,
     transaction: string | null,
   ): Promise<void> {
@@ -204,5 +204,5 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   return new Dispatcher(options)
 }
 
-const countOf = (effects: readonly ClaimedEffect[], { name }: Target) =>
+const countOf = (effects: readonly ClaimedEffect[], { name }: ExternalCaller) =>
   effects.reduce((count, effect) => count + (effect.target === name ? 1 : 0), 0)

@@ -6,7 +6,7 @@ import type { Surroundings } from '../../surroundings.ts'
 import type { Answer } from './answer.ts'
 import { callTarget } from './call-target.ts'
 import { type ReadVariable, resolveTarget } from './targets/resolve-target.ts'
-import type { Target } from './targets/target.ts'
+import type { ExternalCaller } from './targets/target.ts'
 
 export interface InlineOptions {
   readonly world: Surroundings
@@ -23,8 +23,8 @@ interface Caller {
  * call whose batch rolled back but the target: only policy `keyed` will do. No retries here either: what is thrown is the message's failure.
  */
 export function createInlineCalls(consumer: Caller, { world, readVariable }: InlineOptions) {
-  const opened = new Map<string, Target>()
-  const open = (name: string): Target => {
+  const opened = new Map<string, ExternalCaller>()
+  const open = (name: string): ExternalCaller => {
     const known = opened.get(name)
     if (known !== undefined) return known
     const owner = { consumerName: consumer.name, ...(readVariable && { readVariable }) }
@@ -50,7 +50,7 @@ export function createInlineCalls(consumer: Caller, { world, readVariable }: Inl
   }
 }
 
-function answerOf({ name }: Target, answer: Answer): InlineAnswer {
+function answerOf({ name }: ExternalCaller, answer: Answer): InlineAnswer {
   if (answer.kind === 'told' && answer.result === 'completed')
     return { status: answer.status ?? 200, body: Buffer.alloc(0) }
   if (answer.kind !== 'answered') {

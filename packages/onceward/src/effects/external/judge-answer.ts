@@ -2,7 +2,7 @@ import { type Answer, type HttpAnswer, replyBytesMax } from './answer.ts'
 
 export type CallResult = 'completed' | 'retryable' | 'unknown' | 'failed'
 
-export interface Judgement {
+export interface AnswerJudgement {
   readonly result: CallResult
   readonly status: number | null
   readonly digest: Buffer | null
@@ -44,7 +44,7 @@ const perhapsTurnedAway = new Set([408, 503])
  * proxy may turn 307 and 308 into either. One that the target replays from its memory is no new evidence and never will be another: it
  * is not asked for again. What remains is a refusal people must look at, 422 above all: the target may know the key with other bytes.
  */
-export function judgeAnswer(answer: Answer, facts: JudgeFacts): Judgement {
+export function judgeAnswer(answer: Answer, facts: JudgeFacts): AnswerJudgement {
   switch (answer.kind) {
     case 'not reached':
       return { ...judgement('retryable', answer.error), unreached: true }
@@ -62,7 +62,7 @@ export function judgeAnswer(answer: Answer, facts: JudgeFacts): Judgement {
   }
 }
 
-function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): Judgement {
+function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): AnswerJudgement {
   const { status, digest, retryAfterMs, replayed } = answer
   const misconfigured = status === 401 || status === 403
   const facts = { status, digest, retryAfterMs, misconfigured }
@@ -103,13 +103,13 @@ function adviceFor(status: number): string {
   return isRedirect(status) ? '; redirects are not followed, configure the final address' : ''
 }
 
-function succeeded({ status, reply }: HttpAnswer): Judgement {
+function succeeded({ status, reply }: HttpAnswer): AnswerJudgement {
   if (reply === 'broken') return judgement('unknown', `answered ${status}, but the reply broke off`)
   const long = `reply longer than ${replyBytesMax} bytes, the digest covers its beginning`
   return judgement('completed', reply === 'capped' ? long : null)
 }
 
-export function judgement(result: CallResult, note: string | null): Judgement {
+export function judgement(result: CallResult, note: string | null): AnswerJudgement {
   return {
     result,
     note,
@@ -126,7 +126,7 @@ export function judgement(result: CallResult, note: string | null): Judgement {
 }
 
 /** Nothing was sent; the attempt is given back. */
-export function notSent(note: string, result: CallResult = 'retryable'): Judgement {
+export function notSent(note: string, result: CallResult = 'retryable'): AnswerJudgement {
   return { ...judgement(result, note), unreached: true, unsent: true }
 }
 

@@ -1,6 +1,6 @@
-import { type Judgement, judgement, notSent } from './judge-answer.ts'
+import { type AnswerJudgement, judgement, notSent } from './judge-answer.ts'
 import type { ClaimedEffect } from './ledger/claim-effects.ts'
-import type { Target } from './targets/target.ts'
+import type { ExternalCaller } from './targets/target.ts'
 
 /**
  * Pure. Why a claimed effect that may already have happened is neither queried nor sent; null when the policy lets it go on. The state
@@ -8,8 +8,8 @@ import type { Target } from './targets/target.ts'
  */
 export function reasonToStop(
   { doubtful, doubtMs }: Pick<ClaimedEffect, 'doubtful' | 'doubtMs'>,
-  { policy, doubtMaxMs }: Pick<Target, 'policy' | 'doubtMaxMs'>,
-): Judgement | null {
+  { policy, doubtMaxMs }: Pick<ExternalCaller, 'policy' | 'doubtMaxMs'>,
+): AnswerJudgement | null {
   if (!doubtful) return null
   if (policy === 'at most once')
     return notSent('it may have happened, and is declared at most once: not sent again', 'unknown')
@@ -28,9 +28,9 @@ export function reasonToStop(
  */
 export function reasonNotToCall(
   { exhausted }: Pick<ClaimedEffect, 'exhausted'>,
-  { timeoutMs, leaseMs }: Pick<Target, 'timeoutMs' | 'leaseMs'>,
+  { timeoutMs, leaseMs }: Pick<ExternalCaller, 'timeoutMs' | 'leaseMs'>,
   sinceAskedMs: number,
-): Judgement | null {
+): AnswerJudgement | null {
   if (exhausted) return judgement('failed', 'all attempts are used up, and the last one was never recorded')
   if (sinceAskedMs + timeoutMs < leaseMs) return null
   return notSent('the claim took so long that its lease would not outlast the call; nothing was sent')

@@ -1,5 +1,5 @@
 import { ConsecutiveBreaker } from 'cockatiel'
-import type { Judgement } from './judge-answer.ts'
+import type { AnswerJudgement } from './judge-answer.ts'
 
 /**
  * Leaves a failing target alone, so that an outage does not use up the attempts of the whole backlog:
@@ -28,7 +28,7 @@ export class TargetBreaker {
   }
 
   /** Says whether it has just opened. */
-  heed(judged: Judgement, nowMs: number): boolean {
+  heed(judged: AnswerJudgement, nowMs: number): boolean {
     if (!isTrouble(judged)) {
       this.#rule.success()
       this.#state = 'closed'
@@ -43,7 +43,7 @@ export class TargetBreaker {
 }
 
 /** The target does not answer as it should. A refusal, a limit or a key in progress is an answer. */
-function isTrouble({ result, status }: Judgement): boolean {
+function isTrouble({ result, status }: AnswerJudgement): boolean {
   if (result === 'completed' || result === 'failed') return false
   return status === null || (status >= 500 && status < 600) || result === 'unknown'
 }

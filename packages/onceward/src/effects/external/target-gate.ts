@@ -1,14 +1,14 @@
-import type { Judgement } from './judge-answer.ts'
+import type { AnswerJudgement } from './judge-answer.ts'
 import type { FreeTarget } from './ledger/claim-effects.ts'
 import { TargetBreaker } from './target-breaker.ts'
-import type { Target } from './targets/target.ts'
+import type { ExternalCaller } from './targets/target.ts'
 
 /** Results that wait for the database, with the calls under way, in multiples of the concurrency: one that is away stops the intake. */
 const unrecordedMax = 2
 
 /** Keeps calls to one target within its concurrency and rate, and away from it while it fails or asks for a pause. */
 export class TargetGate {
-  readonly target: Target
+  readonly target: ExternalCaller
   readonly #breaker: TargetBreaker | null
   /** What may leave at once: a tenth of a second's worth. */
   readonly #burstMax: number
@@ -19,7 +19,7 @@ export class TargetGate {
   #allowance: number
   #countedAtMs = 0
 
-  constructor(target: Target) {
+  constructor(target: ExternalCaller) {
     this.target = target
     this.#breaker = target.breaker === null ? null : new TargetBreaker(target.breaker)
     this.#burstMax = Math.max(1, target.ratePerSecondMax / 10)
@@ -42,7 +42,7 @@ export class TargetGate {
   }
 
   /** Stays away for as long as the answer asks, within the target's longest delay; says how long, and whether the breaker opened. */
-  heed(judged: Judgement, nowMs: number): { readonly pauseMs: number; readonly opened: boolean } {
+  heed(judged: AnswerJudgement, nowMs: number): { readonly pauseMs: number; readonly opened: boolean } {
     const { delayMaxMs } = this.target
     const { misconfigured, retryAfterMs } = judged
     const pauseMs = misconfigured ? delayMaxMs : Math.min(retryAfterMs ?? 0, delayMaxMs)

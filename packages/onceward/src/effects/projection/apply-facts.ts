@@ -3,13 +3,13 @@ import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts
 import { invariant } from '../../errors.ts'
 import { lockWaitingKeys, releaseWaiting } from '../../inbox/release-waiting.ts'
 import { movePlainKeys } from './move-plain-keys.ts'
-import type { Plan, Target } from './plan.ts'
+import type { ProjectionPlan, ProjectionTable } from './plan.ts'
 import type { KeyFacts } from './read-facts.ts'
 import { type Note, noteOf, recordNotes } from './record-notes.ts'
 import { type OpenKey, walkWithGaps } from './resolve-gaps.ts'
 import { runHandlers } from './run-handlers.ts'
-import type { Step } from './walk-key.ts'
-import { type Move, readStandings, writeMoves } from './write-rows.ts'
+import type { WalkStep } from './walk-key.ts'
+import { type RowMove, readStandings, writeMoves } from './write-rows.ts'
 
 export type Context<M> = BatchContext<M, SqlTransaction>
 export type Verdicts<M> = Map<BatchItem<M>, AnyVerdict>
@@ -17,7 +17,7 @@ export type Verdicts<M> = Map<BatchItem<M>, AnyVerdict>
 /** A key whose version moved, and the facts that did it. */
 export interface Moved<M> {
   readonly key: KeyFacts<M>
-  readonly steps: readonly Step<M>[]
+  readonly steps: readonly WalkStep<M>[]
 }
 
 /** A key whose row appears while it is read would be read again; more often than this something else is wrong. */
@@ -27,7 +27,7 @@ const roundsMax = 10
  * Applies a batch. First one statement that moves every key whose row stands right before its facts: most batches end there. What it left
  * alone is read, locked, and walked through fact by fact.
  */
-export async function applyFacts<M>(plan: Plan<M>, context: Context<M>): Promise<Verdicts<M>> {
+export async function applyFacts<M>(plan: ProjectionPlan<M>, context: Context<M>): Promise<Verdicts<M>> {
   const target = context.mode === 'rebuild' ? plan.rebuild : plan.live
   const verdicts: Verdicts<M> = new Map()
   const keys = target.reader.readAll(context.batch, verdicts)
@@ -47,8 +47,8 @@ export async function applyFacts<M>(plan: Plan<M>, context: Context<M>): Promise
 }
 
 async function walkKeys<M>(
-  plan: Plan<M>,
-  target: Target<M>,
+  plan: ProjectionPlan<M>,
+  target: ProjectionTable<M>,
   keys: readonly KeyFacts<M>[],
   context: Context<M>,
   moved: Moved<M>[],
@@ -59,7 +59,7 @@ async function walkKeys<M>(
     invariant(round < roundsMax, 'a row that was read under lock is written')
     const openKeys = await readOpenKeys(plan, target, open, context, verdicts)
     const walks = await walkWithGaps(plan, target, openKeys, context)
-    const moves: Move<M>[] = []
+    const moves: RowMove<M>[] = []
     for (const { key, standing, walk } of walks) {
       for (const [{ item }, verdict] of walk.verdicts) if (item !== null) verdicts.set(item, verdict)
       const last = walk.steps.at(-1)
@@ -81,8 +81,8 @@ async function walkKeys<M>(
  * where there is none yet, the key's name is, and the row is looked for again behind it.
  */
 async function readOpenKeys<M>(
-  plan: Plan<M>,
-  target: Target<M>,
+  plan: ProjectionPlan<M>,
+  target: ProjectionTable<M>,
   keys: readonly KeyFacts<M>[],
   { tx }: Context<M>,
   verdicts: Verdicts<M>,
@@ -106,14 +106,22 @@ async function readOpenKeys<M>(
 }
 
 /** Whether the facts are newer than such a row only people can say. */
-function parkFacts<M>({ name, facts }: KeyFacts<M>, { table }: Target<M>, verdicts: Verdicts<M>): void {
+function parkFacts<M>(
+  { name, facts }: KeyFacts<M>,
+  { table }: ProjectionTable<M>,
+  verdicts: Verdicts<M>,
+): void {
   const reason = `the row of ${name} in ${table.name} has no version: another writer left ${table.version.plainName} null. Nothing was overwritten. Give the row the version its content has, then release the message.`
   for (const { item } of facts)
     if (item !== null) verdicts.set(item, Verdict.park(reason, 'row_without_version'))
 }
 
 /** What waited for the versions that are there now may be taken up. */
-async function release<M>(plan: Plan<M>, moved: readonly Moved<M>[], { tx }: Context<M>): Promise<void> {
+async function release<M>(
+  plan: ProjectionPlan<M>,
+  moved: readonly Moved<M>[],
+  { tx }: Context<M>,
+): Promise<void> {
   if (plan.gap.policy !== 'wait') return
   await releaseWaiting(
     tx,
@@ -126,7 +134,7 @@ const ended: ReadonlySet<AnyVerdict['kind']> = new Set(['applied', 'duplicate', 
 
 /** What is not plain gets its verdict and its note. */
 async function say<M>(
-  plan: Plan<M>,
+  plan: ProjectionPlan<M>,
   moved: readonly Moved<M>[],
   verdicts: Verdicts<M>,
   { tx }: Context<M>,

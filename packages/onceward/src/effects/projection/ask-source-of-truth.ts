@@ -1,8 +1,8 @@
 import { Verdict } from '../../engine/batch/verdicts.ts'
 import { errorText } from '../../errors.ts'
 import type { Context } from './apply-facts.ts'
-import type { Plan, RepairPlan, Target } from './plan.ts'
-import type { Fact, KeyFacts } from './read-facts.ts'
+import type { ProjectionPlan, ProjectionTable, RepairPlan } from './plan.ts'
+import type { KeyFacts, ProjectionFact } from './read-facts.ts'
 import type { Hole, OpenKey, WalkedKey } from './resolve-gaps.ts'
 import { namedParts } from './run-handlers.ts'
 
@@ -11,8 +11,8 @@ const callsMax = 8
 
 /** The keys for which an answer came, walked through again with it. The others keep their verdict: tried again later. */
 export async function askSourceOfTruth<M>(
-  plan: Plan<M>,
-  target: Target<M>,
+  plan: ProjectionPlan<M>,
+  target: ProjectionTable<M>,
   holes: ReadonlyMap<OpenKey<M>, Hole<M>>,
   context: Context<M>,
   resolve: (one: OpenKey<M>) => WalkedKey<M>,
@@ -32,13 +32,13 @@ export async function askSourceOfTruth<M>(
 }
 
 async function ask<M>(
-  { timers }: Plan<M>,
-  { table, reader }: Target<M>,
+  { timers }: ProjectionPlan<M>,
+  { table, reader }: ProjectionTable<M>,
   { fetch, timeoutMs }: RepairPlan<M>,
   key: KeyFacts<M>,
   { found, beyond }: Hole<M>,
   { signal, log }: Context<M>,
-): Promise<Fact<M> | null> {
+): Promise<ProjectionFact<M> | null> {
   const given = new AbortController()
   const { promise: late, reject } = Promise.withResolvers<never>()
   const cancel = timers.after(timeoutMs, () => reject(new Error(`no answer within ${timeoutMs} ms`)))
@@ -67,7 +67,7 @@ async function ask<M>(
 /** What the answer covers is applied with it; what is newer comes after it. */
 function withAnswer<M>(
   { key, standing }: OpenKey<M>,
-  answer: Fact<M>,
+  answer: ProjectionFact<M>,
   resolve: (one: OpenKey<M>) => WalkedKey<M>,
 ): WalkedKey<M> {
   const covered = key.facts.filter(

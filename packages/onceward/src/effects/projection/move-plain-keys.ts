@@ -1,15 +1,15 @@
 import { lockWaitingKeys } from '../../inbox/release-waiting.ts'
 import type { Context, Moved, Verdicts } from './apply-facts.ts'
-import type { Plan, Target } from './plan.ts'
-import type { Fact, KeyFacts } from './read-facts.ts'
+import type { ProjectionPlan, ProjectionTable } from './plan.ts'
+import type { KeyFacts, ProjectionFact } from './read-facts.ts'
 import { lookUpByKey } from './table-statements.ts'
 import { isPlainRun, walkKey } from './walk-key.ts'
-import { type Move, writeMoves } from './write-rows.ts'
+import { type RowMove, writeMoves } from './write-rows.ts'
 
 /** Writes every key whose row needs not be looked at first, in one statement; answers with the keys that are still open. */
 export async function movePlainKeys<M>(
-  plan: Plan<M>,
-  target: Target<M>,
+  plan: ProjectionPlan<M>,
+  target: ProjectionTable<M>,
   keys: readonly KeyFacts<M>[],
   context: Context<M>,
   moved: Moved<M>[],
@@ -41,7 +41,11 @@ export async function movePlainKeys<M>(
 const nothing = { left: [], was: [] }
 
 /** The keys that may be written before anybody has looked at their rows, each with where its row should stand. */
-function plainMoves<M>(plan: Plan<M>, { table }: Target<M>, keys: readonly KeyFacts<M>[]): Move<M>[] {
+function plainMoves<M>(
+  plan: ProjectionPlan<M>,
+  { table }: ProjectionTable<M>,
+  keys: readonly KeyFacts<M>[],
+): RowMove<M>[] {
   const upserts = plan.upserts !== 'no'
   // Several facts that have to be compared with the row: for a handler that is to get exactly the newer ones, or by their digest.
   const mayFold = {
@@ -49,7 +53,7 @@ function plainMoves<M>(plan: Plan<M>, { table }: Target<M>, keys: readonly KeyFa
     blind: plan.handle === null,
     telling: table.digest === null,
   }[plan.upserts]
-  const moves: Move<M>[] = []
+  const moves: RowMove<M>[] = []
   for (const key of keys) {
     if (!isPlainRun(key.facts, upserts) || (key.facts.length > 1 && !mayFold)) continue
     const first = key.facts[0]!.version
@@ -60,7 +64,7 @@ function plainMoves<M>(plan: Plan<M>, { table }: Target<M>, keys: readonly KeyFa
 }
 
 /** What stood where it was expected: there is something to say only where a fact itself asks for it. */
-function follow<M>(plan: Plan<M>, done: readonly Move<M>[], moved: Moved<M>[]): void {
+function follow<M>(plan: ProjectionPlan<M>, done: readonly RowMove<M>[], moved: Moved<M>[]): void {
   const all = plan.handle !== null || plan.gap.policy === 'wait'
   for (const { key, found } of done) {
     if (!all && !key.facts.some(isRemarkable)) continue
@@ -71,8 +75,8 @@ function follow<M>(plan: Plan<M>, done: readonly Move<M>[], moved: Moved<M>[]): 
 
 /** The row is written; what it was before tells gaps, and older facts that came with the newest. */
 function sayWhatWas<M>(
-  plan: Plan<M>,
-  done: readonly Move<M>[],
+  plan: ProjectionPlan<M>,
+  done: readonly RowMove<M>[],
   was: readonly (string | null)[],
   moved: Moved<M>[],
   verdicts: Verdicts<M>,
@@ -90,4 +94,4 @@ function sayWhatWas<M>(
   }
 }
 
-const isRemarkable = ({ deletes, corrects }: Fact) => deletes || corrects !== null
+const isRemarkable = ({ deletes, corrects }: ProjectionFact) => deletes || corrects !== null

@@ -3,13 +3,13 @@ import type { Timers } from '../../surroundings.ts'
 import type { GapAction, ProjectionHandler, ProjectionOptions, Repair } from './declaration.ts'
 import { describeTable, type Table } from './describe-table.ts'
 import { createFactReader, type FactReader } from './read-facts.ts'
-import { type Statements, tableStatements } from './table-statements.ts'
+import { type ProjectionStatements, tableStatements } from './table-statements.ts'
 import { WriteTurns } from './write-turns.ts'
 
 /** A projection that has seen its tables. */
-export interface Plan<M = unknown> {
-  readonly live: Target<M>
-  readonly rebuild: Target<M>
+export interface ProjectionPlan<M = unknown> {
+  readonly live: ProjectionTable<M>
+  readonly rebuild: ProjectionTable<M>
   readonly firstVersion: bigint
   readonly gap: GapPlan<M>
   readonly handle: ProjectionHandler<M> | null
@@ -26,9 +26,9 @@ export interface Plan<M = unknown> {
   readonly remembers: boolean
 }
 
-export interface Target<M> {
+export interface ProjectionTable<M> {
   readonly table: Table
-  readonly statements: Statements
+  readonly statements: ProjectionStatements
   readonly reader: FactReader<M>
 }
 
@@ -52,8 +52,8 @@ export async function makePlan<M>(
   options: ProjectionOptions<M>,
   query: Parameters<typeof describeTable>[0],
   { consumer, world }: EffectStart<M>,
-): Promise<Plan<M>> {
-  const target = async (place: 'table' | 'rebuildTable'): Promise<Target<M>> => {
+): Promise<ProjectionPlan<M>> {
+  const target = async (place: 'table' | 'rebuildTable'): Promise<ProjectionTable<M>> => {
     const table = await describeTable(query, options, place, consumer.name)
     return { table, statements: tableStatements(table), reader: createFactReader(options, table) }
   }
@@ -79,7 +79,7 @@ const findTelling = `select current_setting('server_version_num')::integer >= 18
 async function upsertsOf<M>(
   gap: GapPlan<M>,
   query: Parameters<typeof describeTable>[0],
-): Promise<Plan<M>['upserts']> {
+): Promise<ProjectionPlan<M>['upserts']> {
   if (gap.policy === 'skips allowed') return 'blind'
   if (gap.policy !== 'act' || gap.action !== 'accept') return 'no'
   const { rows } = await query<{ telling: boolean }>(findTelling)

@@ -2,13 +2,13 @@ import type { DeclaredEffect, EffectTrace } from '../../contract/declared-effect
 import { invariant } from '../../errors.ts'
 import { applyFacts } from './apply-facts.ts'
 import { type GapPolicy, type ProjectionOptions, resultCodes } from './declaration.ts'
-import { makePlan, type Plan } from './plan.ts'
+import { makePlan, type ProjectionPlan } from './plan.ts'
 import { projectionProblems } from './projection-problems.ts'
 import { releaseClosed } from './release-closed.ts'
 
 /** A projection, to be given as `effect.apply`. See `docs/effects.md`. */
 export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> {
-  let plan: Plan<M> | null = null
+  let plan: ProjectionPlan<M> | null = null
   let lookedTo = ''
   return {
     kind: 'projection',

@@ -10,7 +10,7 @@ import type { Column, Table } from './describe-table.ts'
 import { deletionOf, isTombstone, readerOf } from './read-field.ts'
 
 /** One message as the projection sees it. */
-export interface Fact<M = unknown> {
+export interface ProjectionFact<M = unknown> {
   /** Null for a fact that a repair brought. */
   readonly item: BatchItem<M> | null
   readonly message: M
@@ -29,14 +29,14 @@ export interface KeyFacts<M = unknown> {
   readonly name: string
   readonly parts: readonly string[]
   /** By version; of one version in order of arrival. */
-  readonly facts: Fact<M>[]
+  readonly facts: ProjectionFact<M>[]
 }
 
 export interface FactReader<M> {
   /** Facts by key, keys in the order of locking; what cannot be read gets its verdict. */
   readAll(batch: readonly BatchItem<M>[], verdicts: Map<BatchItem<M>, AnyVerdict>): KeyFacts<M>[]
   /** A message that a repair brought. Throws where it cannot be read, or is about another key. */
-  readAnswer(message: M, key: KeyFacts<M>): Fact<M>
+  readAnswer(message: M, key: KeyFacts<M>): ProjectionFact<M>
 }
 
 export function createFactReader<M>(options: ProjectionOptions<M>, table: Table): FactReader<M> {
@@ -46,7 +46,7 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
   const { corrects } = options
   const deletesBy = deletionOf(options.delete)
 
-  const readFact = (item: BatchItem<M> | null, message: M): Fact<M> => {
+  const readFact = (item: BatchItem<M> | null, message: M): ProjectionFact<M> => {
     const version = versionOf(table.version, readVersion(message, item))
     const deletes = deletesBy(message, item)
     const bodyless = deletes && isTombstone(item)
@@ -188,7 +188,7 @@ export function nameOf(parts: readonly string[]): string {
 }
 
 /** Nearly always at the end: facts of a key mostly arrive in order. */
-function insertInOrder<M>(facts: Fact<M>[], fact: Fact<M>): void {
+function insertInOrder<M>(facts: ProjectionFact<M>[], fact: ProjectionFact<M>): void {
   let place = facts.length
   while (place > 0 && facts[place - 1]!.version > fact.version) place--
   facts.splice(place, 0, fact)

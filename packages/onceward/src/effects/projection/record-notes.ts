@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { ResultCode } from './declaration.ts'
-import type { Fact } from './read-facts.ts'
+import type { ProjectionFact } from './read-facts.ts'
 
 /** What is remembered of a message that did not simply move its row one version on. */
 export interface Note {
@@ -16,7 +16,7 @@ const insertNotes = `
     onceward.run where run.id = current_setting('onceward.run')::integer
   on conflict do nothing`
 
-export function noteOf<M>({ item, corrects }: Fact<M>, code: ResultCode, reason: string): Note {
+export function noteOf<M>({ item, corrects }: ProjectionFact<M>, code: ResultCode, reason: string): Note {
   const detail = code === 'correction' ? `corrects ${corrects}` : reason
   return { messageId: item!.envelope.id, code, detail }
 }

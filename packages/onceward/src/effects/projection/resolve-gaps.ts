@@ -2,15 +2,15 @@ import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts
 import type { Context } from './apply-facts.ts'
 import { askSourceOfTruth } from './ask-source-of-truth.ts'
 import type { GapAction } from './declaration.ts'
-import type { GapPlan, Plan, Target } from './plan.ts'
-import type { Fact, KeyFacts } from './read-facts.ts'
+import type { GapPlan, ProjectionPlan, ProjectionTable } from './plan.ts'
+import type { KeyFacts, ProjectionFact } from './read-facts.ts'
 import { recordRebuilds } from './record-rebuilds.ts'
 import { openWaitingRoom, type WaitingRoom } from './waiting-room.ts'
-import { type Standing, type Walk, walkKey } from './walk-key.ts'
+import { type RowStanding, type Walk, walkKey } from './walk-key.ts'
 
 export interface OpenKey<M> {
   readonly key: KeyFacts<M>
-  readonly standing: Standing | null
+  readonly standing: RowStanding | null
 }
 export interface WalkedKey<M> extends OpenKey<M> {
   readonly walk: Walk<M>
@@ -19,7 +19,7 @@ export interface WalkedKey<M> extends OpenKey<M> {
 /** Where versions are missing: after `found`, before the fact. */
 export interface Hole<M> {
   readonly found: bigint | null
-  readonly beyond: Fact<M>
+  readonly beyond: ProjectionFact<M>
 }
 
 /** What is done with a fact beyond a hole. */
@@ -27,8 +27,8 @@ type Treatment = GapAction | 'wait' | 'rebuild'
 
 /** Walks through every key; where one has a hole, the declared policy says how it goes on. */
 export async function walkWithGaps<M>(
-  plan: Plan<M>,
-  target: Target<M>,
+  plan: ProjectionPlan<M>,
+  target: ProjectionTable<M>,
   open: readonly OpenKey<M>[],
   context: Context<M>,
 ): Promise<readonly WalkedKey<M>[]> {
@@ -71,7 +71,7 @@ const pending = Verdict.retryAfter(0, 'not decided yet')
 function treatment<M>(
   gap: GapPlan<M>,
   room: WaitingRoom<M> | null,
-): (fact: Fact<M>, key: KeyFacts<M>) => Treatment {
+): (fact: ProjectionFact<M>, key: KeyFacts<M>) => Treatment {
   switch (gap.policy) {
     case 'act':
       return () => gap.action
@@ -88,7 +88,7 @@ function treatment<M>(
 
 function verdictOf<M>(
   treated: Treatment,
-  { version }: Fact<M>,
+  { version }: ProjectionFact<M>,
   found: bigint | null,
   { name }: KeyFacts<M>,
   gap: GapPlan<M>,

@@ -1,14 +1,14 @@
 import type { Context, Moved } from './apply-facts.ts'
 import type { ProjectionHandler } from './declaration.ts'
 import type { Table } from './describe-table.ts'
-import type { Target } from './plan.ts'
+import type { ProjectionTable } from './plan.ts'
 import type { KeyFacts } from './read-facts.ts'
 import { lookUpByKey } from './table-statements.ts'
 
 /** The user's statements are planned as ever. All keys at once: their statements leave without waiting for each other. */
 export async function runHandlers<M>(
   handle: ProjectionHandler<M>,
-  { table }: Target<M>,
+  { table }: ProjectionTable<M>,
   moved: readonly Moved<M>[],
   { tx, signal, log }: Context<M>,
 ): Promise<void> {

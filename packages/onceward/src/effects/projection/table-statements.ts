@@ -1,7 +1,7 @@
 import type { Column, Table } from './describe-table.ts'
 
 /** The statements of one table, all set-based. `n` is the place of a key in the order of locking. */
-export interface Statements {
+export interface ProjectionStatements {
   /** Keys → the rows that exist, locked. */
   readonly read: string
   /** Moves rows from the version they are expected at, and adds those that are expected to be missing. */
@@ -28,7 +28,7 @@ export interface WriteParts {
 export const lookUpByKey = `
   select set_config('enable_hashjoin', $1, true), set_config('enable_mergejoin', $1, true), set_config('enable_seqscan', $1, true)`
 
-export function tableStatements(table: Table): Statements {
+export function tableStatements(table: Table): ProjectionStatements {
   const texts = new Map<string, string>()
   return {
     read: readStatement(table),

@@ -1,11 +1,11 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { GapPlan } from './plan.ts'
-import type { Fact, KeyFacts } from './read-facts.ts'
+import type { KeyFacts, ProjectionFact } from './read-facts.ts'
 
 /** How many facts may still wait. */
 export interface WaitingRoom<M> {
   /** True when this one may; asked again about the same fact, the answer is the same. */
-  admits(fact: Fact<M>, key: KeyFacts<M>): boolean
+  admits(fact: ProjectionFact<M>, key: KeyFacts<M>): boolean
 }
 
 /** Counts no further than the caps. */
@@ -37,7 +37,7 @@ export async function openWaitingRoom<M>(
   ])
   const ofKey = new Map(rows.map(({ key, count }) => [key, count]))
   let total = rows[0]?.total ?? 0
-  const admitted = new Set<Fact<M>>()
+  const admitted = new Set<ProjectionFact<M>>()
   return {
     admits(fact, { name }) {
       if (admitted.has(fact)) return true

@@ -1,16 +1,16 @@
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import type { ResultCode } from './declaration.ts'
-import type { Fact } from './read-facts.ts'
+import type { ProjectionFact } from './read-facts.ts'
 
 /** A row as it is found. */
-export interface Standing {
+export interface RowStanding {
   readonly version: bigint
   readonly deleted: boolean
   readonly digest: Buffer | null
 }
 
-export interface Step<M> {
-  readonly fact: Fact<M>
+export interface WalkStep<M> {
+  readonly fact: ProjectionFact<M>
   /** What is to be said of it beside that it was applied. */
   readonly codes: readonly ResultCode[]
   /** The version before it. */
@@ -19,22 +19,22 @@ export interface Step<M> {
 
 export interface Walk<M> {
   /** Facts that move the version, in order: the last one makes the row. */
-  readonly steps: readonly Step<M>[]
-  readonly verdicts: ReadonlyMap<Fact<M>, AnyVerdict>
+  readonly steps: readonly WalkStep<M>[]
+  readonly verdicts: ReadonlyMap<ProjectionFact<M>, AnyVerdict>
 }
 
 /** Asked of a fact beyond a hole: applied all the same, or what happens to it instead. */
-export type OnGap<M> = (fact: Fact<M>, found: bigint | null) => 'accept' | AnyVerdict
+export type OnGap<M> = (fact: ProjectionFact<M>, found: bigint | null) => 'accept' | AnyVerdict
 
 /** Pure: the facts of one key, in order of version, against the row. */
 export function walkKey<M>(
-  standing: Standing | null,
-  facts: readonly Fact<M>[],
+  standing: RowStanding | null,
+  facts: readonly ProjectionFact<M>[],
   firstVersion: bigint,
   onGap: OnGap<M> | 'skips allowed',
 ): Walk<M> {
-  const steps: Step<M>[] = []
-  const verdicts = new Map<Fact<M>, AnyVerdict>()
+  const steps: WalkStep<M>[] = []
+  const verdicts = new Map<ProjectionFact<M>, AnyVerdict>()
   let at = standing
   for (const fact of facts) {
     if (at !== null && fact.version <= at.version) {
@@ -64,7 +64,7 @@ export function walkKey<M>(
   return { steps, verdicts }
 }
 
-function notNewer<M>(fact: Fact<M>, at: Standing, standing: Standing | null): AnyVerdict {
+function notNewer<M>(fact: ProjectionFact<M>, at: RowStanding, standing: RowStanding | null): AnyVerdict {
   if (fact.version < at.version)
     return Verdict.stale(`version ${fact.version} comes after version ${at.version}`, 'stale')
   const other = fact.digest !== null && at.digest !== null && !fact.digest.equals(at.digest)
@@ -75,7 +75,7 @@ function notNewer<M>(fact: Fact<M>, at: Standing, standing: Standing | null): An
 }
 
 /** Facts that, on a row that stands right before them, all move it and leave nothing to ask: the common case. */
-export function isPlainRun<M>(facts: readonly Fact<M>[], maySkip: boolean): boolean {
+export function isPlainRun<M>(facts: readonly ProjectionFact<M>[], maySkip: boolean): boolean {
   for (let index = 1; index < facts.length; index++) {
     const step = facts[index]!.version - facts[index - 1]!.version
     if (maySkip ? step === 0n : step !== 1n) return false

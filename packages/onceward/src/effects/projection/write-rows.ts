@@ -1,29 +1,29 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { bareLiteral, columnArray } from './column-array.ts'
 import type { Table } from './describe-table.ts'
-import type { Target } from './plan.ts'
-import { type Fact, type KeyFacts, nameOf } from './read-facts.ts'
+import type { ProjectionTable } from './plan.ts'
+import { type KeyFacts, nameOf, type ProjectionFact } from './read-facts.ts'
 import { type WriteParts, writtenColumns } from './table-statements.ts'
-import type { Standing } from './walk-key.ts'
+import type { RowStanding } from './walk-key.ts'
 
 /** A row is to go from `found` (null: there is none) to what `fact` says. */
-export interface Move<M> {
+export interface RowMove<M> {
   readonly key: KeyFacts<M>
   readonly found: bigint | null
-  readonly fact: Fact<M>
+  readonly fact: ProjectionFact<M>
 }
 
 export interface WrittenMoves<M> {
   /** What did not stand where it was expected. */
-  readonly left: readonly Move<M>[]
+  readonly left: readonly RowMove<M>[]
   /** Where it was asked for: the versions before, of the moves that are not left. */
   readonly was: readonly (string | null)[]
 }
 
 /** Writes what stands where it is expected, in one statement. */
 export async function writeMoves<M>(
-  { table, statements }: Target<M>,
-  moves: readonly Move<M>[],
+  { table, statements }: ProjectionTable<M>,
+  moves: readonly RowMove<M>[],
   tx: SqlTransaction,
   how: Omit<WriteParts, 'moves' | 'adds'>,
 ): Promise<WrittenMoves<M>> {
@@ -65,7 +65,7 @@ function addedNames(written: Written, { keys }: Table): string[] {
 }
 
 /** In the order of `writtenColumns`: version, values, then the flag and the digest where the table has them. */
-function writtenValue<M>(fact: Fact<M>, index: number, { values, deleted }: Table): unknown {
+function writtenValue<M>(fact: ProjectionFact<M>, index: number, { values, deleted }: Table): unknown {
   const flagAt = deleted === null ? -1 : values.length + 1
   if (index === 0) return fact.version
   if (index <= values.length) return fact.values[index - 1]
@@ -74,10 +74,10 @@ function writtenValue<M>(fact: Fact<M>, index: number, { values, deleted }: Tabl
 
 /** The rows of these keys, locked in order until the end of the transaction. A null version is another writer's: ours never write one. */
 export async function readStandings<M>(
-  { table, statements }: Target<M>,
+  { table, statements }: ProjectionTable<M>,
   keys: readonly KeyFacts<M>[],
   tx: SqlTransaction,
-): Promise<ReadonlyMap<KeyFacts<M>, Standing | 'no version'>> {
+): Promise<ReadonlyMap<KeyFacts<M>, RowStanding | 'no version'>> {
   const { rows } = await tx.query<{
     n: number
     version: string | null

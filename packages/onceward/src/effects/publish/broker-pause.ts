@@ -1,7 +1,7 @@
 import { errorCode } from '../../errors.ts'
 import type { Surroundings } from '../../surroundings.ts'
 import { awayDelayMs } from '../store-away.ts'
-import type { Published } from './publish-rows.ts'
+import type { PublishedRows } from './publish-rows.ts'
 
 /** The broker looked at the message and does not want it: trying again soon helps nobody. */
 export function isRefusal(error: Error): boolean {
@@ -27,7 +27,7 @@ export class BrokerPause {
     return this.#failures > 0
   }
 
-  heed({ confirmed, failed }: Published): void {
+  heed({ confirmed, failed }: PublishedRows): void {
     const away = confirmed.length === 0 && failed.length > 0
     if (!away || failed.some(({ error }) => isRefusal(error))) this.#failures = 0
     else this.#untilMs = this.#world.clock.nowMs() + awayDelayMs(this.#failures++, this.#world.random())

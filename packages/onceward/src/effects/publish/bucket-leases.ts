@@ -46,7 +46,7 @@ const readMine =
 
 const begin = `begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000; ${setRoleSettings}`
 
-export interface LeaseOptions {
+export interface BucketLeaseOptions {
   readonly pool: SqlPool
   readonly destination: string
   readonly instance: string
@@ -63,12 +63,12 @@ export interface LeaseOptions {
  * same bucket publish some rows twice under the same ids, and still in order: see docs/publish.md.
  */
 export class BucketLeases {
-  readonly #options: LeaseOptions
+  readonly #options: BucketLeaseOptions
   #relayId: string | null = null
   #buckets: readonly number[] = []
   #refreshedMs = Number.NEGATIVE_INFINITY
 
-  constructor(options: LeaseOptions) {
+  constructor(options: BucketLeaseOptions) {
     this.#options = options
   }
 

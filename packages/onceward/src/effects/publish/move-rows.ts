@@ -1,6 +1,6 @@
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { errorCode } from '../../errors.ts'
-import type { Asked } from './round-plan.ts'
+import type { RoundRequest } from './round-plan.ts'
 
 /**
  * From the front of the buckets into queues of the same database, in one statement: exactly once, and no body leaves the server. Rows that
@@ -34,7 +34,7 @@ const notNull = '23502'
 export async function moveRows(
   pool: SqlPool,
   destination: string,
-  { buckets, perBucketMax, max }: Asked,
+  { buckets, perBucketMax, max }: RoundRequest,
 ): Promise<readonly { readonly bucket: number; readonly rows: number }[]> {
   const values = [destination, buckets, perBucketMax, max]
   try {

@@ -4,7 +4,7 @@ import { lineOf, type PublishAnswer, type Publisher } from './publisher.ts'
 import type { OutboxRow } from './take-rows.ts'
 
 /** What became of the rows of a round. Rows in neither list were not tried: they are behind one that failed. */
-export interface Published {
+export interface PublishedRows {
   readonly confirmed: readonly OutboxRow[]
   readonly failed: readonly { readonly row: OutboxRow; readonly error: Error }[]
 }
@@ -20,7 +20,7 @@ export async function publishRows(
   publisher: Publisher,
   rows: readonly OutboxRow[],
   bounds: PublishBounds,
-): Promise<Published> {
+): Promise<PublishedRows> {
   const answers = await boundedAnswers(publisher, rows, bounds)
   const confirmed: OutboxRow[] = []
   const failed: { row: OutboxRow; error: Error }[] = []

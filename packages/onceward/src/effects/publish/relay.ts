@@ -1,17 +1,17 @@
 import { messagingSystem } from '../../ports/messaging-system.ts'
 import type { SpanSpec } from '../../telemetry/traces.ts'
 import { isPassing } from '../store-away.ts'
-import { type Found, WorkLoop } from '../work-loop.ts'
+import { type RoundResult, WorkLoop } from '../work-loop.ts'
 import { BrokerPause, isRefusal } from './broker-pause.ts'
 import { BucketLeases } from './bucket-leases.ts'
 import { moveRows } from './move-rows.ts'
 import { OutboxWatch } from './outbox-watch.ts'
-import { type Published, publishRows } from './publish-rows.ts'
+import { type PublishedRows, publishRows } from './publish-rows.ts'
 import type { Publisher } from './publisher.ts'
 import type { RelayOptions, RelayTally } from './relay-options.ts'
 import { removeRows } from './remove-rows.ts'
 import { reportFailures } from './report-failures.ts'
-import { type Asked, RoundPlan } from './round-plan.ts'
+import { RoundPlan, type RoundRequest } from './round-plan.ts'
 import { type OutboxRow, takeRows } from './take-rows.ts'
 import { WaitingLines } from './waiting-lines.ts'
 
@@ -119,7 +119,7 @@ export class Relay {
     }
   }
 
-  async #look(): Promise<Found> {
+  async #look(): Promise<RoundResult> {
     const { pool, destination } = this.#options
     if (this.#leases.due) {
       await this.#leases.refresh(this.#plan.busy)
@@ -136,7 +136,7 @@ export class Relay {
     return publisher === 'same database' ? this.#move(asked) : this.#take(asked, publisher)
   }
 
-  async #move(asked: Asked): Promise<Found> {
+  async #move(asked: RoundRequest): Promise<RoundResult> {
     const { pool, destination, world } = this.#options
     const moved = await moveRows(pool, destination, asked)
     const count = moved.reduce((sum, { rows }) => sum + rows, 0)
@@ -145,7 +145,7 @@ export class Relay {
     return { found: count > 0, more: this.#plan.more(asked, moved) }
   }
 
-  async #take(asked: Asked, publisher: Publisher): Promise<Found> {
+  async #take(asked: RoundRequest, publisher: Publisher): Promise<RoundResult> {
     const { pool, broker, destination, world } = this.#options
     const leftAlone = this.#waiting.leftAlone()
     const { rows, unadopted } = await takeRows(pool, { destination, broker, ...asked, leftAlone })
@@ -224,7 +224,7 @@ export class Relay {
     world.reach('relay.deleted')
   }
 
-  async #settle({ confirmed, failed }: Published): Promise<number> {
+  async #settle({ confirmed, failed }: PublishedRows): Promise<number> {
     for (const row of confirmed) this.#waiting.remove(row)
     for (const { row, error } of failed) this.#waiting.add(row, error)
     this.#count(confirmed.length)

@@ -1,5 +1,5 @@
 import { errorCode, errorText } from '../../errors.ts'
-import type { Published } from './publish-rows.ts'
+import type { PublishedRows } from './publish-rows.ts'
 import type { RelayOptions } from './relay-options.ts'
 
 const note = `
@@ -10,7 +10,7 @@ const note = `
 /** A line per queue in the log, a count per error, and in each row how often it has failed and why. */
 export async function reportFailures(
   { pool, broker, destination = broker, world }: RelayOptions,
-  failed: Published['failed'],
+  failed: PublishedRows['failed'],
 ): Promise<void> {
   for (const { error } of failed) world.metrics.add('publishFailures', 1, { broker, code: errorCode(error) })
   for (const [queue, [first]] of Map.groupBy(failed, ({ row }) => row.message.queue)) {

@@ -1,5 +1,5 @@
 /** What a look asks for. */
-export interface Asked {
+export interface RoundRequest {
   readonly buckets: readonly number[]
   readonly perBucketMax: number
   readonly max: number
@@ -35,7 +35,7 @@ export class RoundPlan {
   }
 
   /** Null when nothing more may be begun now. */
-  next(owned: readonly number[]): Asked | null {
+  next(owned: readonly number[]): RoundRequest | null {
     if (this.#rounds >= this.#roundsMax) return null
     const from = owned.findIndex(bucket => bucket >= this.#turn)
     const turned = from <= 0 ? owned : [...owned.slice(from), ...owned.slice(0, from)]
@@ -52,7 +52,7 @@ export class RoundPlan {
   }
 
   /** Whether there may be more to take at once. */
-  more(asked: Asked, found: readonly { readonly bucket: number; readonly rows: number }[]): boolean {
+  more(asked: RoundRequest, found: readonly { readonly bucket: number; readonly rows: number }[]): boolean {
     const total = found.reduce((sum, { rows }) => sum + rows, 0)
     this.#filled = Math.max(1, found.length)
     this.#loaded = total >= asked.max || found.some(({ rows }) => rows >= asked.perBucketMax)

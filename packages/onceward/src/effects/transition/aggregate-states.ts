@@ -1,25 +1,25 @@
 import type { BatchItem } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { respond } from '../declared/respond.ts'
-import { classify, type KnownTransition, type Standing } from './classify.ts'
+import { type AggregateStanding, classify, type KnownTransition } from './classify.ts'
 import { defaultResponses, refusalCodes, type TransitionDeclaration } from './declaration.ts'
-import type { Request } from './read-request.ts'
-import type { Move, Moves } from './state-machine.ts'
+import type { TransitionRequest } from './read-request.ts'
+import type { AllowedMove, Moves } from './state-machine.ts'
 
 /** An aggregate as it was found and as the batch leaves it. */
 export interface AggregateChange {
   readonly key: string
   /** Null: the batch creates it. */
-  readonly found: Standing | null
-  standing: Standing | null
+  readonly found: AggregateStanding | null
+  standing: AggregateStanding | null
   set: (string | null | undefined)[]
   moved: boolean
 }
 
 export interface AppliedTransition<M> {
-  readonly request: Request<M>
+  readonly request: TransitionRequest<M>
   readonly aggregate: string
-  readonly move: Move
+  readonly move: AllowedMove
 }
 
 export interface Fold<M> {
@@ -32,7 +32,7 @@ export interface Fold<M> {
  * Pure; what cannot happen gets its verdict.
  */
 export function foldTransitions<M>(
-  requests: readonly Request<M>[],
+  requests: readonly TransitionRequest<M>[],
   aggregates: ReadonlyMap<string, AggregateChange>,
   known: ReadonlyMap<string, KnownTransition>,
   declared: TransitionDeclaration<M>,
@@ -68,7 +68,7 @@ export function foldTransitions<M>(
   return { changes, applied }
 }
 
-function inOrder<M>(requests: readonly Request<M>[]): readonly Request<M>[] {
+function inOrder<M>(requests: readonly TransitionRequest<M>[]): readonly TransitionRequest<M>[] {
   if (requests.every(({ version }) => version === null)) return requests
   return requests.toSorted((a, b) => (a.version! < b.version! ? -1 : a.version! > b.version! ? 1 : 0))
 }

@@ -5,9 +5,9 @@ import { rerunBatch } from '../declared/rerun.ts'
 import { type AggregateChange, type AppliedTransition, foldTransitions } from './aggregate-states.ts'
 import type { KnownTransition } from './classify.ts'
 import type { TransitionDeclaration } from './declaration.ts'
-import type { Request } from './read-request.ts'
+import type { TransitionRequest } from './read-request.ts'
 import type { Moves } from './state-machine.ts'
-import type { Statements } from './statements.ts'
+import type { TransitionStatements } from './statements.ts'
 
 /**
  * Four statements for a batch, whatever its size: lock the aggregates in the order of their keys, read which transitions happened, write
@@ -16,10 +16,10 @@ import type { Statements } from './statements.ts'
  */
 export async function applyTransitions<M>(
   tx: SqlTransaction,
-  requests: readonly Request<M>[],
+  requests: readonly TransitionRequest<M>[],
   declared: TransitionDeclaration<M>,
   machine: Moves | null,
-  sql: Statements,
+  sql: TransitionStatements,
   verdicts: Map<BatchItem<M>, Verdict>,
 ): Promise<void> {
   const aggregates = await lockAggregates(tx, requests, sql)
@@ -33,8 +33,8 @@ export async function applyTransitions<M>(
 /** By the key as messages write it; two spellings of one key share one aggregate. */
 async function lockAggregates<M>(
   tx: SqlTransaction,
-  requests: readonly Request<M>[],
-  sql: Statements,
+  requests: readonly TransitionRequest<M>[],
+  sql: TransitionStatements,
 ): Promise<ReadonlyMap<string, AggregateChange>> {
   const asked = [...new Set(requests.map(request => request.key))]
   const { rows } = await tx.query<{ asked: string; key: string; state: string; version: string | null }>(
@@ -61,7 +61,7 @@ async function lockAggregates<M>(
 async function spellKeys(
   tx: SqlTransaction,
   keys: readonly string[],
-  sql: Statements,
+  sql: TransitionStatements,
 ): Promise<readonly (readonly [string, string])[]> {
   if (keys.length === 0 || sql.spell === null) return keys.map(key => [key, key])
   const { rows } = await tx.query<{ asked: string; key: string }>(sql.spell, [keys])
@@ -70,8 +70,8 @@ async function spellKeys(
 
 async function readFacts<M>(
   tx: SqlTransaction,
-  requests: readonly Request<M>[],
-  sql: Statements,
+  requests: readonly TransitionRequest<M>[],
+  sql: TransitionStatements,
 ): Promise<ReadonlyMap<string, KnownTransition>> {
   const { rows } = await tx.query<{
     transition_id: string
@@ -97,7 +97,7 @@ async function writeChanges<M>(
   tx: SqlTransaction,
   changes: readonly AggregateChange[],
   declared: TransitionDeclaration<M>,
-  sql: Statements,
+  sql: TransitionStatements,
 ): Promise<void> {
   const columns = Object.keys(declared.set ?? {}).length
   const created = changes.filter(({ found }) => found === null).sort((a, b) => (a.key < b.key ? -1 : 1))
@@ -139,7 +139,7 @@ function changeArrays(changes: readonly AggregateChange[], columns: number): unk
 async function addFacts<M>(
   tx: SqlTransaction,
   applied: readonly AppliedTransition<M>[],
-  sql: Statements,
+  sql: TransitionStatements,
 ): Promise<void> {
   const { rowCount } = await tx.query(sql.addFacts, [
     applied.map(({ request }) => request.transitionId),

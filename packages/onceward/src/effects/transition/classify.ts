@@ -1,16 +1,16 @@
-import type { AggregateTable, RefusalName } from './declaration.ts'
-import type { Move, Moves } from './state-machine.ts'
+import type { AggregateTable, TransitionRefusal } from './declaration.ts'
+import type { AllowedMove, Moves } from './state-machine.ts'
 
 /** A transition somebody asks for. No moves: the machine declares none that fits. */
-export interface Asked {
-  readonly moves: readonly Move[]
+export interface RequestedTransition {
+  readonly moves: readonly AllowedMove[]
   readonly version: bigint | null
   /** As people read it: `CaseClosed`, or `open to closed`. */
   readonly name: string
 }
 
 /** Where the aggregate stands. */
-export interface Standing {
+export interface AggregateStanding {
   readonly state: string
   readonly version: bigint | null
 }
@@ -24,8 +24,8 @@ export interface KnownTransition {
 }
 
 export type Ruling =
-  | { readonly kind: 'apply'; readonly move: Move }
-  | { readonly kind: RefusalName; readonly reason: string }
+  | { readonly kind: 'apply'; readonly move: AllowedMove }
+  | { readonly kind: TransitionRefusal; readonly reason: string }
 
 /**
  * Pure. Whether a transition may happen now, and if not, why: "zero rows updated" has six causes, and each is somebody else's work.
@@ -36,9 +36,9 @@ export type Ruling =
  *   its turn is not yet ........... out of order   its turn, wrong state ........... illegal
  */
 export function classify(
-  asked: Asked,
+  asked: RequestedTransition,
   aggregate: string,
-  standing: Standing | null,
+  standing: AggregateStanding | null,
   known: KnownTransition | undefined,
   moves: Moves | null,
   versions: AggregateTable['versions'],
@@ -55,7 +55,7 @@ export function classify(
   return byVersion(asked, aggregate, standing, moves, versions)
 }
 
-function ofKnown(asked: Asked, aggregate: string, known: KnownTransition): Ruling {
+function ofKnown(asked: RequestedTransition, aggregate: string, known: KnownTransition): Ruling {
   const same =
     known.aggregate === aggregate &&
     known.version === asked.version &&
@@ -67,16 +67,16 @@ function ofKnown(asked: Asked, aggregate: string, known: KnownTransition): Rulin
   )
 }
 
-function ofMissing(asked: Asked, aggregate: string): Ruling {
+function ofMissing(asked: RequestedTransition, aggregate: string): Ruling {
   const creates = asked.moves.find(move => move.from === null)
   if (creates !== undefined) return { kind: 'apply', move: creates }
   return refuse('missing', `there is no ${aggregate} yet for ${asked.name}`)
 }
 
 function byVersion(
-  asked: Asked,
+  asked: RequestedTransition,
   aggregate: string,
-  { state, version }: Standing,
+  { state, version }: AggregateStanding,
   moves: Moves | null,
   versions: AggregateTable['versions'],
 ): Ruling {
@@ -97,7 +97,12 @@ function byVersion(
 }
 
 /** Without versions only the machine can tell early from late; where both are possible, waiting loses nothing. */
-function byState(asked: Asked, aggregate: string, { state }: Standing, moves: Moves | null): Ruling {
+function byState(
+  asked: RequestedTransition,
+  aggregate: string,
+  { state }: AggregateStanding,
+  moves: Moves | null,
+): Ruling {
   const move = asked.moves.find(({ from }) => from === state)
   if (move !== undefined) return { kind: 'apply', move }
   const at = `${aggregate} is '${state}', which is not where ${asked.name} starts`
@@ -106,10 +111,10 @@ function byState(asked: Asked, aggregate: string, { state }: Standing, moves: Mo
   return refuse(passed ? 'stale' : 'illegal', at)
 }
 
-function comesLater(asked: Asked, state: string, moves: Moves | null): boolean {
+function comesLater(asked: RequestedTransition, state: string, moves: Moves | null): boolean {
   return moves !== null && asked.moves.some(({ from }) => from !== null && moves.reaches(state, from))
 }
 
-function refuse(kind: RefusalName, reason: string): Ruling {
+function refuse(kind: TransitionRefusal, reason: string): Ruling {
   return { kind, reason }
 }

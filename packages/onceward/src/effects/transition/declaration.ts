@@ -24,7 +24,7 @@ export interface TransitionDeclaration<M> {
   /** The aggregate's columns `caused_by` (text) and `caused_by_run` (integer) say which message moved it last. Default false. */
   readonly cause?: boolean
   /** What becomes of a transition that changed nothing. */
-  readonly on?: Partial<Record<RefusalName, EffectResponse>>
+  readonly on?: Partial<Record<TransitionRefusal, EffectResponse>>
   /** For `retry`. Default 2 s. Attempts are counted by `failure.attemptsMax`, then the message is parked. */
   readonly retryDelayMs?: number
 }
@@ -39,9 +39,9 @@ export interface AggregateTable {
   readonly versions?: 'contiguous' | 'increasing'
 }
 
-export type RefusalName = 'duplicate' | 'stale' | 'illegal' | 'missing' | 'outOfOrder' | 'corruption'
+export type TransitionRefusal = 'duplicate' | 'stale' | 'illegal' | 'missing' | 'outOfOrder' | 'corruption'
 
-export const defaultResponses: Readonly<Record<RefusalName, EffectResponse>> = {
+export const defaultResponses: Readonly<Record<TransitionRefusal, EffectResponse>> = {
   duplicate: 'duplicate',
   stale: 'stale',
   illegal: 'quarantine',
@@ -51,7 +51,7 @@ export const defaultResponses: Readonly<Record<RefusalName, EffectResponse>> = {
 }
 
 /** The words that stand in held rows and attempts. */
-export const refusalCodes: Readonly<Record<RefusalName, string>> = {
+export const refusalCodes: Readonly<Record<TransitionRefusal, string>> = {
   duplicate: 'duplicate_transition',
   stale: 'stale_transition',
   illegal: 'illegal_transition',

@@ -2,21 +2,21 @@ import type { BatchItem } from '../../contract/handler.ts'
 import {
   columnReader,
   fittingField,
+  type ItemReader,
   idField,
   keyField,
-  type Reader,
   textOf,
   unreadable,
   versionField,
 } from '../declared/fields.ts'
 import { type Fit, fitColumn } from '../declared/fit-column.ts'
 import type { TableShape } from '../declared/tables.ts'
-import type { Asked } from './classify.ts'
+import type { RequestedTransition } from './classify.ts'
 import type { TransitionDeclaration } from './declaration.ts'
-import type { Move, Moves } from './state-machine.ts'
+import type { AllowedMove, Moves } from './state-machine.ts'
 
 /** One message's transition. */
-export interface Request<M> extends Asked {
+export interface TransitionRequest<M> extends RequestedTransition {
   readonly item: BatchItem<M>
   readonly transitionId: string
   /** As the message writes it; the database may write the same key otherwise. */
@@ -31,7 +31,7 @@ export function requestReader<M>(
   declared: TransitionDeclaration<M>,
   machine: Moves | null,
   shape: TableShape,
-): Reader<M, Request<M>> {
+): ItemReader<M, TransitionRequest<M>> {
   const keeps = (column: string) => shape.columns.get(column)!.keeps
   const fits = (column: string) => fitColumn(keeps(column))
   const columns = Object.entries(declared.set ?? {}).map(([column, read]) =>
@@ -79,7 +79,7 @@ function movesAsked(
   event: string | undefined,
   from: string | null | undefined,
   to: string | undefined,
-): readonly Move[] {
+): readonly AllowedMove[] {
   if (event === undefined) {
     const move = { from: from!, to: to! }
     return machine === null || machine.declares(move) ? [move] : []

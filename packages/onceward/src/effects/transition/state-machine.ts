@@ -18,7 +18,7 @@ export interface DeclaredMove {
 }
 
 /** One step from one state. */
-export interface Move {
+export interface AllowedMove {
   readonly from: string | null
   readonly to: string
 }
@@ -27,8 +27,8 @@ export interface Move {
 export interface Moves {
   readonly states: ReadonlySet<string>
   /** No moves: the event is not declared. */
-  ofEvent(event: string): readonly Move[]
-  declares(move: Move): boolean
+  ofEvent(event: string): readonly AllowedMove[]
+  declares(move: AllowedMove): boolean
   /** In one step or more. */
   reaches(from: string, to: string): boolean
 }
@@ -45,11 +45,11 @@ export function movesOf(machine: StateMachine): Moves {
   }
 }
 
-function flat(moves: DeclaredMove | readonly DeclaredMove[]): readonly Move[] {
+function flat(moves: DeclaredMove | readonly DeclaredMove[]): readonly AllowedMove[] {
   return [moves].flat().flatMap(({ from, to }) => [from].flat().map(one => ({ from: one, to })))
 }
 
-function reachedFrom(start: string, moves: readonly Move[]): ReadonlySet<string> {
+function reachedFrom(start: string, moves: readonly AllowedMove[]): ReadonlySet<string> {
   const reached = new Set<string>()
   const open = [start]
   for (let state = open.pop(); state !== undefined; state = open.pop()) {
@@ -99,7 +99,7 @@ export function machineProblems(machine: unknown, wrong: Report): void {
   if (sound) unreachableProblems(machine as unknown as StateMachine, wrong)
 }
 
-function ambiguityProblems(place: string, moves: readonly Move[], wrong: Report): void {
+function ambiguityProblems(place: string, moves: readonly AllowedMove[], wrong: Report): void {
   for (const [from, same] of Map.groupBy(moves, move => move.from)) {
     const ends = new Set(same.map(move => move.to))
     if (ends.size > 1)

@@ -3,7 +3,7 @@ import { quoted } from '../declared/names.ts'
 import type { TableShape } from '../declared/tables.ts'
 import type { TransitionDeclaration } from './declaration.ts'
 
-export interface Statements {
+export interface TransitionStatements {
   readonly lock: string
   /** How the database writes keys that have no row yet; null where it writes them as they are given. */
   readonly spell: string | null
@@ -14,7 +14,10 @@ export interface Statements {
 }
 
 /** The statements of a declaration, with the types its tables really have. */
-export function statementsFor<M>(declared: TransitionDeclaration<M>, shape: TableShape): Statements {
+export function statementsFor<M>(
+  declared: TransitionDeclaration<M>,
+  shape: TableShape,
+): TransitionStatements {
   const { aggregate, facts } = declared
   const table = quoted(aggregate.table)
   const typed = (column: string, value: string) => `${value}::${shape.columns.get(column)!.castTo}`

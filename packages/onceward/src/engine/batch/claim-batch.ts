@@ -5,7 +5,7 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { claimBusinessKeys } from './business-keys.ts'
 import { ignoreGivenUp, leaveGivenUp } from './given-up.ts'
-import { appliedByPosition, type Standing } from './log-fence.ts'
+import { appliedByPosition, type StoredPositions } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import { behindBlocked, releasedKeys } from './parking-caps.ts'
 import { takeUpWork } from './stored-mode.ts'
@@ -23,7 +23,7 @@ export interface Claims<M = unknown> {
   /** Those whose business key this transaction inserted. */
   readonly keyed: ReadonlySet<Received<M>>
   /** Where a log stands in the store; null unless it had to be asked. */
-  readonly standing: Standing | null
+  readonly standing: StoredPositions | null
 }
 
 /** Claims every identified message of a batch, then the business keys, then asks which order keys are blocked. */

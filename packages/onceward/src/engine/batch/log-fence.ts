@@ -4,7 +4,7 @@ import type { StoreSession } from '../../ports/store.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
 
 /** What asking the store told: where it stands, and which deliveries a try that took has covered. */
-export interface Standing {
+export interface StoredPositions {
   readonly positions: ReadonlyMap<string, Position>
   readonly applied: ReadonlySet<Delivery>
 }
@@ -16,7 +16,7 @@ export interface Standing {
 export async function passFence<M, Tx>(
   { batch, context, history }: BatchAttempt<M, Tx>,
   decided: readonly Decided<M>[],
-  standing: Standing | null,
+  standing: StoredPositions | null,
   session: StoreSession<Tx>,
 ): Promise<void> {
   const { settleTiming, subscription, world } = context
@@ -38,7 +38,11 @@ export async function passFence<M, Tx>(
 }
 
 /** From where the store stands, and never back: part of a batch that took as a whole moves nothing. */
-function onward(progress: Progress, { positions, applied }: Standing, done: readonly Delivery[]): Progress {
+function onward(
+  progress: Progress,
+  { positions, applied }: StoredPositions,
+  done: readonly Delivery[],
+): Progress {
   const position = positions.get(progress.partition)
   if (position === undefined || progress.from === null) return progress
   const isNew = done.some(one => one.partition === progress.partition && !applied.has(one))
@@ -55,7 +59,7 @@ function onward(progress: Progress, { positions, applied }: Standing, done: read
 export async function appliedByPosition<M, Tx>(
   { batch, history }: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
-): Promise<Standing | null> {
+): Promise<StoredPositions | null> {
   const { mayHaveCommitted, written } = history
   if (!mayHaveCommitted) return null
   const lanes = Map.groupBy(batch, received => received.delivery.partition)

@@ -2,7 +2,7 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { DriftBook, DriftKind } from './drift.ts'
 import { readOnly } from './read-only.ts'
 import type { Compared } from './sink-drift.ts'
-import { type Stretch, walkIds } from './walk-ids.ts'
+import { type IdRange, walkIds } from './walk-ids.ts'
 
 /**
  * Checks of our own tables against each other: what a hand in them leaves behind. $1 consumer, $2 and $3 the stretch, $4 all generations, $5 the
@@ -74,7 +74,7 @@ async function run(
   pool: SqlPool,
   check: Check,
   compared: Compared,
-  stretch: Stretch,
+  stretch: IdRange,
   book: DriftBook,
 ): Promise<void> {
   const { consumerId, generations, purgedBefore } = compared

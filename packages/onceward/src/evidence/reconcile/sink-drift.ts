@@ -2,7 +2,7 @@ import type { ReconcileSection } from '../../contract/upkeep-sections.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { DriftBook, DriftKind } from './drift.ts'
 import { readOnly } from './read-only.ts'
-import { type Stretch, walkIds } from './walk-ids.ts'
+import { type IdRange, walkIds } from './walk-ids.ts'
 
 /** A query of effects, and the name of where it stands. */
 export interface Sink extends ReconcileSection {
@@ -128,7 +128,7 @@ async function countUnnamed(pool: SqlPool, { place, effects }: Sink): Promise<nu
 
 function valuesOf(
   { consumerId, generations, purgedBefore }: Compared,
-  { after, to }: Stretch,
+  { after, to }: IdRange,
 ): readonly unknown[] {
   return [generations, after, to, consumerId, purgedBefore]
 }

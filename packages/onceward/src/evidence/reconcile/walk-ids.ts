@@ -2,7 +2,7 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { readOnly } from './read-only.ts'
 
 /** Ids greater than `after`, up to `to`; null is the end. */
-export interface Stretch {
+export interface IdRange {
   readonly after: string
   readonly to: string | null
 }
@@ -19,7 +19,7 @@ export async function* walkIds(
   consumerId: number,
   table: string,
   column: string,
-): AsyncGenerator<Stretch> {
+): AsyncGenerator<IdRange> {
   let after = ''
   for (;;) {
     const { rows } = await readOnly(pool, table, next(table, column), [consumerId, after])

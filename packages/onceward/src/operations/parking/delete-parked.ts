@@ -4,7 +4,7 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { type ActOptions, act } from './act.ts'
 import type { Selected } from './decide-parked.ts'
 
-export interface Approval {
+export interface DeletionRequest {
   readonly id: string
   readonly verb: 'delete' | 'fix'
   readonly consumer: string
@@ -29,7 +29,7 @@ const approvals = `
   from onceward.approval a join onceward.consumer c on c.id = a.consumer_id`
 
 /** The newest first. */
-export async function listApprovals(pool: SqlPool, countMax: number): Promise<readonly Approval[]> {
+export async function listApprovals(pool: SqlPool, countMax: number): Promise<readonly DeletionRequest[]> {
   await assertUsable(pool)
   return (await pool.query(`${approvals} order by a.id desc limit $1`, [countMax])).rows
 }
@@ -39,7 +39,7 @@ export async function requestDeletion(
   pool: SqlPool,
   { consumer, ids, digest, because }: Selected,
   lastsSeconds: number,
-): Promise<Approval> {
+): Promise<DeletionRequest> {
   const call = `onceward.request_deletion($1, $2::bigint[], decode($3, 'hex'), $4, $5)`
   const { approval } = await act<{ approval: string }>(pool, call, [
     consumer,
@@ -57,7 +57,7 @@ export async function approveRequest(
   id: string,
   digest: string,
   because: string,
-): Promise<Approval> {
+): Promise<DeletionRequest> {
   await act(pool, `onceward.approve($1::bigint, decode($2, 'hex'), $3)`, [id, digest, because])
   return readApproval(pool, id)
 }
@@ -73,6 +73,6 @@ export function deleteParked(
   )
 }
 
-async function readApproval(pool: SqlPool, id: string): Promise<Approval> {
+async function readApproval(pool: SqlPool, id: string): Promise<DeletionRequest> {
   return (await pool.query(`${approvals} where a.id = $1`, [id])).rows[0]
 }

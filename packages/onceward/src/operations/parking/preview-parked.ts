@@ -3,7 +3,7 @@ import { refused } from './act.ts'
 import { listParked, type ParkedFilter, type ParkedRow } from './list-parked.ts'
 
 /** Exactly what an act would take, and the digest that binds it. */
-export interface Preview {
+export interface ParkedPreview {
   readonly rows: readonly ParkedRow[]
   /** Over numbers, states, contents and fixes of these rows; changes when any of them does. Hexadecimal. */
   readonly digest: string
@@ -23,7 +23,7 @@ const followers = `
   where waits.count > 0`
 
 /** Costs as much as what it selects, however many others there are. */
-export async function previewParked(pool: SqlPool, filter: ParkedFilter): Promise<Preview> {
+export async function previewParked(pool: SqlPool, filter: ParkedFilter): Promise<ParkedPreview> {
   if (filter.consumer === undefined) throw refused('Say of which consumer.')
   const found = await listParked(pool, { ...filter, countMax: filter.countMax + 1 })
   const rows = found.slice(0, filter.countMax)

@@ -13,7 +13,7 @@ export interface ReplayOrder extends Said {
   readonly perSecond: number | null
 }
 
-export interface Stage {
+export interface RedriveStage {
   readonly state: 'moving' | 'stopped' | 'moved'
   readonly moved: number
   /** Went on because what they waited behind was moved. */
@@ -28,7 +28,7 @@ export interface ReplayWorld {
   readonly reach?: Reach | undefined
   /** Messages per transaction at most. Default 2,000. */
   readonly stageMax?: number
-  onStage?(stage: Stage): void
+  onStage?(stage: RedriveStage): void
 }
 
 /** Writes down what is to be moved, exactly. Nothing moves yet. */
@@ -57,12 +57,12 @@ export async function startReplay(
  * Hands the selection over to the workers, stage by stage, until nothing is left or somebody stops it. Killed anywhere it goes on when called
  * again; called twice at once the two take turns. What moves is judged in the transaction that moves it.
  */
-export async function runReplay(pool: SqlPool, requestId: string, world: ReplayWorld): Promise<Stage> {
+export async function runReplay(pool: SqlPool, requestId: string, world: ReplayWorld): Promise<RedriveStage> {
   const reach = world.reach ?? inert
   const total = { moved: 0, behind: 0, left: 0 }
   for (;;) {
     const call = 'onceward.redrive_stage($1, $2)'
-    const stage = await act<Stage>(pool, call, [requestId, world.stageMax ?? 2_000], () =>
+    const stage = await act<RedriveStage>(pool, call, [requestId, world.stageMax ?? 2_000], () =>
       reach('parking.moving'),
     )
     reach('parking.moved')

@@ -3,7 +3,7 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { refused } from './act.ts'
 import { listParked, type ParkedRow } from './list-parked.ts'
 
-export interface TimelineEntry {
+export interface ParkedEvent {
   readonly at: Date
   readonly what: string
   readonly by: string | null
@@ -29,7 +29,7 @@ export interface ParkedDetails extends ParkedRow {
   /** SHA-256 of the bytes as they are now; a fix names it, so that nobody overwrites another's. */
   readonly bodyDigest: string
   readonly body: Payload
-  readonly timeline: readonly TimelineEntry[]
+  readonly timeline: readonly ParkedEvent[]
 }
 
 /** The first bytes: as text where they are text, else in hexadecimal. */

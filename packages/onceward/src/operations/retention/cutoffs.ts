@@ -1,12 +1,12 @@
 import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { isoTime } from '../../drivers/postgres/sql/iso-time.ts'
-import type { Kind, KindTerm } from './kinds.ts'
+import type { KindTerm, RetentionKind } from './kinds.ts'
 import { walkedTable } from './marker-tables.ts'
 
 /** Up to when a kind of rows is forgotten, by the database's clock alone. */
 export interface Cutoff {
-  readonly kind: Kind
+  readonly kind: RetentionKind
   readonly keepMs: number
   readonly cutoff: string
   /** What is walked through: of a table in parts, the part that is this consumer's. */

@@ -21,7 +21,7 @@ export async function readHorizon(client: SqlClient, consumerId: number): Promis
 }
 
 /** What a replay is about to read again. */
-export interface Reach {
+export interface HorizonReach {
   readonly consumerIds: readonly number[]
   /** The oldest message it reads; null when it begins with the first there is. */
   readonly from: Date | null
@@ -35,7 +35,7 @@ const coveredShown = 20
  * Throws `behind_horizon` when any of the consumers has forgotten a part of what is to be read again, naming consumers, times and what is not protected. Ask in
  * the transaction that begins or goes on with the work: removing goes on meanwhile.
  */
-export async function assertInsideHorizon(client: SqlClient, reach: Reach): Promise<void> {
+export async function assertInsideHorizon(client: SqlClient, reach: HorizonReach): Promise<void> {
   const passed: Horizon[] = []
   for (const id of reach.consumerIds) {
     const horizon = await readHorizon(client, id)

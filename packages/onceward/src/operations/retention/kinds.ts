@@ -16,7 +16,7 @@ export type RetainedKind =
  * The conditions leave the planner no choice, whatever the statistics say: `+ 0` keeps it from reading all of a consumer by index for each stretch of
  * blocks, `offset 0` from reading a whole table to look a few rows up.
  */
-export interface Kind {
+export interface RetentionKind {
   readonly kind: RetainedKind
   readonly table: string
   /** When the row began to age. */
@@ -38,7 +38,7 @@ const isAwaited = (key: string) => `exists (select from onceward.held w where w.
  * In the order in which they are gone through. What is not finished keeps its marker however old it is, and with the marker its business key, its
  * notes and its attempts. The dead and the quarantined keep theirs until their bytes are gone.
  */
-export const kinds: readonly Kind[] = [
+export const kinds: readonly RetentionKind[] = [
   {
     kind: 'markers',
     table: 'onceward.inbox',
@@ -151,7 +151,7 @@ export const kinds: readonly Kind[] = [
 ]
 
 export interface KindTerm {
-  readonly kind: Kind
+  readonly kind: RetentionKind
   readonly keepMs: number
 }
 

@@ -1,5 +1,5 @@
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
-import type { Kind } from './kinds.ts'
+import type { RetentionKind } from './kinds.ts'
 
 /** A day of a consumer's markers, by their ids. */
 export interface MarkerDay {
@@ -18,7 +18,11 @@ const tableOf = `
     else 'onceward.inbox_' || $1::integer || '_rest' end as table`
 
 /** Places on pages are told apart only within one table, so a table in parts is walked by part. */
-export async function walkedTable(client: SqlClient, kind: Kind, consumerId: number): Promise<string> {
+export async function walkedTable(
+  client: SqlClient,
+  kind: RetentionKind,
+  consumerId: number,
+): Promise<string> {
   if (kind.kind !== 'markers') return kind.table
   const { rows } = await client.query(tableOf, [consumerId])
   return rows[0].table

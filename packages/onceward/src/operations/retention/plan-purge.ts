@@ -2,7 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
 import { readCutoffs } from './cutoffs.ts'
-import { type Kind, termsOf } from './kinds.ts'
+import { type RetentionKind, termsOf } from './kinds.ts'
 import { readDays } from './marker-tables.ts'
 
 export interface PlannedKind {
@@ -34,7 +34,7 @@ export async function planPurge(
   return planned
 }
 
-const countIn = (table: string, { mine, since, finished }: Kind) => `
+const countIn = (table: string, { mine, since, finished }: RetentionKind) => `
   select count(*)::float8 as count from ${table} t where ${mine} and ${since} < $2::timestamptz and ${finished}`
 
 /** The consumer's row in this database. Throws where it never ran here, as in the wrong environment. */

@@ -2,11 +2,11 @@ import type { Reach } from '../../crash-points.ts'
 import { inTransaction, setLocal } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import type { ArchiveFile } from './archive-file.ts'
-import type { Kind } from './kinds.ts'
+import type { RetentionKind } from './kinds.ts'
 
 /** Rows of a kind between two blocks of its table. */
-export interface Stretch {
-  readonly kind: Kind
+export interface PageRange {
+  readonly kind: RetentionKind
   /** The table, or the part of it that is walked. */
   readonly table: string
   readonly consumerId: number
@@ -33,11 +33,11 @@ const settings = setLocal({
  * claim. Locked rows are skipped, so a removal never waits for the spine and cannot be part of a circle; whatever waits for it,
  * waits for one short transaction. Nothing where the table was moved into parts since the pass looked: there a place is that of a row in each of them, of anybody.
  */
-const finished = (table: string, { mine, since, finished }: Kind) => `
+const finished = (table: string, { mine, since, finished }: RetentionKind) => `
   select t.ctid from ${table} t where t.ctid >= $2::tid and t.ctid < $3::tid and t.tableoid = '${table}'::regclass and ${mine} and ${since} < $4::timestamptz
     and ${finished} for update of t skip locked`
 
-const remove = ({ table, kind }: Stretch) =>
+const remove = ({ table, kind }: PageRange) =>
   `delete from ${table} where ctid = any(array(${finished(table, kind)}))`
 
 const moveHorizon = `
@@ -56,7 +56,7 @@ const countIn = `
 /** Removes what is finished and too old in the stretch, in one transaction; null when another process is removing for this consumer. */
 export function purgeBatch(
   pool: SqlPool,
-  stretch: Stretch,
+  stretch: PageRange,
   archive: ArchiveFile | null,
   reach: Reach,
 ): Promise<number | null> {
@@ -79,7 +79,7 @@ export function purgeBatch(
 
 async function removeRows(
   client: SqlClient,
-  stretch: Stretch,
+  stretch: PageRange,
   archive: ArchiveFile | null,
   reach: Reach,
 ): Promise<number> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
-import { type Campaign, type Plan, refused } from '../campaign/campaign.ts'
+import { type Campaign, type CampaignPlan, refused } from '../campaign/campaign.ts'
 import type { Selection } from '../campaign/selection.ts'
 import { findArchive } from './find-archive.ts'
 import type { NameTerm } from './names-of.ts'
@@ -16,7 +16,7 @@ export async function planArchive(
   campaign: Pick<Campaign, 'liveGeneration' | 'mode'>,
   selection: ArchiveSelection,
   consumer: Identified,
-): Promise<Plan> {
+): Promise<CampaignPlan> {
   const { names, leftOut: beside } = await findArchive(selection.path, terms)
   const { files, leftOut, places, lines, oldestMs } = await surveyArchive(
     scopeOf(campaign, selection, consumer, terms),

@@ -18,7 +18,7 @@ const forensic = new Set(['duplicate', 'retry'])
 const tellingCodes = new Set(['rebuild', givenUpCode])
 
 /** Moves the campaign's place, and says of each message whether it stands in the counts already. */
-export type Move = (
+export type MovePlace = (
   tx: SqlTransaction,
   decided: readonly DecidedMessage[],
 ) => Promise<(message: DecidedMessage) => boolean>
@@ -46,7 +46,7 @@ export class CampaignBook implements BatchBook {
   }
 
   /** `move` is called late: it is the fence, and what it locks is locked for no longer than the commit. */
-  async write(tx: SqlTransaction, move: Move): Promise<void> {
+  async write(tx: SqlTransaction, move: MovePlace): Promise<void> {
     const findings = this.#decided.filter(
       ({ decision }) => !this.#expected.has(decision.outcome) || tellingCodes.has(decision.code),
     )
@@ -57,7 +57,7 @@ export class CampaignBook implements BatchBook {
   }
 
   /** In the transaction of the effects. */
-  async writeWithEffects(tx: SqlTransaction, move: Move, reach: Reach): Promise<void> {
+  async writeWithEffects(tx: SqlTransaction, move: MovePlace, reach: Reach): Promise<void> {
     await this.write(tx, move)
     reach('replay.booked')
   }

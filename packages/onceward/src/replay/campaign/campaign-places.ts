@@ -2,7 +2,7 @@ import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Progress } from '../../ports/source.ts'
 import type { DecidedMessage } from '../../ports/store.ts'
-import type { Move } from './campaign-book.ts'
+import type { MovePlace } from './campaign-book.ts'
 
 export interface MoveOptions {
   readonly campaignId: string
@@ -13,10 +13,10 @@ export interface MoveOptions {
 /** A partition as it stood before the batch: everything below `next` is counted, and what is ahead. */
 interface Stood {
   readonly next: string
-  readonly ahead: readonly Stretch[]
+  readonly ahead: readonly PlaceRange[]
 }
 
-export type Stretch = readonly [from: string, to: string]
+export type PlaceRange = readonly [from: string, to: string]
 
 /**
  * Positions in one order, and what was decided behind them: `ahead` grows by what the batch decided and loses what the place has passed. Its
@@ -39,7 +39,7 @@ const moveOn = `
  * Rejects with `ownership_lost` when another process has a partition by now. A message is counted with its place, once: read again, after a death or
  * because nobody heard of a commit, it finds its place counted. (Skipping such places while reading would not help those whose commit was not heard of.)
  */
-export function movePlaces({ campaignId, runId, progress }: MoveOptions): Move {
+export function movePlaces({ campaignId, runId, progress }: MoveOptions): MovePlace {
   return async (tx, decided) => {
     const { rows } = await tx.query<{ partition: string; stood: string; counted: string }>(moveOn, [
       campaignId,
@@ -93,7 +93,7 @@ function append(stretches: [string, string][], from: string, to: string): void {
   else stretches.push([from, to])
 }
 
-function stretches(text: string): readonly Stretch[] {
+function stretches(text: string): readonly PlaceRange[] {
   return Array.from(text.matchAll(/\[(\d+),(\d+)\)/g), ([, from, to]) => [from!, to!])
 }
 
@@ -101,7 +101,7 @@ function stretches(text: string): readonly Stretch[] {
 export async function decidedPlaces(
   client: SqlClient,
   campaignId: string,
-): Promise<ReadonlyMap<string, readonly Stretch[]>> {
+): Promise<ReadonlyMap<string, readonly PlaceRange[]>> {
   const { rows } = await client.query(
     'select partition, ahead::text as ahead from onceward.campaign_partition where campaign_id = $1',
     [campaignId],

@@ -3,7 +3,7 @@ import type { Page, PullReader } from '../../drivers/log/pull-source.ts'
 import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Position } from '../../ports/source.ts'
-import type { Stretch } from './campaign-places.ts'
+import type { PlaceRange } from './campaign-places.ts'
 import type { Throttle } from './throttle.ts'
 
 export interface CampaignReaderOptions {
@@ -14,7 +14,7 @@ export interface CampaignReaderOptions {
   /** Leaves out what is not to be decided yet: its place stays open. Null takes all. */
   readonly takes?: TakesRecords | null
   /** Stretches that need no reading any more, by partition. */
-  readonly decided?: ReadonlyMap<string, readonly Stretch[]> | null
+  readonly decided?: ReadonlyMap<string, readonly PlaceRange[]> | null
 }
 
 /** Of the records of one page, those to take. */

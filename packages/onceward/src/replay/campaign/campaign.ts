@@ -29,7 +29,7 @@ export type CampaignState =
   | 'cancelled'
 
 /** What a campaign covers, fixed at its preview. */
-export interface Plan {
+export interface CampaignPlan {
   readonly ranges: readonly LogRange[]
   /** What the places of the ranges count. */
   readonly unit: 'offsets' | 'bytes' | 'rows'
@@ -57,7 +57,7 @@ export interface Campaign {
   readonly effects: 'suppressed' | 'requested'
   readonly state: CampaignState
   readonly selection: Selection
-  readonly plan: Plan | null
+  readonly plan: CampaignPlan | null
   readonly planDigest: string | null
   readonly needsApproval: boolean
   readonly approvedBy: string | null

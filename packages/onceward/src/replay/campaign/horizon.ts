@@ -1,7 +1,7 @@
 import type { CampaignMode } from '../../contract/handler.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { assertInsideHorizon } from '../../operations/retention/horizon.ts'
-import type { Campaign, Plan } from './campaign.ts'
+import type { Campaign, CampaignPlan } from './campaign.ts'
 
 /** Starting from nothing (rebuild) and leaving nothing (forensic) are not in danger. */
 export const needsMemory = (mode: CampaignMode): boolean => mode !== 'rebuild' && mode !== 'forensic'
@@ -13,7 +13,7 @@ export const needsMemory = (mode: CampaignMode): boolean => mode !== 'rebuild' &
 export async function assertRemembered(
   client: SqlClient,
   { consumer, generation, mode, selection }: Pick<Campaign, 'consumer' | 'generation' | 'mode' | 'selection'>,
-  { oldestMs, ranges }: Pick<Plan, 'oldestMs' | 'ranges'>,
+  { oldestMs, ranges }: Pick<CampaignPlan, 'oldestMs' | 'ranges'>,
 ): Promise<void> {
   if (!needsMemory(mode) || selection.of === 'parked') return
   const { rows } = await client.query(

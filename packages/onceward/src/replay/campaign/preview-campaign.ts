@@ -10,7 +10,7 @@ import { selectParked } from '../parked/select-parked.ts'
 import { shadowedTables } from '../rebuild/shadowed-tables.ts'
 import { aheadOfLive } from './ahead-of-live.ts'
 import { assertOfConsumer } from './assert-of-consumer.ts'
-import { type Campaign, type Plan, readCampaign, refused } from './campaign.ts'
+import { type Campaign, type CampaignPlan, readCampaign, refused } from './campaign.ts'
 import { countGivenUp, type GivenUp } from './given-up.ts'
 import { assertRemembered } from './horizon.ts'
 import type { Selection } from './selection.ts'
@@ -23,9 +23,9 @@ export interface PreviewOptions {
   readonly dryRun?: boolean
 }
 
-export interface Preview {
+export interface CampaignPreview {
   readonly campaign: Campaign
-  readonly plan: Plan
+  readonly plan: CampaignPlan
   /** Places in all ranges: an upper bound of the records, where the log has gaps. */
   readonly extent: number
   /** What the live consumer has not finished: the campaign is refused while its external effects would be suppressed there. */
@@ -40,14 +40,18 @@ export interface Preview {
  * Finds out what the selection covers now, and fixes it. Reads the first record of each range and nothing else; but for an archive, and a file whose
  * messages may be on their way to live, which are read through.
  */
-export async function previewCampaign(pool: SqlPool, id: string, options: PreviewOptions): Promise<Preview> {
+export async function previewCampaign(
+  pool: SqlPool,
+  id: string,
+  options: PreviewOptions,
+): Promise<CampaignPreview> {
   const campaign = await readCampaign(pool, id)
   const { consumer, dryRun = false } = options
   assertOfConsumer(campaign, consumer)
   if (campaign.state !== 'created' && campaign.state !== 'previewed')
     throw refused(`Campaign ${id} is ${campaign.state}: its plan is fixed.`)
   const { selection } = campaign
-  const keep = async (client: SqlClient, plan: Plan) => {
+  const keep = async (client: SqlClient, plan: CampaignPlan) => {
     if (!dryRun) await keepPlan(client, id, plan)
     return !dryRun
   }
@@ -75,7 +79,7 @@ export async function previewCampaign(pool: SqlPool, id: string, options: Previe
 async function beforeLive(
   pool: SqlPool,
   campaign: Campaign,
-  { ranges }: Plan,
+  { ranges }: CampaignPlan,
   { consumer, openReader }: PreviewOptions,
 ): Promise<readonly LogRange[]> {
   if ((await aheadOfLive(pool, campaign, consumer, ranges, null)).length === 0) return []
@@ -83,7 +87,7 @@ async function beforeLive(
   return aheadOfLive(pool, campaign, consumer, ranges, reader).finally(() => reader.close())
 }
 
-async function keepPlan(client: SqlClient, id: string, plan: Plan): Promise<void> {
+async function keepPlan(client: SqlClient, id: string, plan: CampaignPlan): Promise<void> {
   const { rows } = await client.query('select onceward.plan_campaign($1, $2) as answer', [
     id,
     JSON.stringify(plan),
@@ -92,7 +96,7 @@ async function keepPlan(client: SqlClient, id: string, plan: Plan): Promise<void
   if (!ok) throw refused(why)
 }
 
-async function makePlan(pool: SqlPool, campaign: Campaign, options: PreviewOptions): Promise<Plan> {
+async function makePlan(pool: SqlPool, campaign: Campaign, options: PreviewOptions): Promise<CampaignPlan> {
   const { selection, mode } = campaign
   const plan =
     selection.of === 'archive'
@@ -101,7 +105,10 @@ async function makePlan(pool: SqlPool, campaign: Campaign, options: PreviewOptio
   return mode === 'rebuild' ? { ...plan, tables: await shadowedTables(pool, options.consumer) } : plan
 }
 
-async function planRanges(selection: Selection, { openReader, consumer }: PreviewOptions): Promise<Plan> {
+async function planRanges(
+  selection: Selection,
+  { openReader, consumer }: PreviewOptions,
+): Promise<CampaignPlan> {
   const reader = await openReader(selection)
   try {
     const ranges = (await reader.survey(edgesOf(selection))).filter(({ from, to }) => from !== to)
@@ -142,7 +149,7 @@ export function extentOf(ranges: readonly LogRange[]): number {
 async function assertWindow(
   client: SqlClient,
   { name, replay }: Consumer<unknown, SqlTransaction>,
-  { oldestMs }: Plan,
+  { oldestMs }: CampaignPlan,
 ): Promise<void> {
   if (replay.windowMs === null || oldestMs === null) return
   const { rows } = await client.query(

@@ -6,7 +6,7 @@ import { dropCancelled, dropShadow } from '../rebuild/shadow-tables.ts'
 import { type Campaign, readCampaign, refused } from './campaign.ts'
 import { type CampaignProgress, readProgress } from './campaign-progress.ts'
 
-export interface Approval {
+export interface CampaignApproval {
   readonly because: string
   /** The digest of the plan that was looked at, as the preview showed it. */
   readonly planDigest: string
@@ -18,7 +18,7 @@ export interface Approval {
 export async function approveCampaign(
   pool: SqlPool,
   id: string,
-  { because, planDigest, hours = 24 }: Approval,
+  { because, planDigest, hours = 24 }: CampaignApproval,
 ): Promise<Campaign> {
   await assertUsable(pool)
   await readCampaign(pool, id)
@@ -95,7 +95,7 @@ export async function campaignHistory(
   return rows
 }
 
-export interface Finding {
+export interface CampaignFinding {
   readonly messageId: string
   readonly outcome: string
   readonly code: string
@@ -108,7 +108,7 @@ export async function campaignFindings(
   pool: SqlPool,
   id: string,
   countMax: number,
-): Promise<readonly Finding[]> {
+): Promise<readonly CampaignFinding[]> {
   const { rows } = await pool.query(
     `select message_id as "messageId", outcome, code, key, position, reason from onceward.campaign_finding
      where campaign_id = $1 order by message_id limit $2`,

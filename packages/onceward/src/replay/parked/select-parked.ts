@@ -1,6 +1,6 @@
 import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
-import { type Campaign, type Plan, refused } from '../campaign/campaign.ts'
+import { type Campaign, type CampaignPlan, refused } from '../campaign/campaign.ts'
 
 const rowsMax = 1_000_000
 
@@ -19,8 +19,8 @@ const describe = `
 export async function selectParked(
   pool: SqlPool,
   { id }: Campaign,
-  keep: (client: SqlClient, plan: Plan) => Promise<boolean>,
-): Promise<Plan> {
+  keep: (client: SqlClient, plan: CampaignPlan) => Promise<boolean>,
+): Promise<CampaignPlan> {
   return inTransaction(pool, async client => {
     const selected = await client.query('select onceward.select_campaign_rows($1, $2) as count', [
       id,
@@ -32,7 +32,7 @@ export async function selectParked(
       throw refused(`More than ${rowsMax} rows are selected: select fewer, by cause or by key.`)
     const { rows } = await client.query(describe, [id])
     const { digest, oldestMs, behind } = rows[0]
-    const plan: Plan = {
+    const plan: CampaignPlan = {
       ranges: [{ partition: 'parked', incarnation: digest, from: '0', to: String(rowCount) }],
       unit: 'rows',
       oldestMs,

@@ -3,7 +3,7 @@ import type { SourceWindow } from '../../contract/needed-retention.ts'
 import type { BrokerSecurity } from '../../drivers/broker-security.ts'
 import type { BrokerIdentity } from '../../ports/source.ts'
 import type { Surroundings } from '../../surroundings.ts'
-import { type Finding, type Found, findingsOf, type Rule, type RuleText } from '../rule.ts'
+import { type Finding, findingsOf, type Rule, type RuleResult, type RuleText } from '../rule.ts'
 
 /** Where the servers are that contracts are compared with. What is not given is not asked. */
 export interface LiveAccess extends BrokerSecurity {
@@ -27,7 +27,7 @@ export interface Checked {
 }
 
 /** What the servers of one kind said, gathered while they answer. */
-export interface Answer {
+export interface CheckAnswer {
   readonly findings: Finding[]
   /** By the contract's file; absent where the source was not asked. */
   readonly windows: Map<string, SourceWindow>
@@ -45,7 +45,7 @@ export function judgeAll<Subject>(
 
 export function aboutServer(
   rule: RuleText,
-  found: Found,
+  found: RuleResult,
   place: string,
   consumer: string | null = null,
 ): Finding[] {

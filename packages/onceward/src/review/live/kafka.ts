@@ -7,8 +7,8 @@ import { errorText } from '../../errors.ts'
 import type { Finding } from '../rule.ts'
 import { silentServer, unaskedServer } from '../rules/itself.ts'
 import { kafkaRules } from '../rules/kafka.ts'
-import { type KafkaPlace, kafkaOutletRules, type Outlet, outletsOf } from '../rules/outlets.ts'
-import { type Answer, aboutServer, type Checked, judgeAll, type LiveAccess } from './access.ts'
+import { type DeclaredOutlet, type KafkaPlace, kafkaOutletRules, outletsOf } from '../rules/outlets.ts'
+import { aboutServer, type CheckAnswer, type Checked, judgeAll, type LiveAccess } from './access.ts'
 import { within } from './within.ts'
 
 /** A topic that some contract names, the cluster it is on, and what to say of it when that has answered. */
@@ -20,8 +20,8 @@ interface Named {
 }
 
 /** Topics: each cluster is asked once, however many contracts name it. */
-export async function checkKafka(all: readonly Checked[], access: LiveAccess): Promise<Answer> {
-  const answer: Answer = { findings: [], windows: new Map(), clusters: new Map() }
+export async function checkKafka(all: readonly Checked[], access: LiveAccess): Promise<CheckAnswer> {
+  const answer: CheckAnswer = { findings: [], windows: new Map(), clusters: new Map() }
   const named = all.flatMap(checked => [
     ...sourceOf(checked, access, answer),
     ...writtenBy(checked, access, answer.findings),
@@ -45,7 +45,11 @@ export async function checkKafka(all: readonly Checked[], access: LiveAccess): P
   return answer
 }
 
-function sourceOf(checked: Checked, access: LiveAccess, { findings, windows, clusters }: Answer): Named[] {
+function sourceOf(
+  checked: Checked,
+  access: LiveAccess,
+  { findings, windows, clusters }: CheckAnswer,
+): Named[] {
   const { consumer, file } = checked
   if (consumer.source.kind !== 'kafka') return []
   const declaration = consumer.source as TopicDeclaration
@@ -76,7 +80,9 @@ function optionsOf({ consumer }: Checked, access: LiveAccess): KafkaConnectionOp
 
 function writtenBy(checked: Checked, access: LiveAccess, findings: Finding[]): Named[] {
   const { consumer, file } = checked
-  const outlets = outletsOf(consumer).filter((one): one is Outlet<KafkaPlace> => one.place.broker === 'kafka')
+  const outlets = outletsOf(consumer).filter(
+    (one): one is DeclaredOutlet<KafkaPlace> => one.place.broker === 'kafka',
+  )
   const options = optionsOf(checked, access)
   if (outlets.length === 0) return []
   if (options === null) {

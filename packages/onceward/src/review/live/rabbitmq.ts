@@ -10,10 +10,10 @@ import { errorText } from '../../errors.ts'
 import { limitSetting, maxAgeSetting } from '../queue-setting.ts'
 import type { Finding } from '../rule.ts'
 import { silentServer, unaskedServer } from '../rules/itself.ts'
-import { type Outlet, outletsOf, type RabbitPlace, rabbitOutletRules } from '../rules/outlets.ts'
+import { type DeclaredOutlet, outletsOf, type RabbitPlace, rabbitOutletRules } from '../rules/outlets.ts'
 import { rabbitRules } from '../rules/rabbitmq.ts'
 import { streamRules } from '../rules/stream.ts'
-import { type Answer, aboutServer, type Checked, judgeAll, type LiveAccess } from './access.ts'
+import { aboutServer, type CheckAnswer, type Checked, judgeAll, type LiveAccess } from './access.ts'
 import { placeOf, within } from './within.ts'
 
 /** A queue or exchange that some contract names, the broker it is on, and what to say of it when that has answered. */
@@ -25,8 +25,8 @@ interface Named {
 }
 
 /** Queues, streams and what is published to: each broker is asked once, however many contracts name it. */
-export async function checkRabbit(all: readonly Checked[], access: LiveAccess): Promise<Answer> {
-  const answer: Answer = { findings: [], windows: new Map(), clusters: new Map() }
+export async function checkRabbit(all: readonly Checked[], access: LiveAccess): Promise<CheckAnswer> {
+  const answer: CheckAnswer = { findings: [], windows: new Map(), clusters: new Map() }
   const named = all.flatMap(checked => [
     ...sourceOf(checked, access, answer),
     ...publishedBy(checked, access, answer.findings),
@@ -49,7 +49,7 @@ export async function checkRabbit(all: readonly Checked[], access: LiveAccess): 
   return answer
 }
 
-function sourceOf(checked: Checked, access: LiveAccess, answer: Answer): Named[] {
+function sourceOf(checked: Checked, access: LiveAccess, answer: CheckAnswer): Named[] {
   const { consumer, file } = checked
   const found = addressOf(checked, access)
   if (found === null) return []
@@ -72,7 +72,7 @@ function sourceOf(checked: Checked, access: LiveAccess, answer: Answer): Named[]
 /** Published over AMQP: to the broker of its own queue, or the one that is known. */
 function publishedBy({ consumer, file }: Checked, access: LiveAccess, findings: Finding[]): Named[] {
   const outlets = outletsOf(consumer).filter(
-    (one): one is Outlet<RabbitPlace> => one.place.broker === 'rabbitmq',
+    (one): one is DeclaredOutlet<RabbitPlace> => one.place.broker === 'rabbitmq',
   )
   if (outlets.length === 0) return []
   const own = consumer.source.kind === 'rabbitmq' ? (consumer.source as QueueDeclaration) : null
@@ -115,7 +115,7 @@ function addressOf(
   return { address: { amqpUrl: null, loginUrl: url, managementUrl }, queue: stream }
 }
 
-function judge({ consumer, file }: Checked, broker: BrokerState, { findings, windows }: Answer): void {
+function judge({ consumer, file }: Checked, broker: BrokerState, { findings, windows }: CheckAnswer): void {
   const at = { consumer: consumer.name, place: file }
   if (consumer.source.kind === 'rabbitmq-stream') {
     const declaration = consumer.source as StreamDeclaration

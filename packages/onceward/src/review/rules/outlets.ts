@@ -8,7 +8,7 @@ import { reach } from '../dead-letter-route.ts'
 import type { Rule } from '../rule.ts'
 
 /** Where messages of a contract go, other than its own source. */
-export interface Outlet<Place extends PublishPlace = PublishPlace> {
+export interface DeclaredOutlet<Place extends PublishPlace = PublishPlace> {
   /** The part of the contract that says so. */
   readonly setting: string
   readonly place: Place
@@ -18,7 +18,7 @@ export type RabbitPlace = Extract<PublishPlace, { broker: 'rabbitmq' }>
 export type KafkaPlace = Extract<PublishPlace, { topic: string }>
 
 /** Queues for dead letters and retries are made by the consumer itself, topics are not. */
-export function outletsOf({ source, effect, failure }: Consumer): Outlet[] {
+export function outletsOf({ source, effect, failure }: Consumer): DeclaredOutlet[] {
   const published = Object.entries(effect?.publish ?? {}).map(([name, place]) => ({
     setting: `effect.publish.${name}`,
     place,
@@ -37,7 +37,7 @@ export function outletsOf({ source, effect, failure }: Consumer): Outlet[] {
 }
 
 export interface RabbitOutletSubject {
-  readonly outlet: Outlet<RabbitPlace>
+  readonly outlet: DeclaredOutlet<RabbitPlace>
   readonly broker: BrokerState
 }
 
@@ -64,7 +64,7 @@ export const rabbitOutletRules: readonly Rule<RabbitOutletSubject>[] = [
 ]
 
 export interface KafkaOutletSubject {
-  readonly outlet: Outlet<KafkaPlace>
+  readonly outlet: DeclaredOutlet<KafkaPlace>
   readonly cluster: ClusterState
 }
 

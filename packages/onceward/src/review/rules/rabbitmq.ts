@@ -5,7 +5,7 @@ import type { BrokerState, QueueState, Topology } from '../../drivers/rabbitmq/d
 import { byBroker } from '../../ports/retry-levels.ts'
 import { type DeadLetterRoute, deadLetterRoute } from '../dead-letter-route.ts'
 import { deliveryLimitSetting, limitSetting, setting } from '../queue-setting.ts'
-import type { Found, Rule } from '../rule.ts'
+import type { Rule, RuleResult } from '../rule.ts'
 import { ackTimeoutDefaultMs, longestHoldMs } from './timing.ts'
 
 /** A queue of RabbitMQ as a contract names it, and as it is. */
@@ -17,12 +17,12 @@ export interface RabbitSubject {
   readonly queue: QueueState | null
 }
 
-type Judged = (queue: QueueState, subject: RabbitSubject) => Found
+type Judged = (queue: QueueState, subject: RabbitSubject) => RuleResult
 
 /** Only queues whose arguments are known: as they are, or as the consumer will make them. */
 const ofQueue =
   (judge: Judged) =>
-  (subject: RabbitSubject): Found => {
+  (subject: RabbitSubject): RuleResult => {
     const queue = subject.queue ?? asDeclared(subject)
     return queue === null || subject.broker.topology === null ? null : judge(queue, subject)
   }
@@ -47,7 +47,7 @@ function topologyOf({ declaration, broker }: RabbitSubject): Topology {
   return { exchanges, bindings: declare === 'verify' ? bindings : [...bindings, ...added] }
 }
 
-type JudgedRoute = (route: DeadLetterRoute, queue: QueueState, subject: RabbitSubject) => Found
+type JudgedRoute = (route: DeadLetterRoute, queue: QueueState, subject: RabbitSubject) => RuleResult
 
 /** Only those with a dead-letter exchange. */
 const ofRoute = (judge: JudgedRoute) =>

@@ -23,10 +23,10 @@ export interface RuleOptions {
 
 export interface RuleGroup {
   readonly name: string
-  readonly rules: readonly Rule[]
+  readonly rules: readonly PrometheusRule[]
 }
 
-export type Rule = AlertRule | RecordedRule
+export type PrometheusRule = AlertRule | RecordedRule
 export interface AlertRule {
   readonly alert: string
   readonly expr: string

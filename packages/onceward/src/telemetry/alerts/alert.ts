@@ -3,7 +3,7 @@ import type { MetricKey } from '../catalogue.ts'
 import type { HistogramPart, Matchers } from './promql.ts'
 
 /** `critical`: somebody must act now. `warning`: today. `info`: to be known. */
-export type Severity = 'critical' | 'warning' | 'info'
+export type AlertSeverity = 'critical' | 'warning' | 'info'
 
 /** What an alert is written for. */
 export interface AlertContext {
@@ -16,9 +16,9 @@ export interface AlertContext {
 export interface Alert {
   /** As Prometheus knows it. */
   readonly name: string
-  readonly severity: Severity
+  readonly severity: AlertSeverity
   /** Of consumers whose risk is not money, regulatory or notification, where it differs. */
-  readonly severityElsewhere?: Severity
+  readonly severityElsewhere?: AlertSeverity
   /** The message broke an agreement with its sender, who is named. */
   readonly toProducer?: true
   /** The owner it names is that of the dead letters. */

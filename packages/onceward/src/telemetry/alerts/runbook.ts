@@ -5,7 +5,7 @@ import { alertsOf, type Declared } from './alert-rules.ts'
 import { alerts } from './alerts.ts'
 import { series } from './promql.ts'
 import { runbooks } from './runbooks.ts'
-import type { Place, Runbook, Step } from './step.ts'
+import type { Runbook, RunbookPlace, RunbookStep } from './step.ts'
 import { plainText, shellWord } from './template-text.ts'
 
 /** The runbook of an alert or of that name; without a name all that can happen to this consumer. */
@@ -59,7 +59,7 @@ export function linesOf(runbook: Runbook, declared: Declared): { commands: strin
   }
 }
 
-function placeOf({ consumer, file }: Declared): Place {
+function placeOf({ consumer, file }: Declared): RunbookPlace {
   const scope = { consumer: consumer.name, where: [] }
   return {
     consumer,
@@ -69,7 +69,7 @@ function placeOf({ consumer, file }: Declared): Place {
   }
 }
 
-function renderStep(step: Step, number: number, place: Place): string {
+function renderStep(step: RunbookStep, number: number, place: RunbookPlace): string {
   const indent = ' '.repeat(`${number}. `.length)
   const block = (kind: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : ['', ...[`\`\`\`${kind}`, ...lines, '```'].map(line => indent + line)]

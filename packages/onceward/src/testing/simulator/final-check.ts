@@ -1,6 +1,6 @@
 import type { SimulatedDatabase } from './database.ts'
 import type { Invariants } from './invariants.ts'
-import { endOf, type Job } from './job.ts'
+import { endOf, type SimulatedJob } from './job.ts'
 import { type Publication, publicationName } from './publication.ts'
 import { attemptsMax, type Scenario } from './scenarios.ts'
 import { heldKey } from './tables.ts'
@@ -28,7 +28,7 @@ export function checkEnd(
 
 /** The status of its marker; with none, what its effect or the row that holds it tell. */
 function endOfJob(
-  { id, version }: Job,
+  { id, version }: SimulatedJob,
   { dedup }: Scenario,
   workload: Workload,
   { tables }: SimulatedDatabase,
@@ -40,7 +40,7 @@ function endOfJob(
 }
 
 function endsAllowed(
-  job: Job,
+  job: SimulatedJob,
   { businessKeys, order, handler }: Scenario,
   workload: Workload,
   database: SimulatedDatabase,
@@ -59,7 +59,12 @@ function endsAllowed(
 }
 
 /** Another message has its business key and this end. */
-function isShared(job: Job, end: string, { jobs }: Workload, { tables }: SimulatedDatabase): boolean {
+function isShared(
+  job: SimulatedJob,
+  end: string,
+  { jobs }: Workload,
+  { tables }: SimulatedDatabase,
+): boolean {
   return jobs.some(
     other => other !== job && other.business === job.business && tables.markers.get(other.id)?.status === end,
   )
@@ -77,7 +82,12 @@ function checkCopy({ id, digest, number }: Publication, database: SimulatedDatab
 }
 
 /** What else must be there, or not, for a message that ended so. */
-function checkTraces({ id, plan }: Job, ended: string, { tables }: SimulatedDatabase, wrong: Wrong): void {
+function checkTraces(
+  { id, plan }: SimulatedJob,
+  ended: string,
+  { tables }: SimulatedDatabase,
+  wrong: Wrong,
+): void {
   const attempts = tables.attempts.get(id) ?? 0
   const held = tables.held.get(heldKey(id, tables.markers.get(id)?.digest ?? ''))
   const isTried = plan === 'poison' || plan === 'fatal'
@@ -88,7 +98,7 @@ function checkTraces({ id, plan }: Job, ended: string, { tables }: SimulatedData
     wrong(`${id} is applied, its intent is missing`)
 }
 
-function behindParked(job: Job, workload: Workload, { tables }: SimulatedDatabase): boolean {
+function behindParked(job: SimulatedJob, workload: Workload, { tables }: SimulatedDatabase): boolean {
   const mine = workload.firstOf(job.id)
   return workload.jobs.some(
     other =>

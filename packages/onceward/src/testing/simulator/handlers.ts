@@ -1,12 +1,12 @@
 import type { BatchContext, BatchItem, HandlerContext } from '../../contract/handler.ts'
 import { ignore, park, reject, retryAfter, type Verdict } from '../../engine/batch/verdicts.ts'
-import type { Job } from './job.ts'
+import type { SimulatedJob } from './job.ts'
 import type { SimulatedTx } from './loan.ts'
 import type { Workload } from './workload.ts'
 
 /** The handlers of a workload: each message says what becomes of it. */
 export function handlersOf(workload: Workload) {
-  const apply = async (tx: SimulatedTx, item: BatchItem<Job>): Promise<Verdict | void> => {
+  const apply = async (tx: SimulatedTx, item: BatchItem<SimulatedJob>): Promise<Verdict | void> => {
     const { message, envelope, effects } = item
     const verdict = verdictOf(message, workload)
     if (verdict !== null) return verdict
@@ -25,10 +25,10 @@ export function handlersOf(workload: Workload) {
     if (message.plan === 'clash') effects.external('gateway', { key: 'same for all', body: message.id })
   }
   return {
-    each: ({ tx, ...item }: HandlerContext<Job, SimulatedTx>) => apply(tx, item),
+    each: ({ tx, ...item }: HandlerContext<SimulatedJob, SimulatedTx>) => apply(tx, item),
 
-    async batch({ tx, batch }: BatchContext<Job, SimulatedTx>) {
-      const verdicts = new Map<BatchItem<Job>, Verdict>()
+    async batch({ tx, batch }: BatchContext<SimulatedJob, SimulatedTx>) {
+      const verdicts = new Map<BatchItem<SimulatedJob>, Verdict>()
       for (const item of batch) {
         const verdict = await apply(tx, item)
         if (verdict !== undefined) verdicts.set(item, verdict as Verdict)
@@ -38,7 +38,7 @@ export function handlersOf(workload: Workload) {
   }
 }
 
-function verdictOf({ id, plan }: Job, workload: Workload): Verdict | null {
+function verdictOf({ id, plan }: SimulatedJob, workload: Workload): Verdict | null {
   switch (plan) {
     case 'ignore':
       return ignore('nothing to do')

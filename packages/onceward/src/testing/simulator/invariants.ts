@@ -1,5 +1,5 @@
 import type { CommitWatcher, SimulatedDatabase } from './database.ts'
-import type { Job } from './job.ts'
+import type { SimulatedJob } from './job.ts'
 import type { OffsetWatcher } from './log.ts'
 import { type AckWatcher, type Publication, publicationName } from './publication.ts'
 import { attemptsMax, type Scenario } from './scenarios.ts'
@@ -35,7 +35,7 @@ export class Invariants implements CommitWatcher, AckWatcher, OffsetWatcher {
   readonly #database: SimulatedDatabase
   readonly #workload: Workload
   readonly #scenario: Scenario
-  readonly #jobs: ReadonlyMap<string, Job>
+  readonly #jobs: ReadonlyMap<string, SimulatedJob>
   readonly #effects = new Map<string, EffectRow[]>()
   readonly #business = new Map<string, EffectRow>()
   readonly #lastOfLane = new Map<string, number>()

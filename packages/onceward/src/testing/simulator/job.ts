@@ -1,5 +1,5 @@
 /** What the handler of the workload does with a message. */
-export type Plan =
+export type JobPlan =
   | 'apply'
   /** Also locks a row that others lock. */
   | 'touch'
@@ -29,18 +29,18 @@ export type Plan =
   | 'reject'
 
 /** The message of the workload. */
-export interface Job {
+export interface SimulatedJob {
   readonly id: string
   readonly key: string
   readonly business: string | null
-  readonly plan: Plan
+  readonly plan: JobPlan
   readonly times: number
   /** Tells copies of one id with other bytes apart. */
   readonly version: string
 }
 
 /** How a message of each plan ends when nothing else is in its way. */
-export const endOf: Record<Plan, 'applied' | 'parked' | 'ignored' | 'dead'> = {
+export const endOf: Record<JobPlan, 'applied' | 'parked' | 'ignored' | 'dead'> = {
   apply: 'applied',
   touch: 'applied',
   external: 'applied',

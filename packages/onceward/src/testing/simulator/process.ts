@@ -8,13 +8,13 @@ import { type Surroundings, silent } from '../../surroundings.ts'
 import { unmeasured } from '../../telemetry/metrics.ts'
 import { untraced } from '../../telemetry/traces.ts'
 import { Actor } from './actor.ts'
-import type { Job } from './job.ts'
+import type { SimulatedJob } from './job.ts'
 import type { SimulatedTx } from './loan.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** What the processes of a schedule are made of. */
 export interface ProcessParts {
-  consumerOf(actor: Actor): Consumer<Job, SimulatedTx>
+  consumerOf(actor: Actor): Consumer<SimulatedJob, SimulatedTx>
   sourceOf(actor: Actor): Source
   storeOf(actor: Actor): Store<SimulatedTx>
   onHalt(why: string): void
@@ -32,7 +32,7 @@ export class SimulatedProcess {
   #life = 0
   #reached: CrashPoint | null = null
   #actor: Actor | null = null
-  #engine: ConsumerProcess<Job, SimulatedTx> | null = null
+  #engine: ConsumerProcess<SimulatedJob, SimulatedTx> | null = null
 
   constructor(number: number, scheduler: Scheduler, parts: ProcessParts) {
     this.#number = number
@@ -75,7 +75,7 @@ export class SimulatedProcess {
     this.#life++
     this.#reached = null
     this.#actor = actor
-    const engine = new ConsumerProcess<Job, SimulatedTx>({
+    const engine = new ConsumerProcess<SimulatedJob, SimulatedTx>({
       consumer: this.#parts.consumerOf(actor),
       source: this.#parts.sourceOf(actor),
       store: this.#parts.storeOf(actor),

@@ -4,7 +4,7 @@ import { publicationName } from './publication.ts'
 import type { QueueEntry, SimulatedQueue } from './queue.ts'
 
 /** One handing-over: settling it counts only while the broker has the message out under this token. */
-export interface Token {
+export interface SimulatedToken {
   readonly entry: QueueEntry
   readonly subscription: QueueSubscription
 }
@@ -14,7 +14,7 @@ export class QueueSubscription implements Subscription {
   readonly actor: Actor
   readonly #queue: SimulatedQueue
   readonly #options: QueueOpenOptions
-  readonly #live = new Set<Token>()
+  readonly #live = new Set<SimulatedToken>()
   #waiting: { readonly max: number; readonly resolve: (deliveries: readonly Delivery[]) => void } | null =
     null
   #offered = false
@@ -35,7 +35,7 @@ export class QueueSubscription implements Subscription {
   }
 
   settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }> {
-    const tokens = deliveries.map(({ token }) => token as Token)
+    const tokens = deliveries.map(({ token }) => token as SimulatedToken)
     const known = tokens.filter(token => this.#live.delete(token))
     const stale = tokens.length - known.length
     if (known.length === 0) return Promise.resolve({ missed: stale })
@@ -51,7 +51,7 @@ export class QueueSubscription implements Subscription {
   }
 
   isLive({ token }: Delivery): boolean {
-    return this.#live.has(token as Token)
+    return this.#live.has(token as SimulatedToken)
   }
 
   close(): Promise<void> {
@@ -105,7 +105,7 @@ export class QueueSubscription implements Subscription {
   }
 
   #hand(entry: QueueEntry): Delivery {
-    const token: Token = { entry, subscription: this }
+    const token: SimulatedToken = { entry, subscription: this }
     entry.token = token
     this.#live.add(token)
     const { body, properties, key } = entry.publication

@@ -3,14 +3,14 @@ import type { Actor } from './actor.ts'
 import type { SimulatedBroker } from './broker.ts'
 import type { Faults } from './faults.ts'
 import { type AckWatcher, type Publication, publicationName } from './publication.ts'
-import { QueueSubscription, type Token } from './queue-subscription.ts'
+import { QueueSubscription, type SimulatedToken } from './queue-subscription.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** A message in the broker: waiting, or with the subscription whose token it has. */
 export interface QueueEntry {
   readonly publication: Publication
   deliveries: number
-  token: Token | null
+  token: SimulatedToken | null
 }
 
 /**
@@ -92,7 +92,7 @@ export class SimulatedQueue implements SimulatedBroker {
   }
 
   /** The broker forgets a message, if this is still the token it is out with. */
-  ack(token: Token): boolean {
+  ack(token: SimulatedToken): boolean {
     const { entry } = token
     if (entry.token !== token) return false
     this.scheduler.remark(`acked ${publicationName(entry.publication)}`)

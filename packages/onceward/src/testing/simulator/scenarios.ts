@@ -1,7 +1,7 @@
 import type { ConsumerContract } from '../../contract/contract.ts'
 import type { Draws } from './draws.ts'
 import { handlersOf } from './handlers.ts'
-import type { Job, Plan } from './job.ts'
+import type { JobPlan, SimulatedJob } from './job.ts'
 import type { SimulatedTx } from './loan.ts'
 import type { Workload, WorkloadShape } from './workload.ts'
 
@@ -16,7 +16,7 @@ export interface Scenario extends WorkloadShape {
   readonly schema: 'none' | 'slow'
 }
 
-const troubles: readonly Plan[] = [
+const troubles: readonly JobPlan[] = [
   'touch',
   'external',
   'clash',
@@ -87,7 +87,7 @@ export function contractOf(
   scenario: Scenario,
   workload: Workload,
   draws: Draws,
-): ConsumerContract<Job, SimulatedTx> {
+): ConsumerContract<SimulatedJob, SimulatedTx> {
   const { each, batch } = handlersOf(workload)
   return {
     name: 'simulated',
@@ -96,8 +96,8 @@ export function contractOf(
     source: { kind: 'simulated' },
     identity: {
       id: job => job.id,
-      ...(scenario.order === 'key' && { orderKey: (job: Job) => job.key }),
-      ...(scenario.businessKeys && { businessKey: (job: Job) => job.business }),
+      ...(scenario.order === 'key' && { orderKey: (job: SimulatedJob) => job.key }),
+      ...(scenario.businessKeys && { businessKey: (job: SimulatedJob) => job.business }),
     },
     order: scenario.order,
     dedup: scenario.dedup,

@@ -11,7 +11,7 @@ import { type FaultKind, Faults } from './faults.ts'
 import { checkEnd } from './final-check.ts'
 import { Interruptions } from './interruptions.ts'
 import { type Broken, Invariants } from './invariants.ts'
-import type { Job } from './job.ts'
+import type { SimulatedJob } from './job.ts'
 import type { SimulatedTx } from './loan.ts'
 import { SimulatedLog } from './log.ts'
 import { SimulatedProcess } from './process.ts'
@@ -25,7 +25,9 @@ import { Workload } from './workload.ts'
 
 /** Puts something of your own between the engine and the simulated parts: how seeded bugs come in. */
 export interface Around {
-  contract?(contract: ConsumerContract<Job, SimulatedTx>): ConsumerContract<Job, SimulatedTx>
+  contract?(
+    contract: ConsumerContract<SimulatedJob, SimulatedTx>,
+  ): ConsumerContract<SimulatedJob, SimulatedTx>
   source?(source: Source): Source
   store?(store: SimulatedStore): Store<SimulatedTx>
 }

@@ -14,7 +14,7 @@ export interface EffectRow {
   readonly position: string | null
 }
 
-export interface HeldRow {
+export interface SimulatedHeldRow {
   readonly id: string | null
   readonly digest: string
   readonly state: HeldState
@@ -32,7 +32,7 @@ export interface Tables {
   readonly businessKeys: Map<string, { readonly id: string; readonly digest: string | null }>
   readonly intents: Map<string, { readonly id: string; readonly digest: string }>
   readonly attempts: Map<string, number>
-  readonly held: Map<string, HeldRow>
+  readonly held: Map<string, SimulatedHeldRow>
   readonly blocked: Map<string, true>
   readonly checkpoints: Map<string, CheckpointRow>
   readonly losses: Map<string, Loss>

@@ -1,6 +1,6 @@
 import { digestOf } from '../../message/digest.ts'
 import type { Draws } from './draws.ts'
-import type { Job, Plan } from './job.ts'
+import type { JobPlan, SimulatedJob } from './job.ts'
 import type { Publication } from './publication.ts'
 
 export type CopyKind = 'same' | 'other bytes' | 'unreadable'
@@ -9,12 +9,12 @@ export interface WorkloadShape {
   readonly businessKeys: boolean
   /** What else is sent: the same again, the same id with other bytes, bytes nobody can read. */
   readonly copies: readonly CopyKind[]
-  readonly plans: readonly Plan[]
+  readonly plans: readonly JobPlan[]
 }
 
 /** All that will be published in one schedule, and what the outside world remembers of the handlers' failures. */
 export class Workload {
-  readonly jobs: readonly Job[]
+  readonly jobs: readonly SimulatedJob[]
   readonly publications: readonly Publication[]
   readonly #digests = new Map<string, string>()
   readonly #failuresLeft = new Map<string, number>()
@@ -23,7 +23,7 @@ export class Workload {
   constructor(draws: Draws, shape: WorkloadShape) {
     this.jobs = jobsOf(draws, shape)
     const copies = copiesOf(draws, this.jobs, shape.copies)
-    const bodies: (Job | null)[] = [...this.jobs]
+    const bodies: (SimulatedJob | null)[] = [...this.jobs]
     for (const copy of copies) bodies.splice(draws.between(0, bodies.length), 0, copy)
     this.publications = bodies.map((job, index) => this.#publish(job, index, draws))
     for (const { id, plan, times } of this.jobs) {
@@ -47,7 +47,7 @@ export class Workload {
     return left > 0
   }
 
-  #publish(job: Job | null, number: number, draws: Draws): Publication {
+  #publish(job: SimulatedJob | null, number: number, draws: Draws): Publication {
     const body = Buffer.from(job === null ? `{ not json ${draws.below(3)}` : JSON.stringify(job))
     const digest = digestOf(body, {}, []).toString('hex')
     if (job !== null) {
@@ -66,7 +66,7 @@ export class Workload {
   }
 }
 
-function jobsOf(draws: Draws, { businessKeys, plans }: WorkloadShape): Job[] {
+function jobsOf(draws: Draws, { businessKeys, plans }: WorkloadShape): SimulatedJob[] {
   const keys = draws.between(1, 3)
   const orders = draws.between(2, 8)
   const trouble = draws.pick([0, 0.2, 0.5])
@@ -81,8 +81,12 @@ function jobsOf(draws: Draws, { businessKeys, plans }: WorkloadShape): Job[] {
 }
 
 /** Null for bytes nobody can read. */
-function copiesOf(draws: Draws, jobs: readonly Job[], kinds: readonly CopyKind[]): (Job | null)[] {
-  const copies: (Job | null)[] = []
+function copiesOf(
+  draws: Draws,
+  jobs: readonly SimulatedJob[],
+  kinds: readonly CopyKind[],
+): (SimulatedJob | null)[] {
+  const copies: (SimulatedJob | null)[] = []
   while (draws.chance(0.5)) {
     const job = draws.pick(jobs)
     const kind = draws.pick(kinds)

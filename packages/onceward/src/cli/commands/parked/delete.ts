@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import {
-  type Approval,
   approveRequest,
+  type DeletionRequest,
   deleteParked,
   listApprovals,
   requestDeletion,
@@ -87,7 +87,7 @@ export function eraseCommand(): Command {
     )
 }
 
-function approvalTable(approvals: readonly Approval[]): string {
+function approvalTable(approvals: readonly DeletionRequest[]): string {
   if (approvals.length === 0) return 'No requests.'
   return table(
     [

@@ -1,7 +1,7 @@
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../../errors.ts'
 import type { ParkedRow } from '../../../operations/parking/list-parked.ts'
-import { type Preview, previewParked } from '../../../operations/parking/preview-parked.ts'
+import { type ParkedPreview, previewParked } from '../../../operations/parking/preview-parked.ts'
 import { counted, print, table } from '../../output.ts'
 import { type FilterFlags, filterOf } from './flags.ts'
 
@@ -20,7 +20,7 @@ export async function chosen(
   pool: SqlPool,
   ids: readonly string[],
   flags: ActFlags,
-): Promise<(Preview & { readonly ids: readonly string[] }) | null> {
+): Promise<(ParkedPreview & { readonly ids: readonly string[] }) | null> {
   const preview = await previewParked(pool, filterOf(flags, ids))
   const json = flags.json === true
   if (flags.dryRun === true) {
@@ -40,7 +40,7 @@ export async function chosen(
   return { ...preview, ids: preview.rows.map(row => row.id) }
 }
 
-export function previewText({ rows, digest, more, behind }: Preview): string {
+export function previewText({ rows, digest, more, behind }: ParkedPreview): string {
   const waiting = behind.reduce((sum, { count }) => sum + count, 0)
   return [
     parkedTable(rows),

@@ -4,9 +4,9 @@ import { Command } from 'commander'
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { refused } from '../../../operations/parking/act.ts'
 import {
+  type RedriveStage,
   type ReplayReport,
   runReplay,
-  type Stage,
   showReplay,
   startReplay,
   stopReplay,
@@ -84,7 +84,7 @@ async function goOn(pool: SqlPool, known: ReplayReport, flags: ReplayFlags): Pro
   await report(pool, flags, requestId, await run(pool, requestId, flags))
 }
 
-function run(pool: SqlPool, requestId: string, flags: ReplayFlags): Promise<Stage> {
+function run(pool: SqlPool, requestId: string, flags: ReplayFlags): Promise<RedriveStage> {
   const log = consoleLog(flags.json === true)
   return runReplay(pool, requestId, {
     pause: ms => setTimeout(ms),
@@ -92,7 +92,12 @@ function run(pool: SqlPool, requestId: string, flags: ReplayFlags): Promise<Stag
   })
 }
 
-async function report(pool: SqlPool, flags: ReplayFlags, requestId: string, stage: Stage): Promise<void> {
+async function report(
+  pool: SqlPool,
+  flags: ReplayFlags,
+  requestId: string,
+  stage: RedriveStage,
+): Promise<void> {
   const replay = await showReplay(pool, requestId, 50)
   print(
     flags.json === true,

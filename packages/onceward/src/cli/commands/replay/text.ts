@@ -1,8 +1,8 @@
 import { aheadText } from '../../../replay/campaign/ahead-of-live.ts'
-import type { Campaign, Plan } from '../../../replay/campaign/campaign.ts'
+import type { Campaign, CampaignPlan } from '../../../replay/campaign/campaign.ts'
 import type { CampaignProgress } from '../../../replay/campaign/campaign-progress.ts'
-import type { Preview } from '../../../replay/campaign/preview-campaign.ts'
-import type { Finding } from '../../../replay/campaign/steer-campaign.ts'
+import type { CampaignPreview } from '../../../replay/campaign/preview-campaign.ts'
+import type { CampaignFinding } from '../../../replay/campaign/steer-campaign.ts'
 import { unknownText } from '../../../replay/campaign/unknown-to-live.ts'
 import type { TableComparison } from '../../../replay/rebuild/compare-tables.ts'
 import { generatedText } from '../../../replay/rebuild/generated-columns.ts'
@@ -35,7 +35,7 @@ export function campaignsTable(campaigns: readonly Campaign[]): string {
 export function campaignText(
   campaign: Campaign,
   progress?: CampaignProgress,
-  findings: readonly Finding[] = [],
+  findings: readonly CampaignFinding[] = [],
   history: History = [],
 ): string {
   const { plan, selection, ...facts } = campaign
@@ -67,7 +67,7 @@ export function campaignText(
   return parts.join('\n\n')
 }
 
-export function previewText(preview: Preview): string {
+export function previewText(preview: CampaignPreview): string {
   const { campaign, plan, extent, targets, aheadOfLive, unknownToLive, givenUp } = preview
   const effects =
     campaign.effects === 'suppressed'
@@ -83,7 +83,7 @@ export function previewText(preview: Preview): string {
   return `${rangesTable(plan.ranges)}\n${archiveText(plan)}\nUp to ${extent} ${plan.unit}, ${oldest}, in mode ${campaign.mode}.\n${effects}\n${givenUpText(givenUp, campaign)}${ahead}${unknown}${next}`
 }
 
-function givenUpText({ messages, included }: Preview['givenUp'], { consumer }: Campaign): string {
+function givenUpText({ messages, included }: CampaignPreview['givenUp'], { consumer }: Campaign): string {
   if (messages === 0) return ''
   const [subject, were, they, stay] =
     messages === 1
@@ -96,7 +96,7 @@ function givenUpText({ messages, included }: Preview['givenUp'], { consumer }: C
 }
 
 /** What lies in an archive and is not read is said, however little it is. */
-function archiveText({ archive }: Plan): string {
+function archiveText({ archive }: CampaignPlan): string {
   if (archive === undefined) return ''
   const { files, leftOut } = archive
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)

@@ -15,7 +15,7 @@ export interface TransactionalOptions extends ProducerOptions {
 }
 
 /** Who reads. Without generation and member the broker would take the offsets of anybody, so all of it is needed. */
-export interface GroupMember {
+export interface TransactionMember {
   readonly groupId: string
   readonly generation: number
   readonly memberId: string
@@ -93,7 +93,7 @@ export class TransactionalProducer {
   }
 
   /** Rejects when the group has moved on: the transaction can then only be aborted. */
-  async sendOffsets(member: GroupMember, offsets: readonly ConsumedOffset[]): Promise<void> {
+  async sendOffsets(member: TransactionMember, offsets: readonly ConsumedOffset[]): Promise<void> {
     this.#enter()
     try {
       await this.#retry(() =>

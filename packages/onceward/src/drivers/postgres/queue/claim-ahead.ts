@@ -1,7 +1,7 @@
 import type { Reach } from '../../../crash-points.ts'
 import type { SqlPool } from '../pool.ts'
 import { claimMessages } from './claim-messages.ts'
-import type { Holdings, Lease } from './holdings.ts'
+import type { Holdings, QueueLease } from './holdings.ts'
 import { disownLostClaim, freeExpired } from './lease.ts'
 
 export interface ClaimAheadOptions {
@@ -44,7 +44,7 @@ export class ClaimAhead {
   }
 
   /** Gives back what a claim may have taken without our knowing. False when the lease is gone. */
-  async clearDoubt(lease: Lease): Promise<boolean> {
+  async clearDoubt(lease: QueueLease): Promise<boolean> {
     if (!this.#doubt) return true
     const epoch = await disownLostClaim(this.#options.pool, lease.id, this.#holdings.ids)
     this.#doubt = false
@@ -62,7 +62,7 @@ export class ClaimAhead {
   /** Resolves with the lease's new messages in the holdings if `isCurrent` still; says whether to claim again at once. */
   async claim(
     queueId: number,
-    lease: Lease,
+    lease: QueueLease,
     room: { readonly count: number; readonly bytes: number },
     isCurrent: () => boolean,
   ): Promise<'some' | 'again' | 'none'> {

@@ -1,22 +1,22 @@
 import type { SqlPool } from '../pool.ts'
-import type { Holdings, Lease } from './holdings.ts'
+import type { Holdings, QueueLease } from './holdings.ts'
 import { settleMessages } from './settle-messages.ts'
 
 /** Tells the server which messages are done with. What it did not answer for is owed, and told again while the lease lives. */
 export class Debts {
   readonly #pool: SqlPool
   readonly #holdings: Holdings
-  readonly #isCurrent: (lease: Lease) => boolean
+  readonly #isCurrent: (lease: QueueLease) => boolean
   #owed: string[] = []
 
-  constructor(pool: SqlPool, holdings: Holdings, isCurrent: (lease: Lease) => boolean) {
+  constructor(pool: SqlPool, holdings: Holdings, isCurrent: (lease: QueueLease) => boolean) {
     this.#pool = pool
     this.#holdings = holdings
     this.#isCurrent = isCurrent
   }
 
   /** Answers how many were not there any more. Rejects when the server did not answer. */
-  async pay(queueId: number, lease: Lease, ids: readonly string[]): Promise<number> {
+  async pay(queueId: number, lease: QueueLease, ids: readonly string[]): Promise<number> {
     try {
       const deleted = await settleMessages(this.#pool, queueId, lease.id, ids)
       if (this.#isCurrent(lease)) this.#holdings.forget(ids)
@@ -27,7 +27,7 @@ export class Debts {
     }
   }
 
-  async payOwed(queueId: number, lease: Lease): Promise<void> {
+  async payOwed(queueId: number, lease: QueueLease): Promise<void> {
     const ids = this.#owed.splice(0)
     if (ids.length > 0) await this.pay(queueId, lease, ids)
   }

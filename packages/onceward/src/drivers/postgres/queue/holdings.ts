@@ -4,15 +4,15 @@ import type { Delivery, DeliveryProperties } from '../../../ports/source.ts'
 import type { ClaimedRow } from './claim-messages.ts'
 
 /** One right to messages. Compared by identity: a delivery belongs to exactly one of these. */
-export interface Lease {
+export interface QueueLease {
   readonly id: string
   epoch: number
   /** By this process's monotonic clock, a little before the database thinks so. A hint for `isLive`, nothing more. */
   untilMs: number
 }
 
-export interface Token {
-  readonly lease: Lease
+export interface QueueToken {
+  readonly lease: QueueLease
   readonly id: string
 }
 
@@ -52,7 +52,7 @@ export class Holdings {
     return { count, bytes }
   }
 
-  add(lease: Lease, rows: readonly ClaimedRow[]): void {
+  add(lease: QueueLease, rows: readonly ClaimedRow[]): void {
     for (const row of rows) {
       this.#bytesById.set(row.id, row.body.length)
       this.#bytes += row.body.length
@@ -77,8 +77,8 @@ export class Holdings {
     this.#buffer = []
   }
 
-  #deliver(lease: Lease, row: ClaimedRow): Delivery {
-    const token: Token = { lease, id: row.id }
+  #deliver(lease: QueueLease, row: ClaimedRow): Delivery {
+    const token: QueueToken = { lease, id: row.id }
     return {
       body: row.body,
       headers: row.headers === null ? emptyMap : tableOf(fromStoredJson(row.headers)),

@@ -1,5 +1,5 @@
 import type { SqlPool } from '../pool.ts'
-import type { Lease } from './holdings.ts'
+import type { QueueLease } from './holdings.ts'
 import { extendLease, releaseLease, takeLease } from './lease.ts'
 
 /**
@@ -12,7 +12,7 @@ export class LeaseKeeper {
   readonly #onKept: () => void
   readonly #onLost: () => void
   #timer: NodeJS.Timeout | undefined
-  #current: Lease | null = null
+  #current: QueueLease | null = null
 
   constructor(pool: SqlPool, leaseMs: number, onKept: () => void, onLost: () => void) {
     this.#pool = pool
@@ -21,7 +21,7 @@ export class LeaseKeeper {
     this.#onLost = onLost
   }
 
-  get current(): Lease | null {
+  get current(): QueueLease | null {
     return this.#current
   }
 
@@ -49,14 +49,14 @@ export class LeaseKeeper {
     this.#onKept()
   }
 
-  lose(lease: Lease): void {
+  lose(lease: QueueLease): void {
     if (this.#current !== lease) return
     this.stop()
     this.#current = null
     this.#onLost()
   }
 
-  async #giveUp(lease: Lease): Promise<void> {
+  async #giveUp(lease: QueueLease): Promise<void> {
     await releaseLease(this.#pool, lease.id)
     this.lose(lease)
   }

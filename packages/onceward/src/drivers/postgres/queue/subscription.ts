@@ -7,7 +7,7 @@ import type { SqlPool } from '../pool.ts'
 import { ClaimAhead, lookAroundMs } from './claim-ahead.ts'
 import { Debts } from './debts.ts'
 import { HintListener } from './hint-listener.ts'
-import { Holdings, type Token } from './holdings.ts'
+import { Holdings, type QueueToken } from './holdings.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { Signal } from './signal.ts'
 import { configurationTrouble } from './trouble.ts'
@@ -115,7 +115,8 @@ export class PostgresSubscription implements Subscription {
   async settle(deliveries: readonly Delivery[]): Promise<{ missed: number }> {
     const lease = this.#keeper.current
     const ids: string[] = []
-    for (const { token } of deliveries) if ((token as Token).lease === lease) ids.push((token as Token).id)
+    for (const { token } of deliveries)
+      if ((token as QueueToken).lease === lease) ids.push((token as QueueToken).id)
     const skipped = deliveries.length - ids.length
     if (lease === null || ids.length === 0) return { missed: skipped }
     try {
@@ -133,7 +134,7 @@ export class PostgresSubscription implements Subscription {
   }
 
   isLive(delivery: Delivery): boolean {
-    return (delivery.token as Token).lease === this.#keeper.current && this.#keeper.live
+    return (delivery.token as QueueToken).lease === this.#keeper.current && this.#keeper.live
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { watchReplication } from '../../../drivers/postgres/replication.ts'
 import { setRoleSettings } from '../../../drivers/postgres/role-settings.ts'
 import { dueAheadMaxMs } from '../../../drivers/postgres/sql/clock-ahead.ts'
 import { longestDelayMs } from '../decide-result.ts'
-import type { Outbound, Target } from '../targets/target.ts'
+import type { ExternalCaller, Outbound } from '../targets/target.ts'
 
 /** A ledger row this dispatcher holds under a lease; `epoch` fences whoever held it before. */
 export interface ClaimedEffect extends Outbound {
@@ -24,7 +24,7 @@ export interface ClaimedEffect extends Outbound {
 }
 
 export interface FreeTarget {
-  readonly target: Target
+  readonly target: ExternalCaller
   readonly slots: number
 }
 

@@ -7,7 +7,7 @@ export interface MailServer extends SmtpServer {
   readonly credentials: { readonly user: string; readonly password: string } | null
 }
 
-export interface Outgoing {
+export interface OutgoingMail {
   readonly from: string
   readonly to: readonly string[]
   readonly message: Buffer
@@ -33,7 +33,7 @@ class Refused extends Error {
  */
 export async function sendMail(
   server: MailServer,
-  mail: Outgoing,
+  mail: OutgoingMail,
   { signal, expired }: Pick<SendContext, 'signal' | 'expired'>,
 ): Promise<Answer> {
   let handedOver = false

@@ -5,7 +5,7 @@ import { OncewardError } from '../../../errors.ts'
 import { customSend } from './custom-target.ts'
 import { emailSend } from './email-target.ts'
 import { httpSend } from './http-target.ts'
-import type { Send, Target } from './target.ts'
+import type { ExternalCaller, Send } from './target.ts'
 import { webhookSend } from './webhook-target.ts'
 
 /** Reads a variable of the environment; undefined when it is not set. */
@@ -23,12 +23,12 @@ export interface TargetOwner {
 export function resolveTargets(
   targets: Readonly<Record<string, ExternalTarget>>,
   owner: TargetOwner,
-): ReadonlyMap<string, Target> {
+): ReadonlyMap<string, ExternalCaller> {
   return new Map(Object.entries(targets).map(([name, target]) => [name, resolveTarget(name, target, owner)]))
 }
 
 /** Applies the defaults. Throws one error that names the target and the field: no call is made, intents wait. */
-export function resolveTarget(name: string, target: ExternalTarget, owner: TargetOwner): Target {
+export function resolveTarget(name: string, target: ExternalTarget, owner: TargetOwner): ExternalCaller {
   const problems: string[] = []
   targetProblems(name, target, (place, text) => problems.push(`${place} ${text}`))
   if (problems.length > 0) throw refused(name, problems.join('; '))

@@ -3,7 +3,7 @@ import type { Log } from '../../../surroundings.ts'
 import type { Answer } from '../answer.ts'
 
 /** An external target with its defaults applied; made once, never changed. Secrets live in the closure of `send`, nowhere else. */
-export interface Target {
+export interface ExternalCaller {
   readonly name: string
   readonly policy: RepeatPolicy
   readonly query: TargetTraits['query'] | null

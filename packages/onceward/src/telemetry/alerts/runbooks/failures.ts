@@ -1,14 +1,14 @@
 import { increased } from '../promql.ts'
-import type { Runbook, Step } from '../step.ts'
+import type { Runbook, RunbookStep } from '../step.ts'
 import { causes, crashLoop, giveUp, status, story, tryAgain } from './steps.ts'
 
-const assign: Step = {
+const assign: RunbookStep = {
   text: 'Say who looks after them and what is known, so that nobody does it twice.',
   commands: ({ name }) => [
     `onceward parked classify ID --consumer ${name} --label LABEL --assignee PERSON --note NOTE`,
   ],
 }
-const fixBytes: Step = {
+const fixBytes: RunbookStep = {
   text: 'If the bytes are wrong and the right ones are known, put them in place; the contract reads them before they are taken, and the first are kept. Of risk money or regulatory somebody else approves them before they go.',
   commands: ({ name, file }) => [
     'onceward parked show ID --body-to before.json',
@@ -17,7 +17,7 @@ const fixBytes: Step = {
     'onceward parked approve REQUEST --expect DIGEST --because REASON',
   ],
 }
-const fixState: Step = {
+const fixState: RunbookStep = {
   text: 'If something else was mended (a row, a setting, a deployment), note it with the message before trying again.',
   commands: ({ name }) => [`onceward parked fix ID --consumer ${name} --because REASON`],
 }

@@ -1,6 +1,6 @@
 import { keepsWork } from '../alert.ts'
 import { increased, onceOf } from '../promql.ts'
-import type { Runbook, Step } from '../step.ts'
+import type { Runbook, RunbookStep } from '../step.ts'
 import {
   causes,
   crashLoop,
@@ -12,21 +12,21 @@ import {
   tryAgain,
 } from './steps.ts'
 
-const moreProcesses: Step = {
+const moreProcesses: RunbookStep = {
   text: 'If everything is healthy and only the load is higher, run more processes (on a log, up to its partitions), or raise `batch.sizeMax`; both are safe at any time.',
 }
-const moreWorkers: Step = {
+const moreWorkers: RunbookStep = {
   text: 'Run more workers: `inbox.workers`, or processes that only work.',
   commands: ({ file }) => [`onceward run ${file} --part worker`],
 }
-const outage: Step = {
+const outage: RunbookStep = {
   text: 'Is a dependency away? Failures then come in one class, and the source is paused.',
   queries: ({ series }) => [
     onceOf(series('paused'), ['consumer']),
     increased(series('failures'), '15m', ['class']),
   ],
 }
-const blocked: Step = {
+const blocked: RunbookStep = {
   text: 'Does one message hold its lane? A message that is tried again and again is counted here; on a log its partition does not move.',
   queries: ({ series }) => [
     increased(series('retries'), '15m', ['class']),

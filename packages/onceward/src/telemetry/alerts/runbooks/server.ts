@@ -1,14 +1,14 @@
 import type { Consumer } from '../../../contract/define-consumer.ts'
-import type { Runbook, Step } from '../step.ts'
+import type { Runbook, RunbookStep } from '../step.ts'
 import { ledgerClean } from './steps.ts'
 
 /** Records this store never saw, if the contract lets them in as such; else as what may be missing. */
 const fromFile = ({ replay }: Consumer) => (replay.modes.includes('backfill') ? 'backfill' : 'replay')
 
-const stopAll: Step = {
+const stopAll: RunbookStep = {
   text: 'Stop every process of this database that still runs: SIGTERM lets them finish what they have.',
 }
-const againFromLog: Step = {
+const againFromLog: RunbookStep = {
   text: 'If the source kept the position and something is still missing, read it again as a campaign from before the cut. What is known is skipped, what is missing is applied, and external effects stay suppressed unless two people ask for them.',
   commands: ({ name, file }) => [
     `onceward replay create ${file} --mode replay --from TIME --because REASON`,
