@@ -1,4 +1,4 @@
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { startObserveServer } from '../../packages/onceward/src/runtime/observe-server.ts'
 import type { OpenContender } from './contender.ts'
 import { consumeAs, defineIncrements, rabbitSource } from './onceward.ts'
@@ -14,6 +14,6 @@ export const openOncewardMeasured: OpenContender = async place => {
     place,
     source => defineIncrements({ form: 'batch' }, source),
     rabbitSource(place),
-    () => realSurroundings({ meter: server.meter }),
+    () => realEnvironment({ meter: server.meter }),
   )
 }

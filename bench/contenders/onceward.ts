@@ -2,11 +2,11 @@ import {
   type Consumer,
   ConsumerProcess,
   defineConsumer,
-  realSurroundings,
+  type Environment,
+  realEnvironment,
   type Source,
   type SourceDeclaration,
   type SqlTransaction,
-  type Surroundings,
 } from 'onceward'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import { createRabbitSource, queue } from 'onceward/rabbitmq'
@@ -78,15 +78,15 @@ export function consumeAs(
   place: Place,
   define: (source: SourceDeclaration) => Consumer<Increment, SqlTransaction>,
   openSource: OpenSource,
-  openWorld: () => Surroundings = realSurroundings,
+  openWorld: () => Environment = realEnvironment,
 ): Consume {
   const pool = createPool(place.databaseUrl)
   const store = createPostgresStore({ pool })
   return async ({ queue, load }) => {
     const { declaration, source } = openSource(queue, pool)
     const consumer = define(declaration)
-    const world = openWorld()
-    const process = new ConsumerProcess({ consumer, source, store, world, instance: 'bench' })
+    const env = openWorld()
+    const process = new ConsumerProcess({ consumer, source, store, env, instance: 'bench' })
     await process.start()
     const seconds = startClock()
     await applied(process, load.count)

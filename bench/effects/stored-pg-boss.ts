@@ -1,4 +1,4 @@
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { createPool, createPostgresSource, postgresQueue } from 'onceward/postgres'
 import { logOptions } from 'onceward/testing'
 import { PgBoss } from 'pg-boss'
@@ -53,7 +53,7 @@ interface Job {
 
 async function readInto(place: Place, queue: string, insert: (jobs: Job[]) => Promise<unknown>) {
   const pool = createPool(place.databaseUrl, { max: 4 })
-  const { log } = realSurroundings()
+  const { log } = realEnvironment()
   const source = createPostgresSource(postgresQueue(queue), { pool, log })
   const subscription = await source.open({
     inFlightMax: 2_000,

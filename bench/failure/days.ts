@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
 import { resolveRetention } from '../../packages/onceward/src/contract/retention.ts'
-import { claimMarkers } from '../../packages/onceward/src/drivers/postgres/sql/claim-markers.ts'
+import { insertMarkers } from '../../packages/onceward/src/drivers/postgres/sql/insert-markers.ts'
 import { partitionConsumer } from '../../packages/onceward/src/operations/retention/partition-consumer.ts'
 import { purgeConsumer } from '../../packages/onceward/src/operations/retention/purge-consumer.ts'
 import { declareTerms } from '../../packages/onceward/src/operations/retention/record-pass.ts'
@@ -103,7 +103,7 @@ async function claimRound({ pool, consumerId }: Place, from: number, duplicates:
       idAt(nowMs, next + n - (n < duplicates ? batch - duplicates : 0)),
     )
     await client.query(`begin; set local onceward.run = '1'`)
-    await claimMarkers(client, enrolment, ids.map(id => ({ id, digest, position: null })) as never)
+    await insertMarkers(client, enrolment, ids.map(id => ({ id, digest, position: null })) as never)
     await client.query('commit')
   }
   client.release()
@@ -133,15 +133,15 @@ async function removals([whole, , days]: readonly Place[]): Promise<void> {
     await pool.query('checkpoint')
     const stop = new AbortController()
     const waited = longestClaim(place, stop.signal)
-    const world = realSurroundings()
+    const env = realEnvironment()
     const beganMs = performance.now()
     const { removed, putOff } = await purgeConsumer({
       pool,
-      world,
+      env,
       consumerId,
       consumerName: 'bench',
       retention,
-      clocks: { wallMs: Date.now, clock: world.clock },
+      clocks: { wallMs: Date.now, clock: env.clock },
       share: 1,
     })
     const ms = performance.now() - beganMs

@@ -1,4 +1,4 @@
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { createPool } from 'onceward/postgres'
 import { resolveRetention } from '../../packages/onceward/src/contract/retention.ts'
 import { purgeConsumer } from '../../packages/onceward/src/operations/retention/purge-consumer.ts'
@@ -75,14 +75,14 @@ export async function measurePurge(
 /** A pass at its usual share, whose pauses last as long as its gate is closed. */
 function startRemoval(databaseUrl: string, consumerId: number) {
   const pool = createPool(databaseUrl, { max: 2 })
-  const real = realSurroundings()
+  const real = realEnvironment()
   const stop = new AbortController()
   let isOpen = false
   let waiting: (() => void) | null = null
   let openedMs = 0
   let openMs = 0
   const state = { removed: 0, over: false }
-  const world = {
+  const env = {
     ...real,
     timers: {
       ...real.timers,
@@ -96,7 +96,7 @@ function startRemoval(databaseUrl: string, consumerId: number) {
   const start = () =>
     purgeConsumer({
       pool,
-      world,
+      env,
       consumerId,
       consumerName: 'old',
       retention: resolveRetention({ markers: '30d' }, 'money'),

@@ -1,4 +1,4 @@
-import { ConsumerProcess, realSurroundings, type Source } from 'onceward'
+import { ConsumerProcess, realEnvironment, type Source } from 'onceward'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import { defineIncrements, rabbitSource } from '../contenders/onceward.ts'
 import type { Place } from '../place.ts'
@@ -54,7 +54,7 @@ const consumer = new ConsumerProcess({
   consumer: defineIncrements({}, declaration),
   source: timed(source),
   store: createPostgresStore({ pool }),
-  world: realSurroundings(),
+  env: realEnvironment(),
   instance: 'bench',
 })
 await consumer.start()

@@ -1,4 +1,4 @@
-import { ConsumerProcess, realSurroundings, type Source } from 'onceward'
+import { ConsumerProcess, realEnvironment, type Source } from 'onceward'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import { topicSource } from '../contenders/logs/onceward-log.ts'
 import { defineIncrements } from '../contenders/onceward.ts'
@@ -45,7 +45,7 @@ const consumer = new ConsumerProcess({
   consumer: defineIncrements({}, declaration),
   source: watched,
   store: createPostgresStore({ pool: createPool(place.databaseUrl) }),
-  world: realSurroundings(),
+  env: realEnvironment(),
   instance: `bench ${process.pid}`,
 })
 await consumer.start()

@@ -1,5 +1,5 @@
 import { flushCompileCache } from 'node:module'
-import { realSurroundings, runConsumer } from 'onceward'
+import { realEnvironment, runConsumer } from 'onceward'
 import { paymentCapture } from './payment-capture.ts'
 import { endWithParent, readSettings, report, reportRegularly } from './settings.ts'
 
@@ -15,7 +15,7 @@ async function work(role: 'consumer' | 'dispatcher', instance: string): Promise<
     instance,
     // Short, so that what a killed dispatcher had in flight is soon taken over.
     dispatcherLeaseMs: 3_000,
-    world: realSurroundings({ log: logToStderr() }),
+    env: realEnvironment({ log: logToStderr() }),
   })
   const tally = () => ({ kind: 'tally', tally: running.consumer?.tally ?? null })
   process.on('message', () => void running.drain(20_000).catch(() => {}))

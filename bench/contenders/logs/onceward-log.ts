@@ -1,4 +1,4 @@
-import { ConsumerProcess, realSurroundings, type Source, type SourceDeclaration } from 'onceward'
+import { ConsumerProcess, realEnvironment, type Source, type SourceDeclaration } from 'onceward'
 import { createKafkaSource, topic } from 'onceward/kafka'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import { createStreamSource, stream } from 'onceward/rabbitmq-stream'
@@ -32,8 +32,8 @@ function open(options: IncrementOptions, openLog: OpenLog): OpenContender {
       const { declaration, source } = openLog(place, task)
       const { watched, assigned } = watchAssignment(source)
       const consumer = defineIncrements(options, declaration)
-      const world = realSurroundings()
-      const process = new ConsumerProcess({ consumer, source: watched, store, world, instance: 'bench' })
+      const env = realEnvironment()
+      const process = new ConsumerProcess({ consumer, source: watched, store, env, instance: 'bench' })
       await process.start()
       await Promise.race([assigned, process.finished])
       const seconds = startClock()

@@ -1,7 +1,7 @@
 import { createPool } from '../../../packages/onceward/src/drivers/postgres/pool.ts'
 import { createRelay } from '../../../packages/onceward/src/effects/publish/relay.ts'
 import { openPublisher } from '../../../packages/onceward/src/runtime/open-publisher.ts'
-import { realSurroundings } from '../../../packages/onceward/src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../../packages/onceward/src/runtime/real-environment.ts'
 import type { RelayBroker, RelayContender } from './relay-contender.ts'
 
 /** As `onceward relay` runs it. The clock starts when it has its buckets. */
@@ -13,7 +13,7 @@ export function oncewardRelay(broker: RelayBroker): RelayContender {
       const pool = createPool(place.databaseUrl, { max: 5 })
       const publisher =
         broker === 'postgres' ? 'same database' : await openPublisher(broker, place, async () => {})
-      const relay = createRelay({ pool, broker, publisher, world: realSurroundings() })
+      const relay = createRelay({ pool, broker, publisher, env: realEnvironment() })
       await relay.start()
       while (relay.tally.buckets < 32) await new Promise(resolve => setTimeout(resolve, 5))
       return {

@@ -1,4 +1,4 @@
-import { type Part, realSurroundings, runConsumer } from 'onceward'
+import { type Part, realEnvironment, runConsumer } from 'onceward'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import { paymentCapture } from '../payment-capture.ts'
 import type { Settings } from '../settings.ts'
@@ -19,7 +19,7 @@ const running = await runConsumer(paymentCapture(orders.settings), {
   databaseUrl: orders.databaseUrl,
   rabbitmqUrl: orders.rabbitmqUrl,
   parts: orders.parts,
-  world: realSurroundings(orders.dieAt ? { reach: dieAt(orders.dieAt) } : {}),
+  env: realEnvironment(orders.dieAt ? { reach: dieAt(orders.dieAt) } : {}),
 })
 process.on('message', () => void running.drain())
 process.send!('running')

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect } from 'amqplib'
-import { type Mode, type Part, type Running, realSurroundings, runConsumer } from 'onceward'
+import { type Mode, type Part, type Running, realEnvironment, runConsumer } from 'onceward'
 import { createPool, createQueue, migrate } from 'onceward/postgres'
 import { type CrashPoint, until } from 'onceward/testing'
 import { createDatabase, rabbitmqUrl } from '../../../packages/onceward/test/services/services.ts'
@@ -55,7 +55,7 @@ export async function openScene(broker: BrokerName, mood?: (call: number) => Moo
         ...access,
         ...(parts && { parts }),
         ...(mode && { mode }),
-        world: realSurroundings(),
+        env: realEnvironment(),
       })
       closing.push(() => running.drain())
       return running

@@ -1,4 +1,4 @@
-import { realSurroundings, runConsumer } from 'onceward'
+import { realEnvironment, runConsumer } from 'onceward'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import { caseProjection } from '../case-projection.ts'
 import type { Settings } from '../settings.ts'
@@ -18,6 +18,6 @@ const running = await runConsumer(caseProjection(settings), {
   databaseUrl,
   kafkaBootstrap,
   parts: ['consumer'],
-  world: realSurroundings({ reach: dieAt(point) }),
+  env: realEnvironment({ reach: dieAt(point) }),
 })
 await running.finished

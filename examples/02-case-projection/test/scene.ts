@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
-import { type Mode, type Running, realSurroundings, runConsumer } from 'onceward'
+import { type Mode, type Running, realEnvironment, runConsumer } from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
 import { type CrashPoint, until } from 'onceward/testing'
 import { openKafka, randomName } from '../../../packages/onceward/test/kafka/fixture.ts'
@@ -46,11 +46,11 @@ export async function openScene(t: TestContext) {
     deadLetters: () => kafka.read(deadLetters),
 
     async run({ mode = 'live' as Mode, generation = 1 } = {}): Promise<Running> {
-      const world = realSurroundings()
+      const env = realEnvironment()
       const running = await runConsumer(caseProjection({ ...settings, generation }), {
         ...access,
         mode,
-        world,
+        env,
       })
       closing.push(() => running.drain())
       return running

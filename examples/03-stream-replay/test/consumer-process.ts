@@ -1,4 +1,4 @@
-import { realSurroundings, runConsumer } from 'onceward'
+import { realEnvironment, runConsumer } from 'onceward'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import { parcelTracking } from '../parcel-tracking.ts'
 import type { Settings } from '../settings.ts'
@@ -25,6 +25,6 @@ const running = await runConsumer(parcelTracking(settings), {
   databaseUrl,
   rabbitmqStreamUrl,
   parts: ['consumer'],
-  world: realSurroundings({ reach: dieAt(point, { hit }) }),
+  env: realEnvironment({ reach: dieAt(point, { hit }) }),
 })
 await running.finished

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { connect } from 'amqplib'
-import { type Mode, type Running, realSurroundings, runConsumer } from 'onceward'
+import { type Mode, type Running, realEnvironment, runConsumer } from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
 import { type CrashPoint, until } from 'onceward/testing'
 import {
@@ -66,7 +66,7 @@ export async function openScene(t: TestContext) {
       const running = await runConsumer(parcelTracking({ ...settings, generation }), {
         ...access,
         mode,
-        world: realSurroundings(),
+        env: realEnvironment(),
       })
       closing.push(() => running.drain())
       return running

@@ -1,4 +1,4 @@
-import { realSurroundings, runConsumer } from 'onceward'
+import { realEnvironment, runConsumer } from 'onceward'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import { caseWorkflow } from '../case-workflow.ts'
 import type { Settings } from '../settings.ts'
@@ -15,6 +15,6 @@ const { settings, databaseUrl, dieAt: point } = JSON.parse(process.env.CASE_ORDE
 process.on('disconnect', () => process.exit(0))
 const running = await runConsumer(caseWorkflow(settings), {
   databaseUrl,
-  world: realSurroundings({ reach: dieAt(point) }),
+  env: realEnvironment({ reach: dieAt(point) }),
 })
 await running.finished

@@ -1,4 +1,4 @@
-import { realSurroundings, runConsumer } from 'onceward'
+import { realEnvironment, runConsumer } from 'onceward'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import type { Settings } from '../settings.ts'
 import { slaWindows } from '../sla-windows.ts'
@@ -15,6 +15,6 @@ const { settings, databaseUrl, dieAt: point } = JSON.parse(process.env.SLA_ORDER
 process.on('disconnect', () => process.exit(0))
 const running = await runConsumer(slaWindows(settings), {
   databaseUrl,
-  world: realSurroundings({ reach: dieAt(point) }),
+  env: realEnvironment({ reach: dieAt(point) }),
 })
 await running.finished

@@ -1,4 +1,4 @@
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { runRelay } from 'onceward/outbox'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 
@@ -13,6 +13,6 @@ const relay = await runRelay({
   ...addresses,
   brokers: ['kafka'],
   relayLeaseMs: 1_500,
-  world: realSurroundings({ reach: dieAt(point) }),
+  env: realEnvironment({ reach: dieAt(point) }),
 })
 await relay.finished

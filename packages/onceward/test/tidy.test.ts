@@ -95,7 +95,7 @@ describe('import boundaries', () => {
         'contract/contract.ts',
         'contract/handler.ts',
       ],
-      ...['errors.ts', 'surroundings.ts', 'crash-points.ts'],
+      ...['errors.ts', 'environment.ts', 'crash-points.ts'],
     ]
     const foreign = imports.filter(({ file, to }) => {
       const [room, driver, ...rest] = file.split('/')
@@ -116,7 +116,7 @@ describe('import boundaries', () => {
     const doors = Object.values(doorFiles())
     const allowed = [
       ...['cli/', 'evidence/', 'runtime/', 'telemetry/', 'review/', 'operations/', 'replay/'],
-      ...['contract/', 'message/iso-time.ts', 'message/deceptive.ts', 'errors.ts', 'surroundings.ts'],
+      ...['contract/', 'message/iso-time.ts', 'message/deceptive.ts', 'errors.ts', 'environment.ts'],
       'drivers/broker-security.ts',
       ...doors,
     ]
@@ -145,7 +145,7 @@ describe('import boundaries', () => {
   })
 })
 
-describe('the world is passed in', () => {
+describe('the env is passed in', () => {
   const banned = [
     /\bDate\.now\b/,
     /\bnew Date\b/,
@@ -292,17 +292,17 @@ const publicNames: Record<string, string> = {
   '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
     Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget ClassPolicy FailureClass FailureSection HandlerContext Health ignore jsonBigintCodec jsonCodec jsonRoundedCodec Limits
     Log Mode OncewardError Outcome park Part PublishRequest PublishTarget quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
-    SourceDeclaration SourceEvent SqlTransaction stableId stale Store StoreCapabilities StoreSession StoreTrouble Subscription Surroundings Timers Verdict
+    SourceDeclaration SourceEvent SqlTransaction stableId stale Store StoreCapabilities StoreSession StoreTrouble Subscription Environment Timers Verdict
     AggregateTable audit AuditDeclaration Command CommandOptions commandFrom contribution ContributionDeclaration ContributionEffect
     ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration
     CallOutcome CustomTarget EmailTarget HttpTarget InlineAnswer Mail notification NotificationIdentity QueryAnswer RepeatPolicy Secret TargetContext
     TargetRequest VerifiedWebhook verifyWebhook WebhookTarget WebhookToVerify
     CampaignMode openReplay Replay ReplayOptions ReplaySection RetentionSection
-    Accepted Campaign CampaignProgress CampaignRequest CampaignState ComparedTable ParkedSelection Plan Preview Selection Swap TableComparison
+    Accepted Campaign CampaignProgress CampaignRequest CampaignState ComparedTable ParkedSelection CampaignPlan CampaignPreview Selection Swap TableComparison
     Cause cause ReconcileSection
     ConsumerParts consumerParts loadPolicy Policy withPolicy
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
-  './rabbitmq': `BrokerTls createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels OutgoingMessage OutgoingTarget PublishResult queue
+  './rabbitmq': `BrokerTls createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels RabbitOutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource createRetryTopicSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher
     KafkaPublisherOptions KafkaPublishResult KafkaSasl KafkaSourceOptions KafkaTls topic TopicDeclaration TopicOptions TopicStart
@@ -322,7 +322,7 @@ const publicNames: Record<string, string> = {
     faultKinds GapRow handleConformance handlerOn HandlesFactory HandlesUnderTest HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
     replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
-    SynchronousStandby TestSurroundings TestSurroundingsOptions traceSchedule until UntilOptions`,
+    SynchronousStandby TestEnvironment TestSurroundingsOptions traceSchedule until UntilOptions`,
 }
 
 function doorFiles(): Record<string, string> {

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Log } from '../environment.ts'
 import { errorCode, OncewardError } from '../errors.ts'
 import { type createPool, migrate } from '../postgres.ts'
 import { environmentName } from '../runtime/addresses.ts'
 import { withGuardedPool } from '../runtime/guarded-pool.ts'
-import type { Log } from '../surroundings.ts'
 import { embeddedMark } from './init/embedded-mark.ts'
 import { consoleLog } from './output.ts'
 

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util'
+import type { Log, LogFields, LogLevel } from '../environment.ts'
 import { errorText, OncewardError } from '../errors.ts'
 import { deceptive, escaped } from '../message/deceptive.ts'
-import type { Log, LogFields, LogLevel } from '../surroundings.ts'
 import { jsonLine, textOf } from '../telemetry/log-line.ts'
 
 /** One line of JSON, or text for people. Only one of the two is ever printed. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import type { Log } from '../environment.ts'
 import { errorCode, OncewardError } from '../errors.ts'
 import { type ObserveServer, startObserveServer } from '../runtime/observe-server.ts'
-import type { Log } from '../surroundings.ts'
 
 export interface MetricsFlags {
   metrics: boolean

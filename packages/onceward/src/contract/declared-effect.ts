@@ -1,4 +1,4 @@
-import type { Surroundings } from '../surroundings.ts'
+import type { Environment } from '../environment.ts'
 import type { ConsumerContract } from './contract.ts'
 import type { Consumer } from './define-consumer.ts'
 import type { BatchContext, BatchHandler, SqlTransaction } from './handler.ts'
@@ -69,5 +69,5 @@ export interface EffectTrace {
 /** What an effect is told at the start: who uses it, and the world it may ask for timers. */
 export interface EffectStart<M = unknown> {
   readonly consumer: Pick<Consumer<M>, 'name' | 'order' | 'dedup'>
-  readonly world: Surroundings
+  readonly env: Environment
 }

@@ -1,4 +1,4 @@
-import type { Log } from '../surroundings.ts'
+import type { Log } from '../environment.ts'
 
 /** Something outside the database that an effect reaches. The kind says how it is spoken to, the policy when it may be asked twice. */
 export type ExternalTarget = HttpTarget | WebhookTarget | EmailTarget | CustomTarget

@@ -1,6 +1,6 @@
 import type { Verdict } from '../engine/batch/verdicts.ts'
+import type { Log } from '../environment.ts'
 import type { DeliveryProperties } from '../ports/source.ts'
-import type { Log } from '../surroundings.ts'
 import type { PublishRequest } from './publish-target.ts'
 
 /** What a handler may do to the database inside the batch's transaction. */

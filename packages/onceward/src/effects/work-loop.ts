@@ -1,7 +1,7 @@
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import type { Environment, LogFields } from '../environment.ts'
 import { errorText, OncewardError } from '../errors.ts'
-import type { LogFields, Surroundings } from '../surroundings.ts'
 import { IdlePoll } from './idle-poll.ts'
 import { awayDelayMs, isPassing } from './store-away.ts'
 
@@ -10,7 +10,7 @@ export type RoundResult = { readonly found: boolean; readonly more?: boolean } |
 
 export interface WorkLoopOptions {
   readonly pool: SqlPool
-  readonly world: Surroundings
+  readonly env: Environment
   /** Takes work from the database. Called while running, never twice at a time. */
   readonly look: () => Promise<RoundResult>
   /** False while something that a look began is still under way. */
@@ -42,7 +42,7 @@ export class WorkLoop {
 
   constructor(options: WorkLoopOptions) {
     this.#options = options
-    this.#poll = new IdlePoll(options.world, () => this.pump())
+    this.#poll = new IdlePoll(options.env, () => this.pump())
     this.#done.promise.catch(() => {})
   }
 
@@ -87,7 +87,7 @@ export class WorkLoop {
     if (this.#state === 'new') this.#stop()
     if (this.#state !== 'running') return this.#state === 'draining' ? this.#done.promise : undefined
     this.#state = 'draining'
-    const cancel = this.#options.world.timers.after(deadlineMs, () => this.leave())
+    const cancel = this.#options.env.timers.after(deadlineMs, () => this.leave())
     this.stopIfIdle()
     await this.#done.promise.finally(cancel)
   }
@@ -106,8 +106,8 @@ export class WorkLoop {
 
   halt(error: unknown): void {
     if (this.#state === 'stopped' || this.#state === 'halted') return
-    const { world, who, words } = this.#options
-    world.log.error(words.halted, { ...who, error: errorText(error) })
+    const { env, who, words } = this.#options
+    env.log.error(words.halted, { ...who, error: errorText(error) })
     this.#state = 'halted'
     this.#leaving.abort(error)
     this.#poll.cancel()
@@ -115,11 +115,11 @@ export class WorkLoop {
   }
 
   async #look(): Promise<void> {
-    const { look, world, who } = this.#options
+    const { look, env, who } = this.#options
     try {
       const found = await look()
       if (found !== null && this.#failures > 0) {
-        world.log.info('database answers again', who)
+        env.log.info('database answers again', who)
         this.#failures = 0
       }
       if (found?.more) this.#kicked = true
@@ -130,10 +130,10 @@ export class WorkLoop {
   }
 
   #failed(error: unknown): void {
-    const { world, who, words } = this.#options
+    const { env, who, words } = this.#options
     if (!isPassing(error)) return this.halt(error)
-    if (this.#failures === 0) world.log.warn(words.away, { ...who, error: errorText(error) })
-    this.#waitForNext({ delayMs: awayDelayMs(this.#failures++, world.random()) })
+    if (this.#failures === 0) env.log.warn(words.away, { ...who, error: errorText(error) })
+    this.#waitForNext({ delayMs: awayDelayMs(this.#failures++, env.random()) })
   }
 
   #waitForNext(wait: { readonly found?: boolean; readonly delayMs?: number }): void {

@@ -1,8 +1,8 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode } from '../contract/handler.ts'
+import type { Environment } from '../environment.ts'
 import type { Subscription } from '../ports/source.ts'
 import type { Enrolment, Store } from '../ports/store.ts'
-import type { Surroundings } from '../surroundings.ts'
 import type { InlineCall } from './batch/buffer-effects.ts'
 import type { HorizonCheck } from './batch/horizon-guard.ts'
 import type { LocalHandoff } from './batch/local-handoff.ts'
@@ -29,7 +29,7 @@ export interface ConsumerContext<M = unknown, Tx = unknown> {
   /** Of a live worker: the campaign that held these messages, whose mode they are worked in. */
   readonly campaignId?: string
   readonly stage: Stage
-  readonly world: Surroundings
+  readonly env: Environment
   /** Aborted when the process must leave at once. */
   readonly signal: AbortSignal
   readonly settleTiming: SettleTiming

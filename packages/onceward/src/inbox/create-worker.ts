@@ -4,15 +4,15 @@ import type { InlineCall } from '../engine/batch/buffer-effects.ts'
 import type { LocalHandoff } from '../engine/batch/local-handoff.ts'
 import { type ConsumerOptions, ConsumerProcess } from '../engine/consumer/consumer.ts'
 import type { SharedLimits } from '../engine/consumer/shared-limits.ts'
+import type { Environment } from '../environment.ts'
 import { workerSuffix } from '../ports/held-work.ts'
 import type { Store } from '../ports/store.ts'
-import type { Surroundings } from '../surroundings.ts'
 import { HeldSource } from './held-source.ts'
 
 export interface WorkerOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
   readonly store: Store<Tx>
-  readonly world: Surroundings
+  readonly env: Environment
   readonly mode: Mode
   readonly instance: string
   /** Makes the calls of `effects.call`. */
@@ -38,12 +38,12 @@ export function leavesWork<M, Tx>({ inbox, effect, failure }: Consumer<M, Tx>): 
 
 /** The same engine on another source: held rows instead of a broker's deliveries. */
 export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
-  const { consumer, store, world, mode, instance, callInline, onCommitted, onOutage, shared } = options
+  const { consumer, store, env, mode, instance, callInline, onCommitted, onOutage, shared } = options
   const { addressing } = options
   const { leaseMs, workers } = consumer.inbox
   const source = new HeldSource({
     store: store as Store<never>,
-    world,
+    env,
     consumerName: consumer.name,
     leaseMs,
     workers,
@@ -64,7 +64,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     },
     source,
     store,
-    world,
+    env,
     mode,
     stage: 'work',
     ...(callInline && { callInline }),

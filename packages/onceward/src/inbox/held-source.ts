@@ -1,21 +1,21 @@
 import type { Decided } from '../engine/batch/batch-attempt.ts'
 import type { LocalHandoff } from '../engine/batch/local-handoff.ts'
 import type { SharedLock } from '../engine/batch/shared-lock.ts'
+import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'
 import { emptyMap } from '../message/bare-map.ts'
 import { fromStoredJson } from '../message/stored-json.ts'
 import type { WorkHolder, WorkRow } from '../ports/held-work.ts'
 import type { Delivery, OpenOptions, Source, Subscription } from '../ports/source.ts'
 import type { Enrolment, Store } from '../ports/store.ts'
-import type { Surroundings } from '../surroundings.ts'
-import { LeasedRows } from './claimed-work.ts'
-import { HandedWork, handedDelivery } from './handed-work.ts'
+import { HandoffQueue, handedDelivery } from './handoff-queue.ts'
 import { keepLeases, reportLost } from './keep-leases.ts'
+import { LeasedRows } from './leased-rows.ts'
 import { WorkPace } from './work-pace.ts'
 
 export interface HeldSourceOptions {
   readonly store: Store<never>
-  readonly world: Surroundings
+  readonly env: Environment
   readonly consumerName: string
   readonly leaseMs: number
   /** Batches at work side by side. */
@@ -45,7 +45,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   }
   readonly #options: HeldSourceOptions
   readonly #work = new LeasedRows()
-  readonly #handed = new HandedWork()
+  readonly #handed = new HandoffQueue()
   readonly #pace = new WorkPace()
   #enrolment: Enrolment | null = null
   #bytesMax = 0
@@ -76,8 +76,8 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
 
   /** As much as would be claimed anyway, all batches at work and one to follow, or what gets done within a second: others have the rest. */
   holderOf(count: number, bytes: number): WorkHolder | null {
-    const { workers, leaseMs, ordered, world } = this.#options
-    const room = Math.max(this.#max * (workers + 1), this.#pace.perSecond(world.clock.nowMs()))
+    const { workers, leaseMs, ordered, env } = this.#options
+    const room = Math.max(this.#max * (workers + 1), this.#pace.perSecond(env.clock.nowMs()))
     const fits = this.#work.size + count <= room && this.#handed.bytes + bytes <= this.#bytesMax
     if (fits && !this.#closed) return { runId: this.#enrolment!.runId, leaseMs, ordered }
     this.#backlog = true
@@ -88,7 +88,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     const claimed = decided.filter(({ claim }) => claim !== undefined)
     if (decided.some(({ decision, claim }) => decision.outcome === 'stored' && !claim)) this.#backlog = true
     if (claimed.length === 0) return
-    this.#options.world.reach('work.handed')
+    this.#options.env.reach('work.handed')
     const claims = claimed.map(({ claim }) => claim!)
     if (this.#closed) return void this.#options.store.work!.giveBack(claims).catch(() => {})
     this.#work.add(claims)
@@ -103,7 +103,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   }
 
   async receive(max: number): Promise<readonly Delivery[]> {
-    const { clock } = this.#options.world
+    const { clock } = this.#options.env
     this.#max = max
     // What was freed, or committed late, lies behind the place where we look on.
     if (clock.nowMs() - this.#lookedBackMs > lookBackMs) this.#after = null
@@ -142,7 +142,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
 
   async settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }> {
     this.#work.forget(deliveries.map(({ held }) => held!))
-    this.#pace.done(deliveries.length, this.#options.world.clock.nowMs())
+    this.#pace.done(deliveries.length, this.#options.env.clock.nowMs())
     return { missed: 0 }
   }
 
@@ -150,11 +150,11 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     return this.#work.has(delivery.held!)
   }
 
-  watchClaims(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void {
+  watchLeases(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void {
     return this.#work.watch(deliveries, onLost)
   }
 
-  dropClaims(deliveries: readonly Delivery[]): void {
+  dropLeases(deliveries: readonly Delivery[]): void {
     const claims = deliveries.map(({ held }) => held!).filter(claim => this.#work.has(claim))
     reportLost(claims.length, this.#options)
     this.#work.lose(claims)
@@ -170,20 +170,20 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   }
 
   async #claim(max: number): Promise<readonly WorkRow[]> {
-    const { store, world, leaseMs, ordered, consumerName, rest } = this.#options
+    const { store, env, leaseMs, ordered, consumerName, rest } = this.#options
     try {
       const request = { countMax: max, leaseMs, ordered, after: this.#after }
-      const { rows, expired, next } = await store.work!.claim(this.#enrolment!, request)
-      if (this.#away) world.log.info('store answers again, work is taken', { consumer: consumerName })
+      const { rows, expired, next } = await store.work!.lease(this.#enrolment!, request)
+      if (this.#away) env.log.info('store answers again, work is taken', { consumer: consumerName })
       this.#away = false
       this.#after = next
       this.#backlog = next !== null
-      if (next === null && rest !== null) this.#restUntilMs = world.clock.nowMs() + rest.ms
-      if (rows.length > 0) world.reach('work.claimed')
+      if (next === null && rest !== null) this.#restUntilMs = env.clock.nowMs() + rest.ms
+      if (rows.length > 0) env.reach('work.claimed')
       this.#work.add(rows)
       if (expired > 0) {
-        world.metrics.add('claimsExpired', expired, { consumer: consumerName })
-        world.log.warn('took over work whose lease ran out', { consumer: consumerName, count: expired })
+        env.metrics.add('claimsExpired', expired, { consumer: consumerName })
+        env.log.warn('took over work whose lease ran out', { consumer: consumerName, count: expired })
       }
       if (!this.#closed) return rows
       await store.work!.giveBack(rows)
@@ -193,7 +193,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
       if (trouble === 'configuration' || trouble === 'statement') throw error
       if (this.#closed) return []
       if (!this.#away)
-        world.log.warn('store away, no work taken', { consumer: consumerName, error: errorText(error) })
+        env.log.warn('store away, no work taken', { consumer: consumerName, error: errorText(error) })
       this.#away = true
       this.#after = null
       this.#delayMs = awayMs
@@ -203,12 +203,12 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
 
   /** No kick ends it, since one comes with every batch beside; a moment in which there was none does. */
   async #rest(): Promise<void> {
-    const { world, rest } = this.#options
+    const { env, rest } = this.#options
     if (rest === null) return
     for (let begun = -1; rest.beside.busy || begun !== rest.beside.entered; ) {
-      if (this.#closed || world.clock.nowMs() >= this.#restUntilMs) return
+      if (this.#closed || env.clock.nowMs() >= this.#restUntilMs) return
       begun = rest.beside.entered
-      await new Promise<void>(resolve => world.timers.after(pollMinMs, resolve))
+      await new Promise<void>(resolve => env.timers.after(pollMinMs, resolve))
     }
   }
 
@@ -217,7 +217,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     const delayMs = this.#delayMs
     this.#delayMs = Math.min(pollMaxMs, delayMs * 2)
     await new Promise<void>(resolve => {
-      const cancel = this.#options.world.timers.after(delayMs, resolve)
+      const cancel = this.#options.env.timers.after(delayMs, resolve)
       this.#wake = () => {
         cancel()
         resolve()

@@ -79,7 +79,7 @@ export class WorkerOnDemand<M, Tx> {
   }
 
   #lookLater(): void {
-    this.#cancel = this.#options.world.timers.after(lookMs, () => {
+    this.#cancel = this.#options.env.timers.after(lookMs, () => {
       this.#looking = this.#look()
         .then(
           () => this.#said.clear(),
@@ -95,8 +95,8 @@ export class WorkerOnDemand<M, Tx> {
   #sayOnce(error: string): void {
     if (this.#said.has(error)) return
     this.#said.add(error)
-    const { world, consumer } = this.#options
-    world.log.warn('released messages wait: the look for them failed', { consumer: consumer.name, error })
+    const { env, consumer } = this.#options
+    env.log.warn('released messages wait: the look for them failed', { consumer: consumer.name, error })
   }
 
   async #look(): Promise<void> {
@@ -115,12 +115,12 @@ export class WorkerOnDemand<M, Tx> {
 
   async #takeUp(): Promise<void> {
     if (this.#worker !== null) return this.#worker.kick()
-    const { consumer, world } = this.#options
+    const { consumer, env } = this.#options
     const worker = createWorker(this.#options)
     await worker.start()
     this.#endWith(worker)
     this.#worker = worker
-    world.log.info('a worker takes up released messages', { consumer: consumer.name })
+    env.log.info('a worker takes up released messages', { consumer: consumer.name })
     if (this.#closed) worker.leave()
   }
 }

@@ -5,9 +5,9 @@ import type { Enrolment, HeldKey, SuppressedEffect } from './store.ts'
 export const workerSuffix = ' worker'
 
 /** One claimed row. */
-export type WorkClaim = Pick<HeldFacts, 'row' | 'epoch'>
+export type WorkLease = Pick<HeldFacts, 'row' | 'epoch'>
 
-export interface LostClaim extends WorkClaim {
+export interface LostLease extends WorkLease {
   /** Another worker has it; false when the row is gone. */
   readonly taken: boolean
 }
@@ -15,11 +15,11 @@ export interface LostClaim extends WorkClaim {
 /** The durable keyed queue, seen from the workers: each call is a short transaction of its own, on the database's clock. */
 export interface WorkQueue {
   /** Takes due rows nobody holds, at most `countMax`, for `leaseMs`; raises the epoch of each. */
-  claim(enrolment: Enrolment, request: WorkRequest): Promise<ClaimedWork>
+  lease(enrolment: Enrolment, request: WorkRequest): Promise<LeasedWork>
   /** Called while work goes on. Answers with the rows that are not ours any more: taken by another, or finished by somebody. */
-  extend(claims: readonly WorkClaim[], leaseMs: number): Promise<readonly LostClaim[]>
+  extend(claims: readonly WorkLease[], leaseMs: number): Promise<readonly LostLease[]>
   /** Ends the claims that are still ours, so that others need not wait for the lease. */
-  giveBack(claims: readonly WorkClaim[]): Promise<void>
+  giveBack(claims: readonly WorkLease[]): Promise<void>
 }
 
 export interface WorkRequest {
@@ -31,7 +31,7 @@ export interface WorkRequest {
   readonly after: string | null
 }
 
-export interface ClaimedWork {
+export interface LeasedWork {
   readonly rows: readonly WorkRow[]
   /** Rows among them whose last holder let the lease run out. */
   readonly expired: number
@@ -56,7 +56,7 @@ export interface HeldSession {
    * Stores messages to be worked on later, in the order given, due at once. Their markers say `stored` already. With a holder they are claimed
    * for it as they are written, except those of keys with unfinished work that is not the holder's. Answers in the order of the messages.
    */
-  keep(messages: readonly KeptMessage[], holder: WorkHolder | null): Promise<readonly (WorkClaim | null)[]>
+  keep(messages: readonly KeptMessage[], holder: WorkHolder | null): Promise<readonly (WorkLease | null)[]>
 
   /**
    * Of these order keys, those with work that is stored and not done: whoever applies deliveries beside workers lets it go first. With how
@@ -105,14 +105,14 @@ export interface KeptMessage extends HeldKey {
   readonly body: Buffer
 }
 
-export interface TakenWork extends WorkClaim {
+export interface TakenWork extends WorkLease {
   /** The order key, on the first row of each key in the batch; null on all others. */
   readonly headOf: string | null
   /** Held by a campaign that may ask for external effects: lost when it may not any more. */
   readonly asks: boolean
 }
 
-export interface DoneWork extends WorkClaim {
+export interface DoneWork extends WorkLease {
   /**
    * What becomes of its business key: used up by the effect; given back by the store, because nobody could read which it is; or, null, kept or
    * given back by its conclusion.
@@ -120,7 +120,7 @@ export interface DoneWork extends WorkClaim {
   readonly key: 'used' | 'unread' | null
 }
 
-export interface PutOffWork extends WorkClaim {
+export interface PutOffWork extends WorkLease {
   readonly delayMs: number
   readonly attempts: number
   readonly reason: string

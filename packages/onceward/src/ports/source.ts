@@ -326,10 +326,10 @@ export interface Subscription {
   /**
    * Held work only. Calls `onLost` once, with a `claim_lost` error, when one of these is not ours any more; the result ends the watch.
    */
-  watchClaims?(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void
+  watchLeases?(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void
 
   /** Held work only. The store says that these have another holder, or are done: nothing more is sent about them. */
-  dropClaims?(deliveries: readonly Delivery[]): void
+  dropLeases?(deliveries: readonly Delivery[]): void
 
   /**
    * Called for health and metrics, while the consumer waits for deliveries. Says since when nothing has come although something is known to

@@ -23,13 +23,13 @@ export interface Store<Tx> {
    * SQL stores: called when the source is open, before anything of it is worked on: from now on the consumer's name is the one that reads there. A
    * consumer that never reached its broker claims nothing. Rejects with `consumer_renamed` where another name has come first.
    */
-  noteReading?(enrolment: Enrolment): Promise<void>
+  registerReader?(enrolment: Enrolment): Promise<void>
 
   /**
    * SQL stores: called when the broker has said which cluster it is, before anything is taken. Rejects with `wrong_environment` where others of
    * the kind feed this store and nobody has said that this one may, too.
    */
-  meetBroker?(broker: BrokerIdentity): Promise<void>
+  registerBroker?(broker: BrokerIdentity): Promise<void>
 
   /**
    * Called once when a consumer has drained or halted. A run that never closes is one that died; of one that closes the attempts and groups of
@@ -113,7 +113,7 @@ export interface StoreSession<Tx> {
    * in a second statement. Claims carry distinct ids. A claim whose id another open transaction
    * holds waits for its end (bounded), so an answer is never a guess. Answers in the order of the claims. `as`: what the markers say.
    */
-  claim(claims: readonly Claim[], as?: 'applied' | 'stored'): Promise<readonly ClaimAnswer[]>
+  insertMarkers(claims: readonly NewMarker[], as?: 'applied' | 'stored'): Promise<readonly MarkerAnswer[]>
 
   /** Of these keys, those behind a parked message, or behind one that was and is worked off now. Only called for key-ordered consumers. */
   blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>>
@@ -125,10 +125,10 @@ export interface StoreSession<Tx> {
    * As `claim`, for declared business keys, after the markers. Keys are distinct. A holder whose status says that it is not done stays so until
    * this transaction ends: what is stored now to wait for it is seen by whoever ends it.
    */
-  claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]>
+  insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]>
 
   /** A handle on the transaction for one handler call; revoked when the call is over. `shared`: others have one at the same time. */
-  lend(shared?: boolean): Loan<Tx>
+  handlerTransaction(shared?: boolean): HandlerTransaction<Tx>
 
   /**
    * Where handlers may work side by side and the database can undo a part of a transaction: marks the place everything so far stands at.
@@ -185,12 +185,12 @@ export interface StoreSession<Tx> {
   /** The same of what people gave up under other generations of the consumer. Absent in campaigns, and where there was no other when the run began. */
   readonly givenUpElsewhere?: NonNullable<StoreSession<Tx>['givenUp']> | undefined
 
-  /** Stores that keep a campaign's book. What is told is written by `advance`, with the effects or not at all. */
-  readonly book?: BatchBook
+  /** Stores that keep a campaign's journal. What is told is written by `advance`, with the effects or not at all. */
+  readonly journal?: BatchJournal
 }
 
 /** What a campaign wants to know of a batch. Called between the handlers and `advance`; a round that fails is told anew. */
-export interface BatchBook {
+export interface BatchJournal {
   /** Effects that handlers asked for and the mode does not let happen. */
   suppressed(effects: readonly SuppressedEffect[]): void
   /** What was decided of each message. */
@@ -282,7 +282,7 @@ export interface Enrolment {
   readonly campaignId?: string
 }
 
-export interface Claim {
+export interface NewMarker {
   readonly id: string
   readonly digest: Buffer
   /** What older code computed for the same content: a marker with it is one of this content. */
@@ -302,18 +302,18 @@ export type MarkerStatus =
   | 'dead'
   | 'quarantined'
 
-export type ClaimAnswer =
+export type MarkerAnswer =
   | { readonly kind: 'first' }
   | { readonly kind: 'seen'; readonly status: MarkerStatus; readonly sameDigest: boolean }
 
-export interface BusinessClaim {
+export interface NewBusinessKey {
   readonly key: string
   /** Digest over the declared business fields; null when the contract declares none. */
   readonly digest: Buffer | null
   readonly id: string
 }
 
-export type BusinessAnswer =
+export type BusinessKeyAnswer =
   | { readonly kind: 'first' }
   | {
       readonly kind: 'seen'
@@ -326,7 +326,7 @@ export type BusinessAnswer =
     }
 
 /** A handle on the transaction lent to one handler call, with what it did. */
-export interface Loan<Tx> {
+export interface HandlerTransaction<Tx> {
   readonly tx: Tx
   /** SQL stores: the same loan for statements given as text; what a declared effect gets, whatever `tx` is. */
   readonly sql?: SqlTransaction

@@ -1,4 +1,4 @@
-import type { Clock } from '../surroundings.ts'
+import type { Clock } from '../environment.ts'
 import type { Enrolment } from './store.ts'
 
 /**

@@ -3,8 +3,8 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
 import { type Addressing, deadLetterBroker } from '../engine/consumer/consumer-facts.ts'
+import type { Environment } from '../environment.ts'
 import { errorCode, errorText, OncewardError } from '../errors.ts'
-import type { Surroundings } from '../surroundings.ts'
 import { openPublisher, type PublisherAddresses } from './open-publisher.ts'
 import { type Broker, rabbitOutlet } from './open-source.ts'
 import { Outlet } from './outlet.ts'
@@ -23,7 +23,7 @@ interface Known {
 
 export interface OutletSetting extends PublisherAddresses {
   readonly pool: SqlPool
-  readonly world: Surroundings
+  readonly env: Environment
   /** Gives up reaching a broker. */
   readonly signal?: AbortSignal | undefined
   /** Copies for delay levels are in the outbox, whatever the contract says by now. */
@@ -91,7 +91,7 @@ export async function openOutlet(
 async function reachOrRemember(
   outlet: Outlet,
   name: string,
-  { pool, world, signal }: OutletSetting,
+  { pool, env, signal }: OutletSetting,
 ): Promise<void> {
   const giveUp = () => void outlet.close()
   signal?.addEventListener('abort', giveUp)
@@ -102,7 +102,7 @@ async function reachOrRemember(
     const known = await readLastRun(pool, name, outlet.kind)
     if (known === null || known.address !== outlet.at.address) throw error
     outlet.remember(known.name)
-    world.log.warn('broker away at start; its messages wait in the outbox', {
+    env.log.warn('broker away at start; its messages wait in the outbox', {
       broker: outlet.kind,
       destination: known.name,
       error: errorText(error),

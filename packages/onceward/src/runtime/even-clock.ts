@@ -1,5 +1,5 @@
 import { uptime } from 'node:os'
-import type { Clock } from '../surroundings.ts'
+import type { Clock } from '../environment.ts'
 
 export interface TimeSources {
   /** Runs evenly, and stands still while the machine is suspended. */

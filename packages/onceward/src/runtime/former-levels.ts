@@ -3,9 +3,9 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { isHeard } from '../drivers/postgres/sql/clock-ahead.ts'
+import type { Log } from '../environment.ts'
 import { levelQueue } from '../ports/retry-levels.ts'
 import type { Source } from '../ports/source.ts'
-import type { Log } from '../surroundings.ts'
 import type { Broker } from './open-source.ts'
 
 /**

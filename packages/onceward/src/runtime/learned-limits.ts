@@ -1,9 +1,9 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
+import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'
 import { levelQueue } from '../ports/retry-levels.ts'
 import type { TopicLimits } from '../ports/topic-limits.ts'
-import type { Surroundings } from '../surroundings.ts'
 import type { RelayHandle } from './open-relays.ts'
 import type { Outlet } from './outlet.ts'
 
@@ -20,7 +20,7 @@ export interface LimitsOptions {
   readonly topics: readonly string[]
   /** Nobody else closes the outlet. */
   readonly owned: boolean
-  readonly world: Pick<Surroundings, 'timers' | 'clock' | 'log'>
+  readonly env: Pick<Environment, 'timers' | 'clock' | 'log'>
 }
 
 /**
@@ -52,13 +52,13 @@ export class LearnedLimits implements TopicLimits, RelayHandle {
   }
 
   doubt(): void {
-    const { clock } = this.#options.world
+    const { clock } = this.#options.env
     if (this.#reading === null) this.#plan(Math.max(0, this.#readMs + pauseMs - clock.nowMs()))
   }
 
   async start(): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#options.world.timers.after(firstMs, resolve)
+    const cancel = this.#options.env.timers.after(firstMs, resolve)
     await Promise.race([this.#read(), late]).finally(cancel)
   }
 
@@ -78,7 +78,7 @@ export class LearnedLimits implements TopicLimits, RelayHandle {
 
   #plan(delayMs: number): void {
     this.#cancel()
-    if (!this.#closed) this.#cancel = this.#options.world.timers.after(delayMs, () => void this.#read())
+    if (!this.#closed) this.#cancel = this.#options.env.timers.after(delayMs, () => void this.#read())
   }
 
   #read(): Promise<void> {
@@ -89,8 +89,8 @@ export class LearnedLimits implements TopicLimits, RelayHandle {
   }
 
   async #learn(): Promise<void> {
-    const { outlet, topics, world } = this.#options
-    this.#readMs = world.clock.nowMs()
+    const { outlet, topics, env } = this.#options
+    this.#readMs = env.clock.nowMs()
     try {
       this.#note(await outlet.publisher.readLimits!(topics))
       this.#plan(everyMs)
@@ -106,15 +106,15 @@ export class LearnedLimits implements TopicLimits, RelayHandle {
       if (typeof limit === 'number') this.#known.set(topic, limit)
       else unknown.push(errorText(limit))
     }
-    this.#options.world.log.debug('limits of Kafka topics read', Object.fromEntries(this.#known))
+    this.#options.env.log.debug('limits of Kafka topics read', Object.fromEntries(this.#known))
     this.#say(unknown.join('; '))
   }
 
   /** Each reason once: the same again every five minutes helps nobody. */
   #say(unknown: string): void {
-    const { world, outlet } = this.#options
+    const { env, outlet } = this.#options
     if (unknown !== '' && unknown !== this.#said && !this.#closed)
-      world.log.info('max.message.bytes of Kafka topics is not known; the declared or fixed limit holds', {
+      env.log.info('max.message.bytes of Kafka topics is not known; the declared or fixed limit holds', {
         broker: outlet.label,
         reason: unknown,
       })

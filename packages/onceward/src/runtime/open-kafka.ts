@@ -8,7 +8,7 @@ import { type Broker, type BrokerAccess, clusterOf } from './open-source.ts'
 
 /** Dead letters and retries go to topics of the same cluster, which must be there: their partitions and replicas are not ours to guess. */
 export async function openKafka(source: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
-  const { world, signal } = access
+  const { env, signal } = access
   const connection = kafkaAddress(source as TopicDeclaration, access.kafkaBootstrap, access)
   if (connection === null) {
     throw new OncewardError(
@@ -19,7 +19,7 @@ export async function openKafka(source: SourceDeclaration, access: BrokerAccess)
   const { createKafkaSource, createKafkaPublisher, createRetryTopicSource, ensureTopic } = await importKafka()
   const { copiesInLevel } = await import('../drivers/kafka/copies-in-level.ts')
   const declaration = { ...(source as TopicDeclaration), ...connection }
-  const options = { log: world.log, ...(signal && { signal }) }
+  const options = { log: env.log, ...(signal && { signal }) }
   return {
     source: createKafkaSource(declaration, options),
     ensureQueue: name => ensureTopic(connection, name),

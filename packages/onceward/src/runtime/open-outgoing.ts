@@ -47,11 +47,11 @@ function limitsOf<M>(
   consumer: Consumer<M, SqlTransaction>,
   outlets: readonly Outlet[],
   owned: boolean,
-  { world }: RelaySetting,
+  { env }: RelaySetting,
 ): LearnedLimits | null {
   const outlet = outlets.find(({ kind }) => kind === 'kafka')
   const topics = outlet === undefined ? [] : topicsOf(consumer, outlet)
-  return topics.length === 0 ? null : new LearnedLimits({ outlet: outlet!, topics, owned, world })
+  return topics.length === 0 ? null : new LearnedLimits({ outlet: outlet!, topics, owned, env })
 }
 
 async function prepare<M>(

@@ -3,7 +3,7 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { createOutboxCleaner } from '../effects/publish/clean-outbox.ts'
 import { createRelay, type Relay } from '../effects/publish/relay.ts'
-import type { Surroundings } from '../surroundings.ts'
+import type { Environment } from '../environment.ts'
 import { outletKinds } from './consumer-outlets.ts'
 import type { PublisherAddresses } from './open-publisher.ts'
 import type { Outlet } from './outlet.ts'
@@ -28,7 +28,7 @@ export interface RelayCarrier extends RelayHandle {
 
 export interface RelaySetting extends PublisherAddresses {
   readonly pool: SqlPool
-  readonly world: Surroundings
+  readonly env: Environment
   readonly instance: string
   readonly relayLeaseMs?: number | undefined
   readonly cdcKeepMs?: number | undefined
@@ -53,18 +53,18 @@ export async function openConsumerRelays<M>(
 
 /** A relay of a broker that was never reached begins when it is. */
 export function openRelay(to: Outlet | 'postgres' | 'cdc', setting: RelaySetting): RelayCarrier {
-  const { pool, world, instance, relayLeaseMs, cdcKeepMs, onRefused } = setting
+  const { pool, env, instance, relayLeaseMs, cdcKeepMs, onRefused } = setting
   if (to === 'cdc') {
-    const cleaner = createOutboxCleaner({ pool, world, ...(cdcKeepMs && { keepMs: cdcKeepMs }) })
+    const cleaner = createOutboxCleaner({ pool, env, ...(cdcKeepMs && { keepMs: cdcKeepMs }) })
     return carrying(cleaner, () => cleaner)
   }
   const lease = relayLeaseMs === undefined ? {} : { leaseMs: relayLeaseMs }
-  const common = { pool, world, instance, onRefused, ...lease }
+  const common = { pool, env, instance, onRefused, ...lease }
   if (to === 'postgres')
     return carryingRelay(createRelay({ ...common, broker: to, publisher: 'same database' }))
   const begin = (destination: string) =>
     carryingRelay(createRelay({ ...common, broker: to.kind, destination, publisher: to.publisher }), to)
-  return to.destination === null ? new RelayWhenReached(to, begin, world) : begin(to.destination)
+  return to.destination === null ? new RelayWhenReached(to, begin, env) : begin(to.destination)
 }
 
 function carryingRelay(relay: Relay, outlet: Outlet | null = null): RelayCarrier {

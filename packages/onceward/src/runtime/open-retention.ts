@@ -28,15 +28,15 @@ export async function openRetention<M>(
     if ('unknown' in window && window.trouble !== undefined) throw window.trouble
     assertKeptLongEnough(consumer as never, window)
   }
-  const { pool, world, archiveFolder, retentionFirstMs, retentionEveryMs } = setting
+  const { pool, env, archiveFolder, retentionFirstMs, retentionEveryMs } = setting
   return [
     new RetentionLoop({
       pool,
-      world,
+      env,
       consumerName: name,
       consumerId: () => consumerIdOf(pool, consumer),
       retention,
-      clocks: { wallMs: Date.now, clock: world.clock },
+      clocks: { wallMs: Date.now, clock: env.clock },
       caughtUp: setting.idle,
       ...(archiveFolder !== undefined && { archive: { folder: archiveFolder, gzip: true } }),
       ...(retentionFirstMs !== undefined && { firstAfterMs: retentionFirstMs }),

@@ -5,9 +5,9 @@ import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { addressOf, virtualHostOf } from '../drivers/rabbitmq/address.ts'
 import { readAddress } from '../drivers/rabbitmq-stream/address.ts'
 import type { Publisher } from '../effects/publish/publisher.ts'
+import type { Environment } from '../environment.ts'
 import { OncewardError } from '../errors.ts'
 import type { Source } from '../ports/source.ts'
-import type { Surroundings } from '../surroundings.ts'
 import { importRabbit } from './broker-clients.ts'
 import { openKafka } from './open-kafka.ts'
 import { type OnPublisherBroker, openRabbitPublisher } from './open-publisher.ts'
@@ -24,7 +24,7 @@ export interface BrokerAccess extends BrokerSecurity {
   /** Names of the clusters behind the addresses above. */
   readonly rabbitmqCluster?: string | undefined
   readonly kafkaCluster?: string | undefined
-  readonly world: Surroundings
+  readonly env: Environment
   /** Gives up an `open` that is still trying to reach the broker. */
   readonly signal?: AbortSignal | undefined
 }
@@ -79,11 +79,11 @@ export async function openBroker(declaration: SourceDeclaration, access: BrokerA
   }
 }
 
-async function openPostgres(declaration: SourceDeclaration, { pool, world }: BrokerAccess): Promise<Broker> {
+async function openPostgres(declaration: SourceDeclaration, { pool, env }: BrokerAccess): Promise<Broker> {
   const { createPostgresSource, createQueue } = await import('../drivers/postgres/queue/index.ts')
   await createQueue(pool, (declaration as SourceDeclaration & { queue: string }).queue)
   return {
-    source: createPostgresSource(declaration as never, { pool, log: world.log, reach: world.reach }),
+    source: createPostgresSource(declaration as never, { pool, log: env.log, reach: env.reach }),
     ensureQueue: async name => void (await createQueue(pool, name)),
     openPublisher: async () => 'same database',
     virtualHost: '',
@@ -91,7 +91,7 @@ async function openPostgres(declaration: SourceDeclaration, { pool, world }: Bro
 }
 
 async function openRabbit(declaration: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
-  const { world, signal, rabbitmqCluster } = access
+  const { env, signal, rabbitmqCluster } = access
   const url = rabbitAddress(declaration as { url?: string }, access.rabbitmqUrl, access)
   if (url === undefined) {
     throw new OncewardError(
@@ -102,7 +102,7 @@ async function openRabbit(declaration: SourceDeclaration, access: BrokerAccess):
   const rabbit = await importRabbit()
   return {
     source: rabbit.createRabbitSource({ ...declaration, url } as never, {
-      log: world.log,
+      log: env.log,
       ...(signal && { signal }),
     }),
     ensureQueue: name => rabbit.ensureDeadLetterQueue(url, name, signal),
@@ -159,7 +159,7 @@ async function openRabbitStream(declaration: SourceDeclaration, access: BrokerAc
   }
 }
 
-async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess): Promise<Broker> {
+async function openFile(declaration: SourceDeclaration, { env }: BrokerAccess): Promise<Broker> {
   const { createFileSource } = await import('../drivers/file/index.ts')
   const refuse = () =>
     Promise.reject(
@@ -169,7 +169,7 @@ async function openFile(declaration: SourceDeclaration, { world }: BrokerAccess)
       ),
     )
   return {
-    source: createFileSource(declaration as never, { world }),
+    source: createFileSource(declaration as never, { env }),
     ensureQueue: refuse,
     openPublisher: refuse,
     virtualHost: '',

@@ -1,5 +1,5 @@
+import type { Environment } from '../environment.ts'
 import { errorCode, OncewardError } from '../errors.ts'
-import type { Surroundings } from '../surroundings.ts'
 
 export interface StartOptions {
   /** How long a start waits for a server that cannot be reached. Default: as long as it takes. */
@@ -18,7 +18,7 @@ const delayMaxMs = 5_000
 export async function startPatiently<T>(
   start: (signal: AbortSignal) => Promise<T>,
   { startTimeoutMs, signal }: StartOptions,
-  { timers, random, log }: Pick<Surroundings, 'timers' | 'random' | 'log'>,
+  { timers, random, log }: Pick<Environment, 'timers' | 'random' | 'log'>,
 ): Promise<T> {
   const late = new AbortController()
   const cancel =
@@ -55,7 +55,7 @@ function isAway(error: unknown): error is OncewardError {
   )
 }
 
-function pause(delayMs: number, over: AbortSignal, timers: Surroundings['timers']): Promise<void> {
+function pause(delayMs: number, over: AbortSignal, timers: Environment['timers']): Promise<void> {
   return new Promise(resolve => {
     if (over.aborted) return resolve()
     const end = () => {

@@ -1,8 +1,8 @@
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { BreakerView } from '../engine/retry/breaker.ts'
+import type { Log } from '../environment.ts'
 import { errorText } from '../errors.ts'
 import type { Enrolment } from '../ports/store.ts'
-import type { Log } from '../surroundings.ts'
 
 const pause = 'update onceward.run set paused_since = clock_timestamp(), paused_because = $2 where id = $1'
 const resume = `

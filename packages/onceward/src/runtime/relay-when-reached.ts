@@ -1,5 +1,5 @@
+import type { Environment } from '../environment.ts'
 import { errorCode, errorText } from '../errors.ts'
-import type { Surroundings } from '../surroundings.ts'
 import type { RelayCarrier } from './open-relays.ts'
 import type { Outlet } from './outlet.ts'
 
@@ -13,17 +13,17 @@ export class RelayWhenReached implements RelayCarrier {
   readonly finished: Promise<void>
   readonly #outlet: Outlet
   readonly #begin: (destination: string) => RelayCarrier
-  readonly #world: Surroundings
+  readonly #env: Environment
   readonly #end = Promise.withResolvers<void>()
   #relay: RelayCarrier | null = null
   #closed = false
   #said = ''
   #cancel: () => void = () => {}
 
-  constructor(outlet: Outlet, begin: (destination: string) => RelayCarrier, world: Surroundings) {
+  constructor(outlet: Outlet, begin: (destination: string) => RelayCarrier, env: Environment) {
     this.#outlet = outlet
     this.#begin = begin
-    this.#world = world
+    this.#env = env
     this.finished = this.#end.promise
     this.finished.catch(() => {})
   }
@@ -77,12 +77,12 @@ export class RelayWhenReached implements RelayCarrier {
       const reason = errorText(error)
       // It tries again in any case; a broker that is away for an hour is not worth 3,600 lines.
       if (reason !== this.#said)
-        this.#world.log.warn('relay cannot reach its broker yet; rows wait in the outbox', {
+        this.#env.log.warn('relay cannot reach its broker yet; rows wait in the outbox', {
           broker: this.#outlet.label,
           error: reason,
         })
       this.#said = reason
-      this.#cancel = this.#world.timers.after(againMs, () => void this.#reach())
+      this.#cancel = this.#env.timers.after(againMs, () => void this.#reach())
     }
   }
 }

@@ -4,9 +4,10 @@ import type { BrokerSecurity } from '../drivers/broker-security.ts'
 import type { RangeReader } from '../drivers/log/range-reader.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import { createPool } from '../drivers/postgres/pool.ts'
-import { ServerLife } from '../drivers/postgres/server-life.ts'
+import { ServerLife } from '../drivers/postgres/server-incarnation.ts'
 import { createPostgresStore } from '../drivers/postgres/store.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
+import type { Environment } from '../environment.ts'
 import { OncewardError } from '../errors.ts'
 import type { Store } from '../ports/store.ts'
 import { findArchive } from '../replay/archive/find-archive.ts'
@@ -19,12 +20,11 @@ import { runCampaign } from '../replay/campaign/run-campaign.ts'
 import type { Selection } from '../replay/campaign/selection.ts'
 import { type Accepted, lookAtTables, type TableComparison } from '../replay/rebuild/compare-tables.ts'
 import { type RebuildOptions, rollBackTables, type Swap, swapTables } from '../replay/rebuild/swap-tables.ts'
-import type { Surroundings } from '../surroundings.ts'
 import { withEnvironment } from './addresses.ts'
 import { addressingOf } from './consumer-outlets.ts'
 import { instanceName } from './instance-name.ts'
 import { openSelection } from './open-selection.ts'
-import { realSurroundings } from './real-surroundings.ts'
+import { realEnvironment } from './real-environment.ts'
 import { assertSameDatabase } from './same-database.ts'
 
 export interface ReplayOptions extends BrokerSecurity {
@@ -34,7 +34,7 @@ export interface ReplayOptions extends BrokerSecurity {
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly store?: Store<SqlTransaction> | undefined
-  readonly world?: Surroundings
+  readonly env?: Environment
   readonly instance?: string
   /**
    * How long a campaign or swap waits for a live consumer that has not come as far, and under key order for live workers of which nobody is heard,
@@ -86,7 +86,7 @@ export async function openReplay<M>(
     max: consumer.batch.inFlightMax + 4,
     verify: client => life.check(client),
   })
-  const world = options.world ?? realSurroundings()
+  const env = options.env ?? realEnvironment()
   const reached = withEnvironment(options)
   const { environment } = reached
   try {
@@ -97,12 +97,12 @@ export async function openReplay<M>(
     throw error
   }
   const store =
-    options.store ?? createPostgresStore({ pool, life, log: world.log, ...(environment && { environment }) })
+    options.store ?? createPostgresStore({ pool, life, log: env.log, ...(environment && { environment }) })
   const instance = options.instance ?? instanceName()
   const openReader = (selection: Selection) => openSelection(selection, consumer, { ...reached, pool })
   const { patienceMs = 60_000 } = options
-  const callInline = createInlineCalls(consumer, { world, readVariable: name => process.env[name] })
-  const around = { consumer, store, pool, openReader, world, instance, patienceMs, callInline }
+  const callInline = createInlineCalls(consumer, { env, readVariable: name => process.env[name] })
+  const around = { consumer, store, pool, openReader, env, instance, patienceMs, callInline }
   const rebuild: RebuildOptions = around
   return {
     async create(request) {

@@ -3,17 +3,17 @@ import type { Mode, SqlTransaction } from '../contract/handler.ts'
 import type { BrokerSecurity } from '../drivers/broker-security.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../drivers/postgres/pool.ts'
-import { ServerLife } from '../drivers/postgres/server-life.ts'
+import { ServerLife } from '../drivers/postgres/server-incarnation.ts'
 import { createPostgresStore } from '../drivers/postgres/store.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { reportOrphans } from '../effects/external/ledger/orphaned-intents.ts'
 import { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import { createSharedLimits } from '../engine/consumer/shared-limits.ts'
+import type { Environment } from '../environment.ts'
 import { OncewardError } from '../errors.ts'
 import { WorkerOnDemand } from '../inbox/worker-on-demand.ts'
 import type { Store } from '../ports/store.ts'
-import type { Surroundings } from '../surroundings.ts'
 import { withEnvironment } from './addresses.ts'
 import { assertNothingLeft } from './assert-nothing-left.ts'
 import { databaseTrouble } from './database-trouble.ts'
@@ -25,7 +25,7 @@ import { openRetention } from './open-retention.ts'
 import { openBroker } from './open-source.ts'
 import { type StartOptions, startPatiently } from './patient-start.ts'
 import { reachServers } from './reach-servers.ts'
-import { realSurroundings } from './real-surroundings.ts'
+import { realEnvironment } from './real-environment.ts'
 import { recordOutages } from './record-outage.ts'
 import { type Health, type HealthWatch, watchConsumer } from './run-health.ts'
 import { assertSameDatabase } from './same-database.ts'
@@ -68,7 +68,7 @@ export interface RunOptions extends StartOptions, BrokerSecurity {
   readonly gaugesMaxAgeMs?: number | undefined
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
-  readonly world?: Surroundings
+  readonly env?: Environment
   /** For contracts with isolation: this process is the child, and whoever started it ends it when it hangs and starts it again. */
   readonly isolated?: boolean
 }
@@ -104,20 +104,20 @@ export async function runConsumer<M>(
 ): Promise<Running> {
   assertRunMode(consumer.name, options.mode ?? 'live')
   assertIsolated(consumer, options.isolated === true)
-  const world = options.world ?? realSurroundings()
+  const env = options.env ?? realEnvironment()
   const complete = withEnvironment(options)
-  return startPatiently(signal => startConsumer(consumer, { ...complete, world, signal }), options, world)
+  return startPatiently(signal => startConsumer(consumer, { ...complete, env, signal }), options, env)
 }
 
 async function startConsumer<M>(
   consumer: Consumer<M, SqlTransaction>,
   options: RunOptions & {
     readonly store?: Store<SqlTransaction>
-    readonly world: Surroundings
+    readonly env: Environment
     readonly signal: AbortSignal
   },
 ): Promise<Running> {
-  const { world, mode = 'live' } = options
+  const { env, mode = 'live' } = options
   const failed = new AbortController()
   const signal = AbortSignal.any([options.signal, failed.signal])
   const instance = options.instance ?? instanceName()
@@ -132,7 +132,7 @@ async function startConsumer<M>(
   try {
     await assertUsable(pool, options.environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
-    const access = { ...options, pool, world, signal }
+    const access = { ...options, pool, env, signal }
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
     if (wanted.has('consumer') && mode === 'live') await assertNothingLeft(pool, consumer)
     const { retryLevelsMs, deadLetter } = consumer.failure
@@ -143,31 +143,31 @@ async function startConsumer<M>(
     const carriesCopies = unsent.size > 0
     const levels = retryLevelsMs.length > 0 ? [...(await broker.openRetryLevels!(retryLevelsMs))] : []
     if (wanted.has('consumer') && mode === 'live')
-      levels.push(...(await openFormerLevels(consumer, broker, unsent, { pool, log: world.log })))
-    const setting = { ...options, pool, world, instance, carriesCopies }
+      levels.push(...(await openFormerLevels(consumer, broker, unsent, { pool, log: env.log })))
+    const setting = { ...options, pool, env, instance, carriesCopies }
     const outgoing = await openOutgoing(consumer, broker, setting, wanted)
     carriers.push(...outgoing.relays)
     if (wanted.has('dispatcher'))
-      carriers.push(...(await openDispatcher(consumer, options, pool, world, instance)))
+      carriers.push(...(await openDispatcher(consumer, options, pool, env, instance)))
     const store =
       options.store ??
       createPostgresStore({
         pool,
         life,
-        log: world.log,
+        log: env.log,
         ...(options.environment && { environment: options.environment }),
       })
     const kickAll = () => {
       for (const carrier of carriers) carrier.kick()
     }
-    const callInline = createInlineCalls(consumer, { world, readVariable })
-    const labelled = { ...world, metrics: world.metrics.inMode(mode) }
-    const onOutage = recordOutages(pool, world.log)
+    const callInline = createInlineCalls(consumer, { env, readVariable })
+    const labelled = { ...env, metrics: env.metrics.inMode(mode) }
+    const onOutage = recordOutages(pool, env.log)
     // In stored mode only workers meet the downstream: storing goes on without them.
-    const shared = consumer.inbox.mode !== 'stored' && { shared: createSharedLimits(consumer, world) }
+    const shared = consumer.inbox.mode !== 'stored' && { shared: createSharedLimits(consumer, env) }
     const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
     const { addressing } = outgoing
-    const around = { consumer, store, world: labelled, instance, mode, addressing, ...hooks }
+    const around = { consumer, store, env: labelled, instance, mode, addressing, ...hooks }
     const worker = wanted.has('worker') && store.work !== undefined ? new WorkerOnDemand(around) : null
     if (worker !== null) carriers.push(worker)
     // A process that neither marks nor forgets does not depend on what the broker says.
@@ -196,24 +196,24 @@ async function startConsumer<M>(
       worker: atWork,
       queue: broker.source.capabilities.positions ? null : broker.source.name.split(' ').at(-1)!,
       pool,
-      world,
+      env,
       now: Date.now,
       gaugesMaxAgeMs: options.gaugesMaxAgeMs,
     })
-    return running(spine as Process, atWork, parts, pool, world, watch)
+    return running(spine as Process, atWork, parts, pool, env, watch)
   } catch (error) {
     failed.abort()
     // Also those that run already: a reader left behind would keep its partitions and never work on them.
     const opened = new Set<Lifecycle>([...carriers, ...parts])
     for (const part of opened) part.leave()
     await Promise.allSettled([...opened].map(part => part.finished))
-    await endPool(pool, world)
+    await endPool(pool, env)
     throw databaseTrouble(error, options.databaseUrl)
   }
 }
 
 /** A connection that is still being made keeps nobody: its server does not answer. */
-export function endPool(pool: OwnPool, { timers }: Pick<Surroundings, 'timers'>): Promise<void> {
+export function endPool(pool: OwnPool, { timers }: Pick<Environment, 'timers'>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const cancel = timers.after(graceMs, resolve)
   return Promise.race([pool.end(), promise]).finally(cancel)
@@ -232,11 +232,11 @@ async function openDispatcher<M>(
   consumer: Consumer<M, SqlTransaction>,
   options: RunOptions,
   pool: SqlPool,
-  world: Surroundings,
+  env: Environment,
   instance: string,
 ): Promise<RelayHandle[]> {
   const targets = consumer.effect?.external ?? {}
-  await reportOrphans(pool, consumer.name, Object.keys(targets), world.log)
+  await reportOrphans(pool, consumer.name, Object.keys(targets), env.log)
   if (Object.keys(targets).length === 0) return []
   const leaseMs = options.dispatcherLeaseMs
   return [
@@ -244,7 +244,7 @@ async function openDispatcher<M>(
       pool,
       targets,
       consumerName: consumer.name,
-      world,
+      env,
       instance,
       readVariable,
       ...(leaseMs && { leaseMs }),
@@ -270,7 +270,7 @@ export function running(
   worker: () => ConsumerProcess<unknown, SqlTransaction> | null,
   parts: readonly Lifecycle[],
   pool: OwnPool,
-  { clock, timers, log }: Surroundings,
+  { clock, timers, log }: Environment,
   watch: HealthWatch,
 ): Running {
   const leave = () => {

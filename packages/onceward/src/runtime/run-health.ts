@@ -1,9 +1,9 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { ConsumerProcess } from '../engine/consumer/consumer.ts'
+import type { Environment } from '../environment.ts'
 import type { Received } from '../message/received.ts'
 import { readProgress } from '../replay/campaign/campaign-progress.ts'
-import type { Surroundings } from '../surroundings.ts'
 import { StoreGauges } from '../telemetry/store-gauges.ts'
 import { UnfinishedWatch } from '../telemetry/unfinished-watch.ts'
 import { showUnserved } from '../telemetry/unserved-gauge.ts'
@@ -42,24 +42,24 @@ export interface ConsumerWatchOptions {
   /** The queue, whose effect lag is looked at here; null for logs, which know their own. */
   readonly queue: string | null
   readonly pool: SqlPool
-  readonly world: Surroundings
+  readonly env: Environment
   readonly now: () => number
   readonly gaugesMaxAgeMs?: number | undefined
 }
 
 /** Begins to look at ages with the first question, so that a process nobody asks pays nothing. */
 export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
-  const { consumer, reader, worker, world, now, queue } = options
+  const { consumer, reader, worker, env, now, queue } = options
   const processes = () => [reader, worker()].filter(one => one !== null)
   const { name, owner, risk, objectives } = consumer
   const store = new StoreGauges({ ...options, readProgress })
-  const unserved = showUnserved(options.pool, world)
+  const unserved = showUnserved(options.pool, env)
   let watch: UnfinishedWatch | null = null
   const oldestMs = () => {
-    watch ??= new UnfinishedWatch({ world, now, unfinished: () => unfinished(processes()) })
+    watch ??= new UnfinishedWatch({ env, now, unfinished: () => unfinished(processes()) })
     return watch.oldestMs()
   }
-  const stop = world.metrics.watch(['up', 'stalled', 'info', 'effectLag'], see => {
+  const stop = env.metrics.watch(['up', 'stalled', 'info', 'effectLag'], see => {
     // A worker or relay of its own neither takes messages nor has halted: it would hide that nobody does, or be taken for a halt.
     if (reader !== null) {
       see('up', reader.state === 'running' && !reader.sourceAway ? 1 : 0, { consumer: name })
@@ -97,9 +97,9 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
 export function watchCarriers(
   carriers: readonly { readonly away: readonly string[] }[],
   pool: SqlPool,
-  world: Surroundings,
+  env: Environment,
 ): HealthWatch {
-  const unserved = showUnserved(pool, world)
+  const unserved = showUnserved(pool, env)
   return {
     read() {
       const away = new Set(carriers.flatMap(carrier => carrier.away))

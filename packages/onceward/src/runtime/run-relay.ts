@@ -1,7 +1,7 @@
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import { createPool } from '../drivers/postgres/pool.ts'
-import { ServerLife } from '../drivers/postgres/server-life.ts'
-import type { Surroundings } from '../surroundings.ts'
+import { ServerLife } from '../drivers/postgres/server-incarnation.ts'
+import type { Environment } from '../environment.ts'
 import { withEnvironment } from './addresses.ts'
 import { openOutlet } from './consumer-outlets.ts'
 import { databaseTrouble } from './database-trouble.ts'
@@ -9,7 +9,7 @@ import { instanceName } from './instance-name.ts'
 import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './open-publisher.ts'
 import { openRelay, type RelayCarrier } from './open-relays.ts'
 import { type StartOptions, startPatiently } from './patient-start.ts'
-import { realSurroundings } from './real-surroundings.ts'
+import { realEnvironment } from './real-environment.ts'
 import { endPool, type Running, running } from './run-consumer.ts'
 import { watchCarriers } from './run-health.ts'
 
@@ -26,7 +26,7 @@ export interface RunRelayOptions extends PublisherAddresses, StartOptions {
   /** How long rows for `cdc` are kept. Default an hour. */
   readonly cdcKeepMs?: number
   readonly environment?: string | undefined
-  readonly world?: Surroundings
+  readonly env?: Environment
 }
 
 export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
@@ -36,16 +36,16 @@ export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
  * keeps its rows waiting, one that refuses the login ends it: `finished` rejects. Rejects with one clear error, having started nothing.
  */
 export async function runRelay(given: RunRelayOptions): Promise<RunningRelay> {
-  const { world = realSurroundings(), ...rest } = given
+  const { env = realEnvironment(), ...rest } = given
   const options = withEnvironment(rest)
   assertAddresses(options.brokers, options, 'The relay publishes')
-  return startPatiently(signal => startRelay({ ...options, world, signal }), options, world)
+  return startPatiently(signal => startRelay({ ...options, env, signal }), options, env)
 }
 
 async function startRelay(
-  options: RunRelayOptions & { readonly world: Surroundings; readonly signal: AbortSignal },
+  options: RunRelayOptions & { readonly env: Environment; readonly signal: AbortSignal },
 ): Promise<RunningRelay> {
-  const { brokers, environment, world, signal } = options
+  const { brokers, environment, env, signal } = options
   const instance = options.instance ?? instanceName()
   const life = new ServerLife()
   const pool = createPool(options.databaseUrl, {
@@ -55,7 +55,7 @@ async function startRelay(
   const carriers: RelayCarrier[] = []
   try {
     await assertUsable(pool, environment)
-    const setting = { ...options, pool, world, instance }
+    const setting = { ...options, pool, env, instance }
     for (const broker of new Set(brokers)) {
       const local = broker === 'postgres' || broker === 'cdc'
       carriers.push(openRelay(local ? broker : (await openOutlet(broker, setting))!, setting))
@@ -65,11 +65,11 @@ async function startRelay(
       await carrier.start()
     }
     signal.throwIfAborted()
-    return running(null, () => null, carriers, pool, world, watchCarriers(carriers, pool, world))
+    return running(null, () => null, carriers, pool, env, watchCarriers(carriers, pool, env))
   } catch (error) {
     for (const carrier of carriers) carrier.leave()
     await Promise.allSettled(carriers.map(carrier => carrier.finished))
-    await endPool(pool, world)
+    await endPool(pool, env)
     throw databaseTrouble(error, options.databaseUrl)
   }
 }

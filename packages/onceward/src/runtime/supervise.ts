@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import type { Log } from '../surroundings.ts'
+import type { Log } from '../environment.ts'
 
 export interface SuperviseOptions {
   /** The program and its arguments. */

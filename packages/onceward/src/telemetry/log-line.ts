@@ -1,6 +1,6 @@
+import type { LogFields, LogLevel } from '../environment.ts'
 import { anyText, errorText } from '../errors.ts'
 import { escaped } from '../message/deceptive.ts'
-import type { LogFields, LogLevel } from '../surroundings.ts'
 
 const lengthMax = 4_000
 const reserved: ReadonlySet<string> = new Set(['at', 'level', 'message'])

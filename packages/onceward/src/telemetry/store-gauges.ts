@@ -1,7 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'
-import type { Surroundings } from '../surroundings.ts'
 import { type AttentionReason, attentionReason, attentionReasons } from './attention-reason.ts'
 import type { GaugeKey, See } from './metrics.ts'
 import { type ReadProgress, readGauges, type StoreReading } from './read-gauges.ts'
@@ -39,7 +39,7 @@ const states = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
 export interface StoreGaugesOptions {
   readonly pool: SqlPool
   readonly consumer: Pick<Consumer, 'name' | 'generation' | 'failure'>
-  readonly world: Surroundings
+  readonly env: Environment
   readonly readProgress: ReadProgress
   /** Values older than this are not shown. Default 15 s. */
   readonly gaugesMaxAgeMs?: number | undefined
@@ -69,9 +69,9 @@ export class StoreGauges {
   constructor(options: StoreGaugesOptions) {
     this.#options = options
     this.#maxAgeMs = Math.max(ageLeastMs, options.gaugesMaxAgeMs ?? gaugesMaxAgeMs)
-    this.#bornMs = options.world.clock.nowMs()
-    this.#stop = options.world.metrics.watch(gauges, see => {
-      this.#collectedMs = options.world.clock.nowMs()
+    this.#bornMs = options.env.clock.nowMs()
+    this.#stop = options.env.metrics.watch(gauges, see => {
+      this.#collectedMs = options.env.clock.nowMs()
       this.#lookIfDue()
       this.#show(see)
     })
@@ -79,7 +79,7 @@ export class StoreGauges {
 
   /** Age of the oldest held work of this generation that waits for no person; 0 where there is none, or nothing is known. */
   get heldOldestMs(): number {
-    this.#collectedMs = this.#options.world.clock.nowMs()
+    this.#collectedMs = this.#options.env.clock.nowMs()
     this.#lookIfDue()
     const grown = this.#grown()
     return grown === null ? 0 : olderBy(grown.since, grown.reading.ownOldest) * 1_000
@@ -94,7 +94,7 @@ export class StoreGauges {
   }
 
   #lookIfDue(): void {
-    const { clock } = this.#options.world
+    const { clock } = this.#options.env
     if (this.#closed || this.#looking !== null || clock.nowMs() - this.#askedMs < this.#maxAgeMs / 3) return
     this.#askedMs = clock.nowMs()
     this.#looking = this.#look().finally(() => {
@@ -104,7 +104,7 @@ export class StoreGauges {
   }
 
   #lookAgainLater(): void {
-    const { clock, timers } = this.#options.world
+    const { clock, timers } = this.#options.env
     this.#cancelNext?.()
     if (this.#closed || clock.nowMs() - this.#collectedMs > abandonedMs) return
     this.#cancelNext = timers.after(this.#maxAgeMs / 2, () => this.#lookIfDue())
@@ -112,14 +112,14 @@ export class StoreGauges {
 
   /** One that fails shows what was known, and is said once. */
   async #look(): Promise<void> {
-    const { pool, consumer, readProgress, world } = this.#options
+    const { pool, consumer, readProgress, env } = this.#options
     try {
       const reading = await readGauges(pool, consumer, readProgress)
-      this.#seen = { reading, atMs: world.clock.nowMs() }
+      this.#seen = { reading, atMs: env.clock.nowMs() }
       this.#failed = false
     } catch (error) {
       if (!this.#failed && !this.#closed)
-        world.log.warn('metrics of the database are not read', {
+        env.log.warn('metrics of the database are not read', {
           consumer: consumer.name,
           error: errorText(error),
         })
@@ -130,14 +130,14 @@ export class StoreGauges {
   #grown(): { readonly since: number; readonly reading: StoreReading } | null {
     const seen = this.#seen
     if (seen === null) return null
-    const sinceMs = this.#options.world.clock.nowMs() - seen.atMs
+    const sinceMs = this.#options.env.clock.nowMs() - seen.atMs
     if (sinceMs > this.#maxAgeMs) return null
     return { reading: seen.reading, since: sinceMs / 1_000 }
   }
 
   #show(see: See): void {
     const { name: consumer, failure } = this.#options.consumer
-    const ageMs = this.#options.world.clock.nowMs() - (this.#seen?.atMs ?? this.#bornMs)
+    const ageMs = this.#options.env.clock.nowMs() - (this.#seen?.atMs ?? this.#bornMs)
     see('gaugesAge', ageMs / 1_000, { consumer })
     const grown = this.#grown()
     if (grown === null) return

@@ -1,6 +1,6 @@
+import type { Environment } from '../environment.ts'
 import type { Received } from '../message/received.ts'
 import type { Delivery } from '../ports/source.ts'
-import type { Surroundings } from '../surroundings.ts'
 
 const everyMs = 1_000
 
@@ -9,7 +9,7 @@ const agesMaxMs = 366 * 24 * 3_600_000
 
 /** Where the messages are, and the time of the wall, which their producers have told. */
 export interface UnfinishedOptions {
-  readonly world: Pick<Surroundings, 'clock' | 'timers'>
+  readonly env: Pick<Environment, 'clock' | 'timers'>
   readonly unfinished: () => Iterable<Received>
   readonly now: () => number
 }
@@ -31,7 +31,7 @@ export class UnfinishedWatch {
   /** Null when nothing is unfinished. */
   oldestMs(): number | null {
     this.#look()
-    const nowMs = this.#options.world.clock.nowMs()
+    const nowMs = this.#options.env.clock.nowMs()
     const wallMs = this.#options.now()
     let oldest: number | null = null
     for (const [delivery, sinceMs] of this.#seen) {
@@ -48,14 +48,14 @@ export class UnfinishedWatch {
   }
 
   #later(): void {
-    this.#cancel = this.#options.world.timers.after(everyMs, () => {
+    this.#cancel = this.#options.env.timers.after(everyMs, () => {
       this.#look()
       this.#later()
     })
   }
 
   #look(): void {
-    const nowMs = this.#options.world.clock.nowMs()
+    const nowMs = this.#options.env.clock.nowMs()
     const seen = new Map<Delivery, number>()
     for (const { delivery } of this.#options.unfinished())
       seen.set(delivery, this.#seen.get(delivery) ?? nowMs)

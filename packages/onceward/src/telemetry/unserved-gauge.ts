@@ -1,6 +1,6 @@
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'
-import type { Surroundings } from '../surroundings.ts'
 import type { Labels } from './metrics.ts'
 import { lackText, type UnservedWork, unservedWork } from './unserved-work.ts'
 
@@ -58,7 +58,7 @@ const work: Unserved<'heldUnserved', UnservedWork> = {
 class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
   readonly #of: Unserved<K, Row>
   readonly #pool: SqlPool
-  readonly #world: Surroundings
+  readonly #env: Environment
   readonly #stop: () => void
   /** What was unserved once and is not any more is shown as 0. */
   readonly #seen = new Map<string, { readonly labels: Labels<K>; readonly waiting: number }>()
@@ -67,11 +67,11 @@ class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
   #closed = false
   #failed = false
 
-  constructor(of: Unserved<K, Row>, pool: SqlPool, world: Surroundings) {
+  constructor(of: Unserved<K, Row>, pool: SqlPool, env: Environment) {
     this.#of = of
     this.#pool = pool
-    this.#world = world
-    this.#stop = world.metrics.watch([of.key], see => {
+    this.#env = env
+    this.#stop = env.metrics.watch([of.key], see => {
       this.#lookIfDue()
       for (const { labels, waiting } of this.#seen.values()) see(of.key, waiting, labels)
     })
@@ -84,7 +84,7 @@ class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
   }
 
   #lookIfDue(): void {
-    const nowMs = this.#world.clock.nowMs()
+    const nowMs = this.#env.clock.nowMs()
     if (this.#closed || this.#looking !== null || nowMs - this.#askedMs < everyMs) return
     this.#askedMs = nowMs
     this.#looking = this.#look().finally(() => {
@@ -99,7 +99,7 @@ class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
       for (const row of rows as Row[]) this.#note(row)
       this.#failed = false
     } catch (error) {
-      if (!this.#failed && !this.#closed) this.#world.log.warn(this.#of.unknown, { error: errorText(error) })
+      if (!this.#failed && !this.#closed) this.#env.log.warn(this.#of.unknown, { error: errorText(error) })
       this.#failed = true
     }
   }
@@ -113,8 +113,8 @@ class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
 }
 
 /** Resolves when no look is under way; nothing is asked any more. */
-export function showUnserved(pool: SqlPool, world: Surroundings): { close(): Promise<void> } {
-  const gauges = [new UnservedGauge(outbox, pool, world), new UnservedGauge(work, pool, world)]
+export function showUnserved(pool: SqlPool, env: Environment): { close(): Promise<void> } {
+  const gauges = [new UnservedGauge(outbox, pool, env), new UnservedGauge(work, pool, env)]
   return {
     async close() {
       for (const gauge of gauges) await gauge.close()

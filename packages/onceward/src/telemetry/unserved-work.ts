@@ -1,5 +1,5 @@
-import { effectsOf } from '../drivers/postgres/sql/claim-work.ts'
 import { isHeard } from '../drivers/postgres/sql/clock-ahead.ts'
+import { effectsOf } from '../drivers/postgres/sql/lease-work.ts'
 import { workerSuffix } from '../ports/held-work.ts'
 
 /** Rows are counted this far. */

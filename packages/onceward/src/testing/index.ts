@@ -35,7 +35,7 @@ export type { ScheduleResult } from './simulator/schedule.ts'
 export {
   createTestSurroundings,
   type LogLine,
-  type TestSurroundings,
+  type TestEnvironment,
   type TestSurroundingsOptions,
-} from './test-surroundings.ts'
+} from './test-environment.ts'
 export { type UntilOptions, until } from './until.ts'

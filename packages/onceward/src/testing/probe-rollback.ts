@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode } from '../contract/handler.ts'
+import { silent } from '../environment.ts'
 import { OncewardError } from '../errors.ts'
 import { createMessageReader } from '../message/read-message.ts'
 import type { Delivery } from '../ports/source.ts'
 import type { Enrolment, Store } from '../ports/store.ts'
-import { silent } from '../surroundings.ts'
 
 export interface RollbackProbe<Tx> {
   readonly store: Store<Tx>
@@ -58,14 +58,14 @@ async function runAndRollBack<Tx>(
   const rolledBack = new Error('rolled back on purpose')
   let failure: { error: unknown } | undefined
   const transaction = store.transaction(probing, async session => {
-    const loan = session.lend()
+    const handlerTx = session.handlerTransaction()
     try {
-      await run(loan.tx)
+      await run(handlerTx.tx)
     } catch (error) {
       failure = { error }
     }
-    await loan.idle()
-    loan.revoke()
+    await handlerTx.idle()
+    handlerTx.revoke()
     throw rolledBack
   })
   await transaction.catch(error => {

@@ -1,4 +1,4 @@
-import { ConsumerProcess, defineConsumer, realSurroundings } from 'onceward'
+import { ConsumerProcess, defineConsumer, realEnvironment } from 'onceward'
 import { createPool, createPostgresSource, postgresQueue } from 'onceward/postgres'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import { libraries } from './libraries.ts'
@@ -17,7 +17,7 @@ const orders = JSON.parse(process.env.CHILD_ORDERS!) as ChildOrders
 const library = libraries.find(({ name }) => name === orders.library)!
 const { store, close } = library.open(orders.url)
 const pool = createPool(orders.url, { max: 3 })
-const world = realSurroundings()
+const env = realEnvironment()
 const consumer = new ConsumerProcess({
   consumer: defineConsumer<Job, unknown>({
     name: 'killed',
@@ -29,8 +29,7 @@ const consumer = new ConsumerProcess({
   }),
   source: createPostgresSource(postgresQueue(orders.queue, { leaseMs: 2_000 }), { pool }),
   store,
-  world:
-    orders.point === null ? world : { ...world, reach: dieAt(orders.point, { witness: orders.witness }) },
+  env: orders.point === null ? env : { ...env, reach: dieAt(orders.point, { witness: orders.witness }) },
   instance: `${process.pid}`,
 })
 await consumer.start()

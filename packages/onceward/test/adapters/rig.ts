@@ -1,4 +1,4 @@
-import { type ConsumerContract, ConsumerProcess, defineConsumer, realSurroundings } from 'onceward'
+import { type ConsumerContract, ConsumerProcess, defineConsumer, realEnvironment } from 'onceward'
 import { MemoryQueue } from 'onceward/memory'
 import { createPool, migrate, type TransactionOptions } from 'onceward/postgres'
 import { type LogLine, until } from 'onceward/testing'
@@ -83,8 +83,8 @@ export async function startConsumer<Tx>(
       }),
     ...contract,
   })
-  const world = { ...realSurroundings(), log }
-  const one = new ConsumerProcess({ consumer, source: queue, store: opened.store, world, instance: 'tests' })
+  const env = { ...realEnvironment(), log }
+  const one = new ConsumerProcess({ consumer, source: queue, store: opened.store, env, instance: 'tests' })
   await one.start()
   return {
     name: consumer.name,

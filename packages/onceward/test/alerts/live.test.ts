@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { defineConsumer, realSurroundings, runConsumer } from 'onceward'
+import { defineConsumer, realEnvironment, runConsumer } from 'onceward'
 import { file } from 'onceward/file'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
@@ -94,10 +94,10 @@ describe('a live run', await skipWithout('postgres'), () => {
       for (const name of ['orders', 'out']) await createQueue(pool, name)
       await publish(pool, 'orders', arrivals)
       writeFileSync(join(folder, 'lines.jsonl'), '{}\n{}\n')
-      const world = realSurroundings({ meter: server.meter })
+      const env = realEnvironment({ meter: server.meter })
       const running = await Promise.all([
-        runConsumer(orders, { databaseUrl: database.url, world }),
-        runConsumer(lines, { databaseUrl: database.url, world }),
+        runConsumer(orders, { databaseUrl: database.url, env }),
+        runConsumer(lines, { databaseUrl: database.url, env }),
       ])
       const asked = new Map(
         [

@@ -8,7 +8,7 @@ import { file } from 'onceward/file'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { type Scraped, scrape } from '../observe/scraped.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
@@ -127,7 +127,7 @@ describe('answers of the review lists', await skipWithout('postgres'), () => {
       {
         databaseUrl: database.url,
         parts: ['consumer'],
-        world: realSurroundings({ meter: server.meter }),
+        env: realEnvironment({ meter: server.meter }),
       },
     )
     t.after(() => running.drain())

@@ -1,4 +1,4 @@
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import type { Consumer } from '../../src/contract/define-consumer.ts'
 import type { LiveAccess } from '../../src/review/live/access.ts'
 import { checkLive } from '../../src/review/live/check-live.ts'
@@ -7,10 +7,10 @@ import type { Finding } from '../../src/review/rule.ts'
 /** What a live check of these contracts says, as `OW205 queue q has …`. */
 export async function liveFindings(
   consumers: readonly Consumer[],
-  access: Omit<LiveAccess, 'world' | 'wallMs'>,
+  access: Omit<LiveAccess, 'env' | 'wallMs'>,
 ): Promise<readonly Finding[]> {
   const checked = consumers.map(consumer => ({ file: `${consumer.name}.ts`, consumer }))
-  return checkLive(checked, { world: realSurroundings(), wallMs: Date.now, ...access })
+  return checkLive(checked, { env: realEnvironment(), wallMs: Date.now, ...access })
 }
 
 /**

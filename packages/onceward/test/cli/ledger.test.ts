@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { until } from 'onceward/testing'
 import { createDispatcher } from '../../src/effects/external/dispatcher.ts'
 import { reconcileEffect, retryEffect } from '../../src/operations/ledger-actions.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { Gateway } from '../effects/gateway.ts'
 import { openScene, type Scene } from '../effects/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -60,7 +60,7 @@ describe('onceward ledger', await skipWithout('postgres'), () => {
       pool: scene.pool,
       targets: { gateway: { url: gateway.url, allowPrivate: true } },
       consumerName,
-      world: realSurroundings(),
+      env: realEnvironment(),
       instance: 'test',
     })
     await dispatcher.start()

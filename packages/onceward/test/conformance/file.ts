@@ -1,7 +1,7 @@
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { createFileSource, file } from 'onceward/file'
 import type { SourceFactory } from 'onceward/testing'
 
@@ -21,9 +21,9 @@ export const fileSource: SourceFactory = {
     const partitions = ['a.jsonl', 'b.jsonl'].map(name => join(folder, name))
     const empty = () => Promise.all(partitions.map(path => writeFile(path, '')))
     await empty()
-    const world = realSurroundings()
+    const env = realEnvironment()
     const declaration = file(join(folder, '*.jsonl'), { standbyMs: 300, rotationMs: 0, pollMaxMs: 100 })
-    const create = () => createFileSource(declaration, { world })
+    const create = () => createFileSource(declaration, { env })
     let turn = 0
     return {
       source: create(),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type ConsumerContract, ConsumerProcess, defineConsumer, ignore, park, reject } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
-import { createTestSurroundings, type TestSurroundings } from 'onceward/testing'
+import { createTestSurroundings, type TestEnvironment } from 'onceward/testing'
 import { failureRules } from '../../src/contract/failure-rules.ts'
 import { behaviourOf, type Situation } from '../../src/review/page/behaviour.ts'
 import { logRig } from '../unit/log-rig.ts'
@@ -117,7 +117,7 @@ const contracts: Record<string, Contract> = {
 
 /** The outcome of the last message and how often its handler was called, as a running consumer has it. */
 async function stage(contract: Contract, situation: Situation) {
-  const world = createTestSurroundings()
+  const env = createTestSurroundings()
   const queue = new MemoryQueue()
   let calls = 0
   const calledFor = (m: Note) => m.id !== 'later' && calls++
@@ -139,7 +139,7 @@ async function stage(contract: Contract, situation: Situation) {
     consumer,
     source: queue,
     store: new MemoryStore(),
-    world,
+    env,
     mode: 'live',
     instance: 'unit',
   })
@@ -148,7 +148,7 @@ async function stage(contract: Contract, situation: Situation) {
   const { before, about } = staged[situation]
   if (before !== undefined) {
     queue.publish({ body: JSON.stringify(before) })
-    await world.advance(100)
+    await env.advance(100)
     assert.deepEqual(one.tally.outcomes, { [before.do === 'park' ? 'parked' : 'applied']: 1 })
     calls = 0
   }
@@ -156,8 +156,8 @@ async function stage(contract: Contract, situation: Situation) {
     body: typeof about === 'string' ? about : JSON.stringify(about),
     properties: about === '' ? { tombstone: true } : {},
   })
-  await world.advance(20_000)
-  const later = await laterMessage(one, world, queue)
+  await env.advance(20_000)
+  const later = await laterMessage(one, env, queue)
   const outcomes = { ...later.outcomes }
   if (before !== undefined) outcomes[before.do === 'park' ? 'parked' : 'applied']!--
   const { retry = 0, ...ends } = outcomes
@@ -171,12 +171,12 @@ async function stage(contract: Contract, situation: Situation) {
 /** Whether a later message of the same key is applied. */
 async function laterMessage(
   one: ConsumerProcess<Note, MemoryTransaction>,
-  world: TestSurroundings,
+  env: TestEnvironment,
   queue: MemoryQueue,
 ): Promise<{ readonly outcomes: Readonly<Record<string, number>>; readonly word: 'wait' | 'go on' }> {
   const outcomes = { ...one.tally.outcomes }
   queue.publish({ body: JSON.stringify({ ...note, id: 'later' }) })
-  await world.advance(20_000)
+  await env.advance(20_000)
   const { applied = 0 } = one.tally.outcomes
   return { outcomes, word: applied > (outcomes.applied ?? 0) ? 'go on' : 'wait' }
 }
@@ -213,7 +213,7 @@ describe('what the page says becomes of a message is what becomes of it', () => 
       test(`of a log read with dedup ${dedup}, ${position ? 'by position' : 'by id'}: an event written twice`, async () => {
         const rig = logRig({ p: { 0: 'a', 1: 'a' } })
         const one = await rig.start({ dedup, identity })
-        await rig.world.advance(1_000)
+        await rig.env.advance(1_000)
         const { applied = 0, duplicate = 0 } = one.tally.outcomes
         const consumer = {
           dedup,

@@ -1,6 +1,6 @@
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import type { Reach } from '../../src/crash-points.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { type Running, runConsumer } from '../../src/runtime/run-consumer.ts'
 import type { WorkerOrders } from './orders.ts'
 import { workContract } from './workload.ts'
@@ -22,7 +22,7 @@ export function consume(
     rabbitmqUrl: orders.urls?.rabbitmq,
     rabbitmqStreamUrl: orders.urls?.stream,
     kafkaBootstrap: orders.urls?.kafka,
-    world: realSurroundings({ reach, log }),
+    env: realEnvironment({ reach, log }),
     ...(orders.parts && { parts: orders.parts }),
     ...(orders.mode && { mode: orders.mode }),
     ...(orders.relayLeaseMs && { relayLeaseMs: orders.relayLeaseMs }),

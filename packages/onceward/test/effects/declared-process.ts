@@ -1,4 +1,4 @@
-import { defineConsumer, realSurroundings, runConsumer } from 'onceward'
+import { defineConsumer, realEnvironment, runConsumer } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import { contractOf, type EffectName, effects } from './declared-contracts.ts'
@@ -20,7 +20,7 @@ const contract = contractOf(effects[effect](), postgresQueue(name, { leaseMs: 2_
 const log = { debug() {}, info() {}, warn() {}, error() {} }
 const running = await runConsumer(defineConsumer(contract), {
   databaseUrl,
-  world: realSurroundings({ log, ...(point && { reach: dieAt(point) }) }),
+  env: realEnvironment({ log, ...(point && { reach: dieAt(point) }) }),
 })
 process.send?.('running')
 await running.finished

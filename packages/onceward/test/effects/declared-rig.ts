@@ -4,7 +4,7 @@ import {
   type ConsumerContract,
   ConsumerProcess,
   defineConsumer,
-  realSurroundings,
+  realEnvironment,
   runConsumer,
   type SqlTransaction,
   type Store,
@@ -87,7 +87,7 @@ export class DeclaredRig {
       consumer: defineConsumer(contract),
       source: queue,
       store: rollingBack(createPostgresStore({ pool: this.pool }), passage.rolledBack ?? new Set()),
-      world: realSurroundings({ log: silent }),
+      env: realEnvironment({ log: silent }),
       instance: 'test',
     })
     await one.start()
@@ -146,7 +146,7 @@ export class DeclaredRig {
       defineConsumer(contractOf(effects[effect](), postgresQueue(name), name)),
       {
         databaseUrl: this.url,
-        world: realSurroundings({ log: silent }),
+        env: realEnvironment({ log: silent }),
       },
     )
     await this.queueEmpty(name)

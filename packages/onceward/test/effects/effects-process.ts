@@ -3,7 +3,7 @@ import { createPool } from '../../src/drivers/postgres/pool.ts'
 import { createDispatcher } from '../../src/effects/external/dispatcher.ts'
 import type { Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay } from '../../src/effects/publish/relay.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { bookPublisher } from './outbox-scene.ts'
 
 const { url, part, killAt, freezeAt, kafka, ...options } = JSON.parse(process.argv[2]!)
@@ -17,7 +17,7 @@ const freeze = (here: string) => {
   process.kill(process.pid, 'SIGSTOP')
 }
 let frozen = false
-const world = realSurroundings({
+const env = realEnvironment({
   reach: point => {
     if (point === killAt) process.kill(process.pid, 'SIGKILL')
     freeze(point)
@@ -35,8 +35,8 @@ const publisher = {
 }
 const running =
   part === 'relay'
-    ? createRelay({ pool, world, publisher, ...options })
-    : createDispatcher({ pool, world, instance: 'child', ...options })
+    ? createRelay({ pool, env, publisher, ...options })
+    : createDispatcher({ pool, env, instance: 'child', ...options })
 
 process.on('SIGTERM', async () => {
   await running.drain()

@@ -7,7 +7,7 @@ import {
   jsonBigintCodec,
   jsonRoundedCodec,
   projection,
-  realSurroundings,
+  realEnvironment,
   runConsumer,
   type SqlTransaction,
   transition,
@@ -405,7 +405,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     })
     const running = await runConsumer(consumer, {
       databaseUrl: rig.url,
-      world: realSurroundings({ log: silent }),
+      env: realEnvironment({ log: silent }),
       parts: ['consumer', 'worker'],
     })
     const written = () => rig.rows(`select convert_from(body, 'UTF8') as body from onceward.outbox`)
@@ -543,7 +543,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     })
     const query = createPostgresStore({ pool: rig.pool }).query!
     await assert.rejects(
-      async () => consumer.effect!.apply!.verify(query, { consumer, world: { timers: {} } } as never),
+      async () => consumer.effect!.apply!.verify(query, { consumer, env: { timers: {} } } as never),
       /columns.amount: column amount is money, which rounds and depends on the session; make it numeric/,
     )
   })

@@ -13,7 +13,7 @@ describe('what waits behind a refusal', await skipWithout('postgres'), () => {
   })
   after(() => scene.close())
 
-  const world = { clock: { nowMs: () => 0 }, random: () => 0.5 }
+  const env = { clock: { nowMs: () => 0 }, random: () => 0.5 }
   const refused = new OncewardError('publish_unroutable', 'no queue is bound')
   const put = (broker: string, exchange: string | null, id: string, key: string | null) =>
     scene.pool.query(
@@ -29,7 +29,7 @@ describe('what waits behind a refusal', await skipWithout('postgres'), () => {
 
   it('a key waits at the exchange that refuses it, not at another with the same routing key', async () => {
     const broker = scene.nextBroker()
-    const waiting = new WaitingLines(world)
+    const waiting = new WaitingLines(env)
     await put(broker, 'unbound', 'refused', 'k')
     for (const row of await take(broker, waiting)) waiting.add(row, refused)
     await put(broker, 'unbound', 'behind', 'k')
@@ -40,7 +40,7 @@ describe('what waits behind a refusal', await skipWithout('postgres'), () => {
 
   it('an exchange that refuses a hundred keys waits, and no other with the same routing key', async () => {
     const broker = scene.nextBroker()
-    const waiting = new WaitingLines(world)
+    const waiting = new WaitingLines(env)
     for (let n = 0; n < 100; n++) await put(broker, 'unbound', `refused ${n}`, `k${n}`)
     for (const row of await take(broker, waiting)) waiting.add(row, refused)
     await put(broker, 'unbound', 'one more', 'k100')

@@ -3,7 +3,7 @@ import type { SqlPool } from '../../src/drivers/postgres/pool.ts'
 import type { OutgoingMessage, Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay, type Relay } from '../../src/effects/publish/relay.ts'
 import type { RelayOptions } from '../../src/effects/publish/relay-options.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { type Child, openScene, startChild } from './scene.ts'
 
 export interface Arrival {
@@ -116,7 +116,7 @@ export async function openOutboxScene() {
       const relay = createRelay({
         pool: scene.pool,
         publisher: bookPublisher(scene.pool, instance),
-        world: realSurroundings(),
+        env: realEnvironment(),
         instance,
         // Kept on a busy machine; every third of it, when theirs of 1.5 s is over, it looks for what the dead have left.
         leaseMs: 4_500,

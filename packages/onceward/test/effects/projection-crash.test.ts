@@ -19,16 +19,16 @@ describe('a projection whose process is killed', {
   for (const dedup of ['marker', 'version'] as const) {
     for (const killAt of ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled'] as const) {
       it(`at batch.${killAt} under dedup '${dedup}' moves each version once`, async () => {
-        await using world = await openWorld({ dedup, waits: false, ordered: true })
-        await world.publish(facts)
-        const dying = world.spawn({ killAt: `batch.${killAt}`, hit: 2 })
+        await using env = await openWorld({ dedup, waits: false, ordered: true })
+        await env.publish(facts)
+        const dying = env.spawn({ killAt: `batch.${killAt}`, hit: 2 })
         assert.equal(await dying.ended(), 'SIGKILL')
-        const next = world.spawn()
-        await world.moved(ids)
+        const next = env.spawn()
+        await env.moved(ids)
         await next.stop()
-        assert.deepEqual(await world.moves(), ids)
+        assert.deepEqual(await env.moves(), ids)
         assert.deepEqual(
-          await world.versions(),
+          await env.versions(),
           keys.map(key => `${key} 8`),
         )
       })
@@ -37,35 +37,35 @@ describe('a projection whose process is killed', {
 
   for (const killAt of ['batch.committed', 'work.claimed', 'work.finished', 'work.committed'] as const) {
     it(`at ${killAt} while versions wait loses none of them, and keeps their order`, async () => {
-      await using world = await openWorld({ dedup: 'marker', waits: true, ordered: false })
-      await world.publish(facts.filter(({ version }) => version !== 1))
-      const storing = world.spawn()
-      await until('all wait', async () => (await world.held()) === facts.length - keys.length)
+      await using env = await openWorld({ dedup: 'marker', waits: true, ordered: false })
+      await env.publish(facts.filter(({ version }) => version !== 1))
+      const storing = env.spawn()
+      await until('all wait', async () => (await env.held()) === facts.length - keys.length)
       await storing.stop()
-      await world.publish(facts.filter(({ version }) => version === 1))
-      const dying = world.spawn({ killAt })
+      await env.publish(facts.filter(({ version }) => version === 1))
+      const dying = env.spawn({ killAt })
       assert.equal(await dying.ended(), 'SIGKILL')
-      const next = world.spawn()
-      await world.moved(ids)
-      await until('nothing waits', async () => (await world.held()) === 0)
+      const next = env.spawn()
+      await env.moved(ids)
+      await until('nothing waits', async () => (await env.held()) === 0)
       await next.stop()
-      assert.deepEqual(await world.moves(), ids)
-      assert.deepEqual(await world.inOrder(), [])
+      assert.deepEqual(await env.moves(), ids)
+      assert.deepEqual(await env.inOrder(), [])
     })
   }
 
   for (const dedup of ['marker', 'version'] as const) {
     it(`or which has a twin: copies in two processes under dedup '${dedup}' move each version once`, async () => {
-      await using world = await openWorld({ dedup, waits: false, ordered: false })
-      const twins = [world.spawn(), world.spawn()]
+      await using env = await openWorld({ dedup, waits: false, ordered: false })
+      const twins = [env.spawn(), env.spawn()]
       const renamed = facts.map(one => ({ ...one, id: `${one.id} again` }))
-      for (let round = 0; round < 4; round++) await world.publish(round % 2 ? renamed : facts)
-      await until('nothing is left', async () => (await world.depth()) === 0)
+      for (let round = 0; round < 4; round++) await env.publish(round % 2 ? renamed : facts)
+      await until('nothing is left', async () => (await env.depth()) === 0)
       for (const twin of twins) await twin.stop()
-      const moves = await world.moves()
+      const moves = await env.moves()
       assert.equal(new Set(moves).size, moves.length)
       assert.deepEqual(
-        await world.versions(),
+        await env.versions(),
         keys.map(key => `${key} 8`),
       )
     })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ConsumerProcess, realSurroundings } from 'onceward'
+import { ConsumerProcess, realEnvironment } from 'onceward'
 import { MemoryQueue } from 'onceward/memory'
 import { createPostgresStore, type PostgresStore } from 'onceward/postgres'
 import { until } from 'onceward/testing'
@@ -78,7 +78,7 @@ describe('any interleaving of a projection', await skipWithout('postgres'), () =
       consumer,
       source: queue,
       store,
-      world: realSurroundings(),
+      env: realEnvironment(),
       instance: 'unit',
       mode,
     })

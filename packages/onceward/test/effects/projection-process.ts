@@ -1,4 +1,4 @@
-import { realSurroundings, runConsumer } from 'onceward'
+import { realEnvironment, runConsumer } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
 import { dieAt } from 'onceward/testing'
 import { type CaseOptions, ProjectionScene } from './projection-scene.ts'
@@ -49,7 +49,7 @@ if (process.env.PROJECTION_ORDERS !== undefined) {
   const { killAt, hit = 1 } = orders
   const running = await runConsumer(consumer, {
     databaseUrl: orders.url,
-    world: realSurroundings(killAt === undefined ? {} : { reach: dieAt(killAt, { hit }) }),
+    env: realEnvironment(killAt === undefined ? {} : { reach: dieAt(killAt, { hit }) }),
   })
   process.on('SIGTERM', () => void running.drain())
   process.send?.('running')

@@ -6,7 +6,7 @@ import {
   type ProjectionOptions,
   projection,
   type Running,
-  realSurroundings,
+  realEnvironment,
   runConsumer,
   type SqlTransaction,
 } from 'onceward'
@@ -123,7 +123,7 @@ export class ProjectionScene {
       consumer: this.contract(name, options, changes),
       source: queue,
       store: this.#store(),
-      world: { ...realSurroundings(), metrics: watched.metrics, log: watched.log },
+      env: { ...realEnvironment(), metrics: watched.metrics, log: watched.log },
       instance: 'unit',
       mode,
     })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { ConsumerProcess, realSurroundings } from 'onceward'
+import { ConsumerProcess, realEnvironment } from 'onceward'
 import { MemoryLog } from 'onceward/memory'
 import { createPostgresStore } from 'onceward/postgres'
 import { until } from 'onceward/testing'
@@ -76,8 +76,8 @@ describe("a projection under dedup 'version'", await skipWithout('postgres'), ()
           throw error
         }),
     }
-    const world = realSurroundings()
-    const one = new ConsumerProcess({ consumer, source: log, store, world, instance: 'unit' })
+    const env = realEnvironment()
+    const one = new ConsumerProcess({ consumer, source: log, store, env, instance: 'unit' })
     await one.start()
     const publish = (...facts: CaseFact[]) =>
       log.publish(...facts.map(body => ({ body: JSON.stringify(body) })))

@@ -20,7 +20,7 @@ const outbox = (rig: ConsumerRig) =>
 
 async function applied(rig: ConsumerRig, count: number): Promise<void> {
   await until('all are handled', async () => {
-    await rig.world.advance(10)
+    await rig.env.advance(10)
     return Object.keys(rig.applied).length === count
   })
 }
@@ -115,7 +115,7 @@ describe('effects.publish', () => {
     await applied(rig, 1)
     rig.publish({ id: 'a' })
     await until('all are settled', async () => {
-      await rig.world.advance(10)
+      await rig.env.advance(10)
       return rig.queue.unsettled === 0 && one.tally.outcomes.duplicate === 2
     })
     assert.equal(outbox(rig).length, 1)
@@ -137,7 +137,7 @@ describe('effects.publish', () => {
       rig.publish({ id: 'a' }, { id: 'b' })
       await applied(rig, 2)
       assert.deepEqual(outbox(rig), [])
-      assert.equal(rig.world.counted.get('publishSuppressed'), 2)
+      assert.equal(rig.env.counted.get('publishSuppressed'), 2)
       await one.drain()
     })
 

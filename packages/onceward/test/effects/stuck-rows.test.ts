@@ -7,7 +7,7 @@ import { inKeyOrder } from '../../src/effects/publish/in-key-order.ts'
 import { OncewardError } from '../../src/errors.ts'
 import { listDestinations } from '../../src/operations/server/destinations.ts'
 import { dropStuck, listStuck } from '../../src/operations/stuck-outbox.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { type Metrics, type See, unmeasured } from '../../src/telemetry/metrics.ts'
 import { readStatus } from '../../src/telemetry/read-status.ts'
 import { openKafka } from '../kafka/fixture.ts'
@@ -50,8 +50,8 @@ describe('a message that its broker does not take', await skipWithout('postgres'
     await kafka.alterTopic(topic, { 'max.message.bytes': '20000' })
     const publisher = createKafkaPublisher({ bootstrap: kafka.bootstrap })
     const gauges = collected()
-    const world = { ...realSurroundings(), metrics: gauges.metrics }
-    const relay = await scene.start({ broker: 'kafka', publisher, world, leaseMs: 1_000 })
+    const env = { ...realEnvironment(), metrics: gauges.metrics }
+    const relay = await scene.start({ broker: 'kafka', publisher, env, leaseMs: 1_000 })
     await until('the others are out', async () => (await statusOf(topic))?.waiting === 3)
     await until('the refusal is noted', async () => (await statusOf(topic))?.failing === 1)
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it, type TestContext } from 'node:test'
-import { defineConsumer, realSurroundings, runConsumer, type SqlTransaction } from 'onceward'
+import { defineConsumer, realEnvironment, runConsumer, type SqlTransaction } from 'onceward'
 import { postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { openKafka } from '../kafka/fixture.ts'
@@ -25,9 +25,9 @@ describe('effects.publish and the limit of the Kafka topic', await skipWithout('
     const topic = await kafka.createTopic({ configs: { 'max.message.bytes': bytesMax } })
     const name = `to_${randomUUID().replaceAll('-', '').slice(0, 20)}`
     const learned: unknown[] = []
-    const world = realSurroundings()
+    const env = realEnvironment()
     const log = {
-      ...world.log,
+      ...env.log,
       debug: (line: string, fields?: Readonly<Record<string, unknown>>) => {
         if (line === 'limits of Kafka topics read') learned.push(fields![topic])
       },
@@ -45,7 +45,7 @@ describe('effects.publish and the limit of the Kafka topic', await skipWithout('
     const running = await runConsumer(consumer, {
       databaseUrl: scene.url,
       kafkaBootstrap: kafka.bootstrap,
-      world: { ...world, log },
+      env: { ...env, log },
       ...(parts && { parts }),
     })
     t.after(() => running.drain(10_000))

@@ -1,6 +1,6 @@
 import {
   defineConsumer,
-  realSurroundings,
+  realEnvironment,
   retryAfter,
   runConsumer,
   type SourceDeclaration,
@@ -46,7 +46,7 @@ const running = await runConsumer(consumer, {
   databaseUrl: orders.databaseUrl,
   rabbitmqUrl: orders.rabbitmqUrl,
   kafkaBootstrap: orders.kafkaBootstrap,
-  world: realSurroundings(),
+  env: realEnvironment(),
 })
 process.once('SIGTERM', () => void running.drain(20_000))
 process.send!('running')

@@ -5,7 +5,7 @@ import {
   type ConsumerContract,
   defineConsumer,
   type Part,
-  realSurroundings,
+  realEnvironment,
   retryAfter,
   runConsumer,
   type SqlTransaction,
@@ -63,12 +63,12 @@ class Scene {
         void (await tx.query('insert into effect values ($1, $2)', [name, message.id])),
       ...changes,
     } as Contract)
-    const world = realSurroundings()
+    const env = realEnvironment()
     const warn = (text: string) => void this.warnings.push(text)
     const running = await runConsumer(consumer, {
       databaseUrl: this.#url,
       parts,
-      world: { ...world, log: { ...world.log, warn } },
+      env: { ...env, log: { ...env.log, warn } },
     })
     this.#running.add(running)
     return {

@@ -1,7 +1,7 @@
 import {
   defineConsumer,
   type Part,
-  realSurroundings,
+  realEnvironment,
   runConsumer,
   type SourceDeclaration,
   type SqlTransaction,
@@ -52,7 +52,7 @@ const running = await runConsumer(consumer, {
   kafkaBootstrap: orders.kafkaBootstrap,
   parts: [orders.part],
   relayLeaseMs: 1_000,
-  world: realSurroundings(),
+  env: realEnvironment(),
 })
 process.send!('running')
 await running.finished

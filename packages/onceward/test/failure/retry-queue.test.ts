@@ -5,7 +5,7 @@ import amqp from 'amqplib'
 import {
   type ConsumerContract,
   defineConsumer,
-  realSurroundings,
+  realEnvironment,
   reject,
   retryAfter,
   runConsumer,
@@ -292,6 +292,6 @@ async function run(scene: Scene, contract: Partial<ConsumerContract<Note, SqlTra
     ...contract,
   })
   const { databaseUrl, url } = scene
-  const running = await runConsumer(consumer, { databaseUrl, rabbitmqUrl: url, world: realSurroundings() })
+  const running = await runConsumer(consumer, { databaseUrl, rabbitmqUrl: url, env: realEnvironment() })
   scene.ends.push(() => running.drain(5_000))
 }

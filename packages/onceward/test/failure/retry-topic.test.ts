@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import {
   defineConsumer,
-  realSurroundings,
+  realEnvironment,
   reject,
   retryAfter,
   runConsumer,
@@ -99,7 +99,7 @@ describe('failure.mode retry topic', await skipWithout('postgres', 'kafka'), () 
     const running = await runConsumer(consumer, {
       databaseUrl: scene.databaseUrl,
       kafkaBootstrap: scene.kafka.bootstrap,
-      world: realSurroundings(),
+      env: realEnvironment(),
     })
     scene.ends.push(() => running.drain(10_000))
     const put = (id: string, waitMs: number) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import {
   defineConsumer,
-  realSurroundings,
+  realEnvironment,
   reject,
   retryAfter,
   runConsumer,
@@ -150,7 +150,7 @@ async function openScene(
       const running = await runConsumer(consumer, {
         databaseUrl: database.url,
         kafkaBootstrap: kafka.bootstrap,
-        world: realSurroundings(),
+        env: realEnvironment(),
       })
       ends.push(() => running.drain(10_000))
     },

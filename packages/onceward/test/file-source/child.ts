@@ -1,4 +1,4 @@
-import { type ConsumerContract, defineConsumer, realSurroundings, runConsumer } from 'onceward'
+import { type ConsumerContract, defineConsumer, realEnvironment, runConsumer } from 'onceward'
 import { file } from 'onceward/file'
 
 /** What a parent tells a process that reads files; see `kill.test.ts`. */
@@ -29,7 +29,7 @@ const contract: ConsumerContract<{ id: string }> = {
   },
 }
 
-const running = await runConsumer(defineConsumer(contract), { databaseUrl, world: realSurroundings() })
+const running = await runConsumer(defineConsumer(contract), { databaseUrl, env: realEnvironment() })
 process.send?.('running')
 await running.finished
 process.disconnect?.()

@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, rename, rm, stat, truncate, unlink, utimes, writeF
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { createFileSource, type FileOptions, file } from 'onceward/file'
 import { logOptions, MemoryCheckpoints, until } from 'onceward/testing'
 import type { Delivery, SourceEvent, Subscription } from '../../src/ports/source.ts'
@@ -28,7 +28,7 @@ async function bench(t: TestContext, options: FileOptions = {}) {
     events,
     write: (...lines: string[]) => appendFile(path, lines.map(line => `${line}\n`).join('')),
     async open(pattern = path) {
-      const source = createFileSource(file(pattern, { ...soon, ...options }), { world: realSurroundings() })
+      const source = createFileSource(file(pattern, { ...soon, ...options }), { env: realEnvironment() })
       const subscription = await source.open({
         inFlightMax: 1_000,
         inFlightBytesMax: 64 * 1024 * 1024,
@@ -362,7 +362,7 @@ describe('files of a pattern', () => {
   })
 
   test('a pattern for folders is refused', () => {
-    assert.throws(() => createFileSource(file('logs/*/app.jsonl'), { world: realSurroundings() }), {
+    assert.throws(() => createFileSource(file('logs/*/app.jsonl'), { env: realEnvironment() }), {
       code: 'configuration',
     })
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConsumerProcess, defineConsumer, realSurroundings } from 'onceward'
+import { ConsumerProcess, defineConsumer, realEnvironment } from 'onceward'
 import { MemoryQueue } from 'onceward/memory'
 import { type StoreFactory, type StoreUnderTest, until } from 'onceward/testing'
 import { type Anything, type HostileInput, hostileInputs } from './inputs.ts'
@@ -76,7 +76,7 @@ async function consume(
     }),
     source: queue,
     store: under.store,
-    world: realSurroundings(),
+    env: realEnvironment(),
     instance: 'hostile',
   })
   one.finished.catch(() => {})

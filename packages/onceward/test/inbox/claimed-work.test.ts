@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LeasedRows } from '../../src/inbox/claimed-work.ts'
+import { LeasedRows } from '../../src/inbox/leased-rows.ts'
 import type { Delivery } from '../../src/ports/source.ts'
 
 const claim = (epoch: number) => ({ row: '7', epoch })

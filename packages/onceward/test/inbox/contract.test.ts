@@ -31,12 +31,12 @@ describe('what a contract says about its inbox', () => {
 
   it('needs a store that keeps work', async () => {
     const consumer = defineConsumer<Job, never>(jobContract('kept') as never)
-    const world = createTestSurroundings()
+    const env = createTestSurroundings()
     const one = new ConsumerProcess({
       consumer,
       source: new MemoryQueue(),
       store: new MemoryStore() as never,
-      world,
+      env,
       instance: 'unit',
     })
     await assert.rejects(

@@ -4,10 +4,10 @@ import { createTestSurroundings } from 'onceward/testing'
 import type { Decided } from '../../src/engine/batch/batch-attempt.ts'
 import { storedDecision } from '../../src/engine/batch/decide-outcome.ts'
 import { HeldSource, type HeldSourceOptions } from '../../src/inbox/held-source.ts'
-import type { ClaimedWork, LostClaim, WorkClaim, WorkRow } from '../../src/ports/held-work.ts'
+import type { LeasedWork, LostLease, WorkLease, WorkRow } from '../../src/ports/held-work.ts'
 import type { Enrolment, Store } from '../../src/ports/store.ts'
 
-const none: ClaimedWork = { rows: [], expired: 0, next: null }
+const none: LeasedWork = { rows: [], expired: 0, next: null }
 const row = (id: string, epoch: number): WorkRow => ({
   row: id,
   epoch,
@@ -37,25 +37,25 @@ const handed = (id: string): Decided => ({
 
 /** A source on a store that answers each claim as it is told. */
 async function openSource(
-  claim: (asked: number, after: string | null) => Promise<ClaimedWork>,
+  claim: (asked: number, after: string | null) => Promise<LeasedWork>,
   rest: HeldSourceOptions['rest'] = null,
 ) {
-  const world = createTestSurroundings()
+  const env = createTestSurroundings()
   let asked = 0
   const givenBack: string[] = []
-  const extended = Promise.withResolvers<readonly LostClaim[]>()
+  const extended = Promise.withResolvers<readonly LostLease[]>()
   const store = {
     diagnose: () => 'unavailable',
     work: {
-      claim: (_: Enrolment, { after }: { after: string | null }) => claim(++asked, after),
+      lease: (_: Enrolment, { after }: { after: string | null }) => claim(++asked, after),
       extend: () => extended.promise,
-      giveBack: async (claims: readonly WorkClaim[]) =>
+      giveBack: async (claims: readonly WorkLease[]) =>
         void givenBack.push(...claims.map(claim => claim.row)),
     },
   } as unknown as Store<never>
   const source = new HeldSource({
     store,
-    world,
+    env,
     consumerName: 'c',
     leaseMs: 30_000,
     workers: 2,
@@ -63,73 +63,73 @@ async function openSource(
     rest,
   })
   await source.open({ enrolment: { consumerId: 1, runId: 1 }, inFlightBytesMax: 1_000 } as never)
-  return { source, world, extended, givenBack, asked: () => asked }
+  return { source, env, extended, givenBack, asked: () => asked }
 }
 
 describe('the source of held work', () => {
   it('rests when it has looked past everything that is held up and found nothing', async () => {
-    const { source, world, asked } = await openSource(async (n, after) => {
+    const { source, env, asked } = await openSource(async (n, after) => {
       if (n > 50) return new Promise<never>(() => {})
       const at = after === null ? 0 : Number(after)
       return at < 2 ? { ...none, next: String(at + 1) } : none
     })
     void source.receive(10)
-    await world.turn()
+    await env.turn()
     assert.equal(asked(), 3, 'one walk, then a pause')
-    await world.advance(25)
+    await env.advance(25)
     assert.equal(asked(), 6, 'and another')
     await source.close()
   })
 
   it('says once that the store is away, and once that it is back', async () => {
-    const { source, world, asked } = await openSource(async n => {
+    const { source, env, asked } = await openSource(async n => {
       if (n < 5) throw new Error('ECONNREFUSED')
       return none
     })
     void source.receive(10)
-    for (let n = 0; n < 60 && asked() < 6; n++) await world.advance(500)
+    for (let n = 0; n < 60 && asked() < 6; n++) await env.advance(500)
     assert.ok(asked() >= 6)
     assert.deepEqual(
-      world.lines.map(({ level, message }) => `${level} ${message}`),
+      env.lines.map(({ level, message }) => `${level} ${message}`),
       ['warn store away, no work taken', 'info store answers again, work is taken'],
     )
     await source.close()
   })
 
   it('says nothing of a claim that fails because it was closed meanwhile', async () => {
-    const claim = Promise.withResolvers<ClaimedWork>()
-    const { source, world } = await openSource(() => claim.promise)
+    const claim = Promise.withResolvers<LeasedWork>()
+    const { source, env } = await openSource(() => claim.promise)
     const received = source.receive(10)
-    await world.turn()
+    await env.turn()
     await source.close()
     claim.reject(new Error('Cannot use a pool after calling end on the pool'))
     assert.deepEqual(await received, [])
-    assert.deepEqual(world.lines, [])
+    assert.deepEqual(env.lines, [])
   })
 
   it('takes up what comes in drops together, as long as batches go on beside', async () => {
     const beside = { entered: 0, busy: true }
     const claim = async (n: number) => ({ ...none, rows: [row(String(n), 1)] })
-    const { source, world, asked } = await openSource(claim, { ms: 250, beside })
+    const { source, env, asked } = await openSource(claim, { ms: 250, beside })
     await source.receive(10)
     const second = source.receive(10)
     source.kick()
-    await world.advance(240)
+    await env.advance(240)
     assert.equal(asked(), 1, 'the next claim waits')
-    await world.advance(20)
+    await env.advance(20)
     await second
     void source.receive(10)
     Object.assign(beside, { busy: false, entered: 7 })
-    await world.advance(20)
+    await env.advance(20)
     assert.equal(asked(), 2, 'there was one in between')
-    await world.advance(20)
+    await env.advance(20)
     assert.equal(asked(), 3, 'no batch beside any more')
     await source.close()
   })
 
   it('reaches what lies behind a long line that is held up, however long the way takes', async () => {
-    const { source, world, asked } = await openSource(async (_, after) => {
-      await world.advance(300)
+    const { source, env, asked } = await openSource(async (_, after) => {
+      await env.advance(300)
       const at = after === null ? 0 : Number(after)
       return at < 8 ? { ...none, next: String(at + 1) } : { ...none, rows: [row('1', 1)] }
     })
@@ -139,27 +139,27 @@ describe('the source of held work', () => {
   })
 
   it('rests when the store is away, wherever it was', async () => {
-    const { source, world, asked } = await openSource(async n => {
+    const { source, env, asked } = await openSource(async n => {
       if (n > 50) return new Promise<never>(() => {})
       if (n === 1) return { ...none, next: '1' }
       throw new Error('away')
     })
     void source.receive(10)
-    await world.turn()
+    await env.turn()
     assert.equal(asked(), 2)
     await source.close()
   })
 
   it('what is said of a claim it lost is not said of the next one it has of the same row', async () => {
-    const { source, world, extended } = await openSource(async n => ({ ...none, rows: [row('1', n)] }))
+    const { source, env, extended } = await openSource(async n => ({ ...none, rows: [row('1', n)] }))
     const [first] = await source.receive(1)
-    await world.advance(10_001)
+    await env.advance(10_001)
     const [second] = await source.receive(1)
     let told = 0
-    source.watchClaims([second!], () => void told++)
+    source.watchLeases([second!], () => void told++)
     extended.resolve([{ row: '1', epoch: 1, taken: true }])
-    await world.turn()
-    source.dropClaims([first!])
+    await env.turn()
+    source.dropLeases([first!])
     await source.settle([first!])
     assert.deepEqual([source.isLive(first!), source.isLive(second!), told], [false, true, 0])
     await source.close()
@@ -204,14 +204,14 @@ describe('the source of held work', () => {
   })
 
   it('looks into the store once a second, however much is handed over', async () => {
-    const { source, world, asked } = await openSource(async () => none)
+    const { source, env, asked } = await openSource(async () => none)
     const first = source.receive(1)
     source.take([handed('a'), handed('b'), handed('c')])
     await first
     const looked = asked()
     await source.receive(1)
     assert.equal(asked(), looked)
-    await world.advance(1_001)
+    await env.advance(1_001)
     await source.receive(1)
     assert.equal(asked(), looked + 1)
     await source.close()

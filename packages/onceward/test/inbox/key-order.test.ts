@@ -110,7 +110,7 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
     )
     const enrolment = { ...rows[0], facts: { mode: 'live', handlerTimeoutMs: 1_000 } }
     const request = { countMax: 10, leaseMs: 60_000, ordered: true, after: null }
-    const claimed = await store.work!.claim(enrolment, request)
+    const claimed = await store.work!.lease(enrolment, request)
     const [first, second] = claimed.rows
     const before = (row: typeof first) =>
       store.transaction(enrolment, session => session.held!.takeUp([{ ...row!, headOf: 'k', asks: false }]))

@@ -156,7 +156,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     const ahead = { clock: { nowMs: () => performance.now() + days } }
     const behind = { clock: { nowMs: () => performance.now() - days } }
     const rivals = await Promise.all(
-      [ahead, behind].map(world => scene.start('clocks', changes, { ...workOnly, world })),
+      [ahead, behind].map(env => scene.start('clocks', changes, { ...workOnly, env })),
     )
     await scene.store('clocks', changes, { id: 'b' })
     await until('a rival has done the other', async () => (await scene.done('clocks')).includes('b'))

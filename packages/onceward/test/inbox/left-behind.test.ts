@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import {
   type ConsumerContract,
   defineConsumer,
-  realSurroundings,
+  realEnvironment,
   retryAfter,
   runConsumer,
   type SqlTransaction,
@@ -138,7 +138,7 @@ describe('work that a process has acknowledged and left', await skipWithout('pos
     const other = defineConsumer({ ...base, name: 'others', source: postgresQueue('others') })
     const running = await runConsumer(other, {
       databaseUrl: url,
-      world: realSurroundings({ meter: server.meter }),
+      env: realEnvironment({ meter: server.meter }),
     })
     const name = prometheusName(catalogue.heldUnserved)
     const shown = async () => (await scrape(server.url)).by(name, 'waits_for')

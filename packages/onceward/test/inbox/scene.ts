@@ -1,13 +1,13 @@
 import {
   type ConsumerContract,
   defineConsumer,
+  type Environment,
   type HandlerContext,
   type Part,
   type Running,
-  realSurroundings,
+  realEnvironment,
   runConsumer,
   type SqlTransaction,
-  type Surroundings,
 } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { createTestSurroundings, until } from 'onceward/testing'
@@ -72,13 +72,13 @@ export class Scene {
   async start(
     name: string,
     changes: Partial<JobContract>,
-    { parts, world }: { readonly parts?: readonly Part[]; readonly world?: Partial<Surroundings> } = {},
+    { parts, env }: { readonly parts?: readonly Part[]; readonly env?: Partial<Environment> } = {},
   ): Promise<Running> {
     const consumer = defineConsumer(jobContract(name, changes))
     const { metrics } = this.#watched
     const running = await runConsumer(consumer, {
       databaseUrl: this.url,
-      world: { ...realSurroundings(), metrics, ...world },
+      env: { ...realEnvironment(), metrics, ...env },
       ...(parts && { parts }),
     })
     this.#running.add(running)

@@ -1,4 +1,4 @@
-import { defineConsumer, type Part, realSurroundings, runConsumer } from 'onceward'
+import { defineConsumer, type Part, realEnvironment, runConsumer } from 'onceward'
 import { type JobContext, jobContract, write } from './scene.ts'
 
 /** What a parent tells a worker process. */
@@ -48,7 +48,7 @@ const consumer = defineConsumer(
 const running = await runConsumer(consumer, {
   databaseUrl: orders.url,
   parts: orders.parts,
-  world: realSurroundings(),
+  env: realEnvironment(),
 })
 process.once('SIGTERM', () => void running.drain(20_000))
 process.send!('running')

@@ -4,7 +4,7 @@ import { ensureTopic } from '../../src/drivers/kafka/ensure-topic.ts'
 import { createKafkaPublisher } from '../../src/drivers/kafka/kafka-publisher.ts'
 import { createRelay } from '../../src/effects/publish/relay.ts'
 import { OncewardError } from '../../src/errors.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { until } from '../../src/testing/until.ts'
 import { openScene } from '../effects/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -69,7 +69,7 @@ describe('publishing to Kafka', await skipWithout('kafka', 'postgres'), () => {
       [topic, missing],
     )
     const publisher = createKafkaPublisher({ bootstrap: kafka.bootstrap })
-    const relay = createRelay({ pool: scene.pool, broker: 'kafka', publisher, world: realSurroundings() })
+    const relay = createRelay({ pool: scene.pool, broker: 'kafka', publisher, env: realEnvironment() })
     await relay.start()
     const left = async () =>
       (await scene.pool.query('select message_id from onceward.outbox')).rows

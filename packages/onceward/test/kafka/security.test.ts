@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createAclsV3 } from '@platformatic/kafka'
-import { defineConsumer, realSurroundings, runConsumer, type SqlTransaction } from 'onceward'
+import { defineConsumer, realEnvironment, runConsumer, type SqlTransaction } from 'onceward'
 import { publishInTransaction, runRelay } from 'onceward/outbox'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
@@ -133,7 +133,7 @@ describe('who may connect', await skipWithout('kafka'), () => {
     const database = await createDatabase()
     const pool = createPool(database.url, { max: 2 })
     const said: unknown[] = []
-    const world = realSurroundings()
+    const env = realEnvironment()
     const info = (line: string, fields?: Readonly<Record<string, unknown>>) => {
       if (line.startsWith('max.message.bytes')) said.push(fields?.reason)
     }
@@ -153,7 +153,7 @@ describe('who may connect', await skipWithout('kafka'), () => {
       databaseUrl: database.url,
       kafkaBootstrap: broker.listeners.sasl,
       kafkaSasl: { mechanism: 'PLAIN', username: 'mallory', password: 'mallory-secret' },
-      world: { ...world, log: { ...world.log, info } },
+      env: { ...env, log: { ...env.log, info } },
     })
     t.after(async () => {
       await running.drain(10_000)

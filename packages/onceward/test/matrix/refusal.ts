@@ -1,4 +1,4 @@
-import { defineConsumer, realSurroundings, type Source } from 'onceward'
+import { defineConsumer, realEnvironment, type Source } from 'onceward'
 import { createFileSource } from 'onceward/file'
 import { createKafkaSource } from 'onceward/kafka'
 import { createPostgresSource } from 'onceward/postgres'
@@ -35,7 +35,7 @@ function unopened(declaration: { readonly kind: string }): Source {
     case 'postgres':
       return createPostgresSource(declaration as never, { pool: {} as never })
     default:
-      return createFileSource(declaration as never, { world: realSurroundings() })
+      return createFileSource(declaration as never, { env: realEnvironment() })
   }
 }
 

@@ -64,14 +64,13 @@ describe('a log line', () => {
 })
 
 describe('decisions in the log', () => {
-  const decisions = (rig: ConsumerRig) =>
-    rig.world.lines.filter(({ message }) => message === 'message decided')
+  const decisions = (rig: ConsumerRig) => rig.env.lines.filter(({ message }) => message === 'message decided')
 
   test('carry the identities and the decision, and nothing of the body', async () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' }, { id: 'a' }, { id: 'a', key: 'other' })
     await rig.start()
-    await rig.world.turn()
+    await rig.env.turn()
     const [duplicate, conflict, none] = decisions(rig)
     assert.equal(none, undefined, 'what simply got through is not worth a line')
     assert.equal(duplicate!.level, 'debug')
@@ -94,9 +93,9 @@ describe('decisions in the log', () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' }, ...Array.from({ length: 100 }, () => ({ id: 'a' })))
     await rig.start()
-    await rig.world.turn()
+    await rig.env.turn()
     assert.equal(decisions(rig).length, 10)
-    const more = rig.world.lines.find(({ message }) => message.startsWith('more messages'))
+    const more = rig.env.lines.find(({ message }) => message.startsWith('more messages'))
     assert.deepEqual(more!.fields.count, 90)
   })
 })

@@ -9,7 +9,7 @@ import { createTestSurroundings, until } from 'onceward/testing'
 import { type ConsumerContract, defineConsumer, type RunOptions, runConsumer } from '../../src/index.ts'
 import type { Received } from '../../src/message/received.ts'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { StoreGauges } from '../../src/telemetry/store-gauges.ts'
 import { UnfinishedWatch } from '../../src/telemetry/unfinished-watch.ts'
@@ -61,7 +61,7 @@ describe('readiness', await skipWithout('postgres'), () => {
       }),
       {
         databaseUrl: database.url,
-        world: realSurroundings({ meter: server.meter }),
+        env: realEnvironment({ meter: server.meter }),
         ...(parts !== undefined && { parts }),
       },
     )
@@ -211,7 +211,7 @@ describe('readiness', await skipWithout('postgres'), () => {
   })
 
   test('the database is asked once in five seconds, however often somebody collects, and never when nobody does', async () => {
-    const world = createTestSurroundings()
+    const env = createTestSurroundings()
     let asked = 0
     let answered = 0
     let away = false
@@ -239,9 +239,9 @@ describe('readiness', await skipWithout('postgres'), () => {
       pool: counting as never,
       consumer: consumer as never,
       readProgress: () => Promise.reject(new Error('no campaign runs')),
-      world: { ...world, metrics },
+      env: { ...env, metrics },
     })
-    await world.advance(60_000)
+    await env.advance(60_000)
     assert.equal(asked, 0)
     await Promise.all(Array.from({ length: 20 }, () => scrape(server.url)))
     await until(
@@ -251,23 +251,23 @@ describe('readiness', await skipWithout('postgres'), () => {
     assert.equal(asked, 1)
     // A scrape every minute shows values of the last seconds: the process reads again by itself.
     for (const round of [2, 3, 4, 5, 6, 7, 8, 9]) {
-      await world.advance(7_500)
+      await env.advance(7_500)
       await until('it was read again', () => asked === round && answered === round)
-      await world.turn()
+      await env.turn()
     }
     const minuteLater = await scrape(server.url)
     assert.equal(minuteLater.by('consumer_held', 'state').parked, 0)
     assert.ok(minuteLater.sum('consumer_gauges_age') <= 15)
     away = true
-    await world.advance(16_000)
+    await env.advance(16_000)
     const last = await scrape(server.url)
     assert.equal(last.by('consumer_held', 'state').parked, Number.NaN, 'not the last value for ever')
     assert.ok(last.sum('consumer_gauges_age') >= 16)
     away = false
-    await world.advance(700_000)
+    await env.advance(700_000)
     await until('nothing is scheduled once nobody collects', async () => {
-      await world.advance(700_000)
-      return world.due.length === 0
+      await env.advance(700_000)
+      return env.due.length === 0
     })
     await gauges.close()
     await server.close()
@@ -275,17 +275,17 @@ describe('readiness', await skipWithout('postgres'), () => {
 })
 
 test("age counts from a message's own time, or from when it was seen, and no further than a year back", async () => {
-  const world = createTestSurroundings()
+  const env = createTestSurroundings()
   const unfinished: Pick<Received, 'delivery'>[] = []
   const watch = new UnfinishedWatch({
-    world,
+    env,
     now: () => 1_000_000,
     unfinished: () => unfinished as Received[],
   })
   const received = (timestampMs?: number) => ({ delivery: { properties: { timestampMs } } }) as never
   assert.equal(watch.oldestMs(), null)
   unfinished.push(received())
-  await world.advance(2_500)
+  await env.advance(2_500)
   assert.ok(watch.oldestMs()! >= 1_500)
   unfinished.push(received(990_000))
   assert.equal(watch.oldestMs(), 10_000)
@@ -294,5 +294,5 @@ test("age counts from a message's own time, or from when it was seen, and no fur
   unfinished.length = 0
   assert.equal(watch.oldestMs(), null)
   watch.stop()
-  assert.deepEqual(world.due, [])
+  assert.deepEqual(env.due, [])
 })

@@ -25,16 +25,15 @@ for (const { name, neighbours, ...scene } of cases) {
       timeout: 300_000,
     }, async () => {
       const killer = 'pay-777'
-      await using world = await openScene({ ...scene, killer })
+      await using env = await openScene({ ...scene, killer })
       const ids = Array.from({ length: neighbours + 1 }, (_, n) => `pay-${n}`)
-      await world.publish(ids)
+      await env.publish(ids)
       const done = async () =>
-        (await world.held()).some(({ state }) => state === 'parked') &&
-        (await world.effects()).ids === neighbours
-      const restarts = await world.restartUntil(done, restartsMax)
+        (await env.held()).some(({ state }) => state === 'parked') && (await env.effects()).ids === neighbours
+      const restarts = await env.restartUntil(done, restartsMax)
       assert.ok(restarts <= restartsMax)
-      assert.deepEqual(await world.effects(), { ids: neighbours, times: neighbours })
-      const [held, ...others] = await world.held()
+      assert.deepEqual(await env.effects(), { ids: neighbours, times: neighbours })
+      const [held, ...others] = await env.held()
       assert.deepEqual(others, [], 'nobody else is set aside')
       const { body, ...record } = held!
       assert.deepEqual(record, {
@@ -47,7 +46,7 @@ for (const { name, neighbours, ...scene } of cases) {
       })
       assert.equal(String(body), JSON.stringify({ id: killer }))
       assert.deepEqual(
-        await world.attempts(),
+        await env.attempts(),
         Array.from({ length: attemptsMax }, (_, n) => ({ id: killer, number: n + 1, code: 'process_died' })),
         'neighbours are not blamed',
       )

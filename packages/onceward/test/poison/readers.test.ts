@@ -19,15 +19,15 @@ for (const { name, ...scene } of cases) {
     await skipWithout('postgres', serviceOf[scene.kind]),
     () => {
       test('is found within (attempts + log2 n + 1) restarts', { timeout: 200_000 }, async () => {
-        await using world = await openScene({ ...scene, killer: 'pay-77', reading: true })
-        await world.publish(Array.from({ length: neighbours + 1 }, (_, n) => `pay-${n}`))
+        await using env = await openScene({ ...scene, killer: 'pay-77', reading: true })
+        await env.publish(Array.from({ length: neighbours + 1 }, (_, n) => `pay-${n}`))
         const done = async () =>
-          (await world.held()).some(({ state }) => state === 'parked') &&
-          (await world.effects()).ids === neighbours
-        const restarts = await world.restartUntil(done, restartsMax)
+          (await env.held()).some(({ state }) => state === 'parked') &&
+          (await env.effects()).ids === neighbours
+        const restarts = await env.restartUntil(done, restartsMax)
         assert.ok(restarts <= restartsMax)
-        assert.deepEqual(await world.effects(), { ids: neighbours, times: neighbours })
-        const [held, ...others] = await world.held()
+        assert.deepEqual(await env.effects(), { ids: neighbours, times: neighbours })
+        const [held, ...others] = await env.held()
         assert.deepEqual(others, [], 'nobody else is set aside')
         const { body, ...record } = held!
         assert.deepEqual(record, {
@@ -39,7 +39,7 @@ for (const { name, ...scene } of cases) {
           attempts: attemptsMax,
         })
         assert.equal(String(body), JSON.stringify({ id: 'pay-77' }))
-        const attempts = await world.attempts()
+        const attempts = await env.attempts()
         assert.equal(attempts.length, attemptsMax)
         assert.ok(
           attempts.every(({ id }) => id.startsWith(' bytes ')),

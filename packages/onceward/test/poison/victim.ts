@@ -1,4 +1,4 @@
-import { defineConsumer, realSurroundings, runConsumer } from 'onceward'
+import { defineConsumer, realEnvironment, runConsumer } from 'onceward'
 import { poisonContract, type VictimOrders } from './poison-contract.ts'
 
 const orders = JSON.parse(process.env.VICTIM_ORDERS!) as VictimOrders
@@ -7,7 +7,7 @@ const running = await runConsumer(defineConsumer(poisonContract(orders)), {
   rabbitmqUrl: orders.urls.rabbitmq,
   rabbitmqStreamUrl: orders.urls.stream,
   kafkaBootstrap: orders.urls.kafka,
-  world: realSurroundings(),
+  env: realEnvironment(),
 })
 process.once('SIGTERM', () => void running.drain(20_000))
 await running.finished

@@ -19,35 +19,35 @@ describe('two processes on one stream', {
   ...(await skipWithout('postgres', 'rabbitmq')),
 }, () => {
   test('the active one is killed with kill -9: the other goes on where it was, and each effect happens once', async () => {
-    await using world = await openWorld()
+    await using env = await openWorld()
     // The first to come is the active one. It stands still in the middle, so that no kill comes too late.
-    const [one] = await world.spawn(1, { freezeIn: 'charge-200', handlerTimeoutMs: 60_000 })
-    const [other] = await world.spawn(1)
-    await world.broker.publish(charges(1_500))
+    const [one] = await env.spawn(1, { freezeIn: 'charge-200', handlerTimeoutMs: 60_000 })
+    const [other] = await env.spawn(1)
+    await env.broker.publish(charges(1_500))
     await one!.frozen
-    await until('a part is applied', async () => (await world.applied()) > 50)
-    assert.equal(await world.activeOf([one!, other!]), one)
+    await until('a part is applied', async () => (await env.applied()) > 50)
+    assert.equal(await env.activeOf([one!, other!]), one)
     await killWorker(one!)
-    const before = await world.applied()
+    const before = await env.applied()
     assert.ok(before < 1_500, 'killed in the middle of the work')
-    await until('everything is applied', async () => (await world.applied()) === 1_500)
-    await until('the broker knows', async () => (await world.broker.depth()) === 0)
-    assert.deepEqual(await world.twice(), [])
+    await until('everything is applied', async () => (await env.applied()) === 1_500)
+    await until('the broker knows', async () => (await env.broker.depth()) === 0)
+    assert.deepEqual(await env.twice(), [])
   })
 
   test('the active one is frozen: the other takes over, and what the frozen one had begun is fenced off', async () => {
-    await using world = await openWorld()
-    const [frozen] = await world.spawn(1, { freezeIn: 'charge-3', handlerTimeoutMs: 1_000 })
-    await world.broker.publish(charges(10))
+    await using env = await openWorld()
+    const [frozen] = await env.spawn(1, { freezeIn: 'charge-3', handlerTimeoutMs: 1_000 })
+    await env.broker.publish(charges(10))
     await frozen!.frozen
     frozen!.process.kill('SIGSTOP')
-    await world.spawn(1)
+    await env.spawn(1)
     // The broker notices when heartbeats are missing.
-    await until('the other applied all', async () => (await world.applied()) === 10, { deadlineMs: 90_000 })
+    await until('the other applied all', async () => (await env.applied()) === 10, { deadlineMs: 90_000 })
     frozen!.process.kill('SIGCONT')
-    await world.broker.publish([charge(10)])
-    await until('reading goes on', async () => (await world.applied()) === 11)
-    assert.deepEqual(await world.twice(), [])
+    await env.broker.publish([charge(10)])
+    await until('reading goes on', async () => (await env.applied()) === 11)
+    assert.deepEqual(await env.twice(), [])
   })
 })
 

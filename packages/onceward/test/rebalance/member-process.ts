@@ -1,4 +1,4 @@
-import { defineConsumer, realSurroundings, runConsumer, type SourceDeclaration } from 'onceward'
+import { defineConsumer, realEnvironment, runConsumer, type SourceDeclaration } from 'onceward'
 import type { CrashPoint } from 'onceward/testing'
 import { type Memory, type WorkEvent, workContract } from './work.ts'
 
@@ -63,7 +63,7 @@ const running = await runConsumer(defineConsumer(contract), {
   kafkaBootstrap,
   parts: ['consumer'],
   instance: name,
-  world: realSurroundings({ log, reach }),
+  env: realEnvironment({ log, reach }),
 })
 process.once('SIGTERM', () => void running.drain(20_000))
 process.send?.('running')

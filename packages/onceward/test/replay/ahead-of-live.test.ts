@@ -67,8 +67,8 @@ describe('a campaign that reaches further than live has come', await skipWithout
       },
     })
     const live = await runConsumer(slow, { databaseUrl: scene.url, parts: ['consumer'] })
-    const { world, untilItWaits } = waitingWorld()
-    const replay = await scene.replay(scene.contract(), { world })
+    const { env, untilItWaits } = waitingWorld()
+    const replay = await scene.replay(scene.contract(), { env })
     const ran = replay.run(await scene.planned(replay))
     await untilItWaits(ran).finally(open.resolve)
     assert.equal((await ran).state, 'ran')

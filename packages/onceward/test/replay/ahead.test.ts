@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import type { SqlTransaction } from 'onceward'
 import type { LogRecord } from '../../src/drivers/log/log-record.ts'
 import type { DecidedMessage } from '../../src/ports/store.ts'
-import { CampaignBook } from '../../src/replay/campaign/campaign-book.ts'
+import { CampaignJournal } from '../../src/replay/campaign/campaign-journal.ts'
 import { movePlaces } from '../../src/replay/campaign/campaign-places.ts'
 import { CampaignReader } from '../../src/replay/campaign/campaign-reader.ts'
 import { skipWithout } from '../services/services.ts'
@@ -59,8 +59,11 @@ describe('batches of a campaign that end ahead of an earlier one', await skipWit
        values (1, 'p', 1, 1, 'log', '0'), (1, 'q', 1, 1, 'log', '0')`,
     )
     const commit = async (next: { p?: string; q?: string }, ...messages: readonly DecidedMessage[]) => {
-      const book = new CampaignBook({ id: '1', selection: { of: 'log', start: 'first', end: 'next' } }, false)
-      book.decided(messages)
+      const journal = new CampaignJournal(
+        { id: '1', selection: { of: 'log', start: 'first', end: 'next' } },
+        false,
+      )
+      journal.decided(messages)
       const partitions = [
         ...new Set(messages.map(({ received }) => received.delivery.partition as 'p' | 'q')),
       ]
@@ -72,7 +75,7 @@ describe('batches of a campaign that end ahead of an earlier one', await skipWit
         next: next[partition] ?? null,
       }))
       const tx = scene.pool as unknown as SqlTransaction
-      await book.write(tx, movePlaces({ campaignId: '1', runId: 1, progress }))
+      await journal.write(tx, movePlaces({ campaignId: '1', runId: 1, progress }))
       return scene.outcomes('1')
     }
     const stands = () =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { resolveRetention } from '../../src/contract/retention.ts'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { renameConsumer } from '../../src/operations/server/names.ts'
@@ -97,14 +97,14 @@ describe('an archived message with a business key', await skipWithout('postgres'
       await scene.pool.query(
         `update onceward.${table} set at = at - interval '1 day' where message_id = 'second'`,
       )
-    const world = realSurroundings()
+    const env = realEnvironment()
     await purgeConsumer({
       pool: scene.pool,
-      world,
+      env,
       consumerId: 1,
       consumerName: 'facts',
       retention: resolveRetention({ markers: '12h', deadLetters: '1d' }, 'projection'),
-      clocks: { wallMs: Date.now, clock: world.clock },
+      clocks: { wallMs: Date.now, clock: env.clock },
       share: 1,
     })
     assert.deepEqual(await scene.rows('select from onceward.business_key'), [])

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { park, realSurroundings, reject, type Surroundings } from 'onceward'
+import { type Environment, park, realEnvironment, reject } from 'onceward'
 import { resolveRetention } from '../../src/contract/retention.ts'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { type Fact, type FactContract, factContract, type Scene } from './scene.ts'
@@ -18,7 +18,7 @@ export const folderOf = (scene: Scene): string => join(dirname(scene.path), 'arc
 /** Dead letters of a consumer grow two days older, and retention archives them after one. */
 export async function archiveDead(
   scene: Scene,
-  { name = 'facts', world = realSurroundings() }: { name?: string; world?: Surroundings } = {},
+  { name = 'facts', env = realEnvironment() }: { name?: string; env?: Environment } = {},
 ): Promise<void> {
   await scene.pool.query(
     `update onceward.held set first_at = first_at - interval '2 days', last_at = last_at - interval '2 days'`,
@@ -28,12 +28,12 @@ export async function archiveDead(
   ]
   await purgeConsumer({
     pool: scene.pool,
-    world,
+    env,
     consumerId: id,
     consumerName: name,
     retention: resolveRetention({ markers: '30d', deadLetters: '1d', action: 'archive' }, 'projection'),
     archive: { folder: folderOf(scene), gzip: true },
-    clocks: { wallMs: Date.now, clock: world.clock },
+    clocks: { wallMs: Date.now, clock: env.clock },
     share: 1,
   })
 }
@@ -43,7 +43,7 @@ export async function dieArchiving(scene: Scene): Promise<void> {
   const reach = (point: string) => {
     if (point === 'retention.archived') throw new Error('died')
   }
-  await archiveDead(scene, { world: { ...realSurroundings(), reach } }).catch(() => {})
+  await archiveDead(scene, { env: { ...realEnvironment(), reach } }).catch(() => {})
 }
 
 /** Consumed live and given up. */

@@ -1,4 +1,4 @@
-import { defineConsumer, openReplay, realSurroundings } from 'onceward'
+import { defineConsumer, openReplay, realEnvironment } from 'onceward'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import { factContract } from './scene.ts'
 
@@ -19,7 +19,7 @@ const { inFlightMax = 3 } = orders
 const contract = factContract(orders.path, { batch: { sizeMax: 10, deliveriesMax: 40, inFlightMax } })
 const replay = await openReplay(defineConsumer(contract), {
   databaseUrl: orders.databaseUrl,
-  world: realSurroundings(reach && { reach }),
+  env: realEnvironment(reach && { reach }),
 })
 if (orders.step === 'swap')
   await replay.swap(orders.id, { accept: { effect: 'somebody spoilt the live rows' } })

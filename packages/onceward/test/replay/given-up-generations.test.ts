@@ -30,7 +30,7 @@ function careful(scene: Scene, changes: Partial<FactContract> = {}) {
 async function skip(scene: Scene): Promise<void> {
   const { rows, digest } = await previewParked(scene.pool, { consumer: 'facts', countMax: 10 })
   const ids = rows.map(row => row.id)
-  await skipParked(scene.pool, { consumer: 'facts', ids, digest, because: 'fraud: never book this' })
+  await skipParked(scene.pool, { consumer: 'facts', ids, digest, because: 'fraud: never journal this' })
 }
 
 /** Generation 1 has parked a2, a person has given it up, and the tables are to be filled anew. */
@@ -68,7 +68,10 @@ describe('what people gave up under another generation', await skipWithout('post
       assert.deepEqual(await booked(scene), ['a1 1', 'a3 1'])
       const [, ignored] = await markers(scene, 2)
       assert.equal(ignored!.status, 'ignored')
-      assert.match(String(ignored!.because), /^given_up: skipped by \S+ on \d{4}-.*: fraud: never book this/)
+      assert.match(
+        String(ignored!.because),
+        /^given_up: skipped by \S+ on \d{4}-.*: fraud: never journal this/,
+      )
       assert.deepEqual(
         await scene.rows('select effect_key from onceward.ledger where effect_key = $1', 'a2'),
         [],

@@ -19,7 +19,7 @@ import { type Fact, type FactContract, Scene } from './scene.ts'
 
 type Facts = Consumer<Fact, SqlTransaction>
 
-const because = 'fraud: never book this'
+const because = 'fraud: never journal this'
 const history: Fact[] = ['a1', 'a2', 'a3'].map(id => ({ id, key: 'a' }))
 
 /** Live has parked a2, and a person has given it up. */
@@ -80,7 +80,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     const [finding] = await campaignFindings(scene.pool, id, 10)
     assert.equal(finding!.messageId, 'a2')
     assert.equal(finding!.code, 'given_up')
-    assert.match(finding!.reason, /^skipped by \S+ on \d{4}-.*: fraud: never book this/)
+    assert.match(finding!.reason, /^skipped by \S+ on \d{4}-.*: fraud: never journal this/)
   })
 
   for (const mode of ['replay', 'backfill', 'forensic'] as const)
@@ -274,7 +274,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
       const [story] = (await explain(scene.pool, { by: 'message', id: 'a2' })).stories
       assert.match(
         story!.timeline.map(event => `${event.what}: ${event.text}`).join('\n'),
-        new RegExp(`skipped: fraud: never book this.*campaign ${id} took it up`),
+        new RegExp(`skipped: fraud: never journal this.*campaign ${id} took it up`),
       )
       const rebuild = await scene.planned(replay, { mode: 'rebuild' })
       await replay.run(rebuild)
@@ -344,6 +344,6 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     const [marker] = await scene.rows<{ because: string }>(
       `select because from onceward.inbox where message_id = 'a2'`,
     )
-    assert.match(marker!.because, /^skipped by \S+: fraud: never book this$/)
+    assert.match(marker!.because, /^skipped by \S+: fraud: never journal this$/)
   })
 })

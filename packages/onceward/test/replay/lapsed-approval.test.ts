@@ -93,7 +93,7 @@ describe('held work of a campaign', await skipWithout('postgres'), () => {
       )
       const enrolment = { ...ids, facts: { mode: 'live', handlerTimeoutMs: 1_000 } } as unknown as Enrolment
       const request = { countMax: 10, leaseMs: 60_000, ordered: false, after: null }
-      const [row] = (await store.work!.claim(enrolment, request)).rows
+      const [row] = (await store.work!.lease(enrolment, request)).rows
       assert.equal(row!.cameFrom!.effects, 'requested')
       const takeUp = (asks: boolean) =>
         store.transaction(enrolment, session => session.held!.takeUp([{ ...row!, headOf: null, asks }]))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { park, realSurroundings, reject, runConsumer } from 'onceward'
+import { park, realEnvironment, reject, runConsumer } from 'onceward'
 import { type CrashPoint, until } from 'onceward/testing'
 import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { fixPayload } from '../../src/operations/parking/fix-parked.ts'
@@ -281,7 +281,7 @@ async function startWorker(scene: Scene) {
   const running = await runConsumer(scene.contract(inOrder), {
     databaseUrl: scene.url,
     parts: ['worker'],
-    world: realSurroundings(),
+    env: realEnvironment(),
   })
   return { [Symbol.asyncDispose]: () => running.drain() }
 }

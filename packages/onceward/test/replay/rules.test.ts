@@ -332,18 +332,18 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
 })
 
 test('a throttle lets through no more than its rate', async () => {
-  const world = createTestSurroundings()
-  const throttle = new Throttle(100, world)
+  const env = createTestSurroundings()
+  const throttle = new Throttle(100, env)
   const passed: number[] = []
   const flow = (async () => {
     for (let page = 0; page < 8; page++) {
       await throttle.pass(throttle.countMax)
-      passed.push(world.clock.nowMs())
+      passed.push(env.clock.nowMs())
     }
   })()
-  const began = world.clock.nowMs()
+  const began = env.clock.nowMs()
   await until('all have passed', async () => {
-    await world.advance(50)
+    await env.advance(50)
     return passed.length === 8
   })
   await flow

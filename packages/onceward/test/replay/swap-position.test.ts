@@ -95,8 +95,8 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     await scene.write(...facts(3))
     await scene.live(scene.contract())
     await scene.write(...facts(30, 'later'))
-    const { world, untilItWaits } = waitingWorld()
-    const { replay, id } = await rebuilt(scene, {}, { world })
+    const { env, untilItWaits } = waitingWorld()
+    const { replay, id } = await rebuilt(scene, {}, { env })
     const open = Promise.withResolvers<void>()
     const slow: Changes = {
       source: file(scene.path),

@@ -1,6 +1,6 @@
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { until } from 'onceward/testing'
-import { silent } from '../../src/surroundings.ts'
+import { silent } from '../../src/environment.ts'
 
 /** Surroundings for a campaign, and whether it has said that it waits for the live consumer. */
 export function waitingWorld() {
@@ -9,7 +9,7 @@ export function waitingWorld() {
     said ||= text.startsWith('waiting for the live consumer')
   }
   return {
-    world: realSurroundings({ log: { ...silent, info } }),
+    env: realEnvironment({ log: { ...silent, info } }),
     /** Rejects where the work ends without having waited. */
     async untilItWaits(work: Promise<unknown>): Promise<void> {
       let ended = false

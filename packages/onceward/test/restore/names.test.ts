@@ -70,22 +70,22 @@ describe('a broker of another environment', await skipWithout('postgres'), () =>
   test('is refused where the database belongs to a named one, until a person adds it; elsewhere people are told', async () => {
     await using scene = await open('staging')
     const store = createPostgresStore({ pool: scene.pool })
-    await store.meetBroker!({ kind: 'kafka', cluster: 'staging-1' })
-    await store.meetBroker!({ kind: 'rabbitmq', cluster: 'rabbit@staging' })
-    await store.meetBroker!({ kind: 'kafka', cluster: 'staging-1' })
-    await assert.rejects(store.meetBroker!({ kind: 'kafka', cluster: 'production-1' }), {
+    await store.registerBroker!({ kind: 'kafka', cluster: 'staging-1' })
+    await store.registerBroker!({ kind: 'rabbitmq', cluster: 'rabbit@staging' })
+    await store.registerBroker!({ kind: 'kafka', cluster: 'staging-1' })
+    await assert.rejects(store.registerBroker!({ kind: 'kafka', cluster: 'production-1' }), {
       code: 'wrong_environment',
     })
     await acceptBroker(scene.pool, 'kafka', 'production-1', 'moved to a new cluster')
-    await store.meetBroker!({ kind: 'kafka', cluster: 'production-1' })
+    await store.registerBroker!({ kind: 'kafka', cluster: 'production-1' })
     assert.equal((await listBrokers(scene.pool)).length, 3)
 
     await using unnamed = await open()
     const warnings: unknown[] = []
     const log = { debug() {}, info() {}, error() {}, warn: (...said: unknown[]) => void warnings.push(said) }
     const beside = createPostgresStore({ pool: unnamed.pool, log })
-    await beside.meetBroker!({ kind: 'kafka', cluster: 'one' })
-    await beside.meetBroker!({ kind: 'kafka', cluster: 'two' })
+    await beside.registerBroker!({ kind: 'kafka', cluster: 'one' })
+    await beside.registerBroker!({ kind: 'kafka', cluster: 'two' })
     assert.equal(warnings.length, 1)
   })
 })
@@ -101,62 +101,62 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
 
   test('any node of the cluster that is marked, no other cluster, under whatever name', async () => {
     await using scene = await open('production')
-    const meetBroker = meeting({ pool: scene.pool })
+    const registerBroker = meeting({ pool: scene.pool })
     const [ours, theirs] = [exchanges(), exchanges()]
-    await meetBroker(rabbit('rabbit@a', ours))
+    await registerBroker(rabbit('rabbit@a', ours))
     assert.equal(ours.names.size, 1, 'one exchange marks it')
-    for (const node of ['rabbit@b', 'rabbit@c', 'rabbit@a']) await meetBroker(rabbit(node, ours))
+    for (const node of ['rabbit@b', 'rabbit@c', 'rabbit@a']) await registerBroker(rabbit(node, ours))
     assert.deepEqual(
       (await listBrokers(scene.pool)).map(({ cluster }) => cluster),
       ['rabbit@a'],
     )
-    await assert.rejects(meetBroker(rabbit('rabbit@staging', theirs)), other)
-    await assert.rejects(meetBroker(rabbit('rabbit@b', theirs)), other, 'the same name is no proof')
+    await assert.rejects(registerBroker(rabbit('rabbit@staging', theirs)), other)
+    await assert.rejects(registerBroker(rabbit('rabbit@b', theirs)), other, 'the same name is no proof')
     assert.equal(theirs.names.size, 0, 'nothing is declared where it is refused')
     await acceptBroker(scene.pool, 'rabbitmq', 'rabbit@staging', 'belongs here too')
-    await meetBroker(rabbit('rabbit@staging', theirs))
-    await meetBroker(rabbit('rabbit@staging-2', theirs))
+    await registerBroker(rabbit('rabbit@staging', theirs))
+    await registerBroker(rabbit('rabbit@staging-2', theirs))
   })
 
   test('another virtual host of it: by a known name, or by the mark in one that the user may enter', async () => {
     await using scene = await open('production')
-    const meetBroker = meeting({ pool: scene.pool })
+    const registerBroker = meeting({ pool: scene.pool })
     const first = exchanges()
-    await meetBroker(rabbit('rabbit@a', first))
+    await registerBroker(rabbit('rabbit@a', first))
     const second = { ...exchanges(), hasIn: async (_: string, name: string) => first.has(name) }
-    await meetBroker(rabbit('rabbit@b', second, 'orders'))
-    await meetBroker(rabbit('rabbit@a', exchanges(), 'known'))
+    await registerBroker(rabbit('rabbit@b', second, 'orders'))
+    await registerBroker(rabbit('rabbit@a', exchanges(), 'known'))
     const locked = { ...exchanges(), hasIn: async () => null }
-    await assert.rejects(meetBroker(rabbit('rabbit@c', locked, 'third')), other)
+    await assert.rejects(registerBroker(rabbit('rabbit@c', locked, 'third')), other)
   })
 
   test('without the right to a mark: a set name decides, and a node name halts nobody', async () => {
     await using scene = await open('production')
     const warnings: unknown[] = []
     const log = { debug() {}, info() {}, error() {}, warn: (...said: unknown[]) => void warnings.push(said) }
-    const meetBroker = meeting({ pool: scene.pool, log })
+    const registerBroker = meeting({ pool: scene.pool, log })
     const locked = { has: async () => null, put: async () => false }
-    await meetBroker(rabbit('rabbit@a', locked))
-    await meetBroker(rabbit('rabbit@b', locked))
+    await registerBroker(rabbit('rabbit@a', locked))
+    await registerBroker(rabbit('rabbit@b', locked))
     assert.match(JSON.stringify(warnings), /nothing can tell its cluster.*set_cluster_name/)
     await using named = await open('production')
-    const strict = { meetBroker: meeting({ pool: named.pool }) }
-    await strict.meetBroker(rabbit('eu-1', locked))
-    await strict.meetBroker(rabbit('eu-1', locked))
-    await assert.rejects(strict.meetBroker(rabbit('eu-2', locked)), other)
+    const strict = { registerBroker: meeting({ pool: named.pool }) }
+    await strict.registerBroker(rabbit('eu-1', locked))
+    await strict.registerBroker(rabbit('eu-1', locked))
+    await assert.rejects(strict.registerBroker(rabbit('eu-2', locked)), other)
   })
 
   test('processes that meet its nodes at the same time agree', async () => {
     await using scene = await open('production')
-    const meetBroker = meeting({ pool: scene.pool })
+    const registerBroker = meeting({ pool: scene.pool })
     const marks = exchanges()
-    await Promise.all(Array.from({ length: 8 }, (_, n) => meetBroker(rabbit(`rabbit@${n}`, marks))))
+    await Promise.all(Array.from({ length: 8 }, (_, n) => registerBroker(rabbit(`rabbit@${n}`, marks))))
     assert.equal((await listBrokers(scene.pool)).length, 1)
   })
 })
 
 const meeting = (options: Parameters<typeof createPostgresStore>[0]) =>
-  createPostgresStore(options).meetBroker!
+  createPostgresStore(options).registerBroker!
 
 /** A broker's exchanges. */
 function exchanges(...given: string[]): BrokerMarks & { readonly names: Set<string> } {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
 import type { SqlClient, SqlPool, SqlResult } from '../../src/drivers/postgres/pool.ts'
-import { ServerLife } from '../../src/drivers/postgres/server-life.ts'
+import { ServerLife } from '../../src/drivers/postgres/server-incarnation.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 const healthy = {

@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import { createPool, createPortStore, createPostgresStore, migrate, type SqlPort } from 'onceward/postgres'
 import { replicationConformance, until } from 'onceward/testing'
 import { createDispatcher } from '../../src/effects/external/dispatcher.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { factsOf } from '../../src/testing/conformance/store-bench.ts'
 import { type Library, libraries, userPool } from '../adapters/libraries.ts'
 import { readers } from '../conformance/postgres.ts'
@@ -106,7 +106,7 @@ describe('a library that cannot hear warnings', () => {
 const dispatching = {
   pool: first,
   consumerName: 'payments',
-  world: realSurroundings(),
+  env: realEnvironment(),
   instance: 'test',
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineConsumer, ignore, park, realSurroundings, retryAfter } from 'onceward'
+import { defineConsumer, ignore, park, realEnvironment, retryAfter } from 'onceward'
 import { until } from 'onceward/testing'
 import { partitionConsumer } from '../../src/operations/retention/partition-consumer.ts'
 import { type Job, type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
@@ -16,7 +16,7 @@ describe('the life of a consumer whose markers come to lie in days', await skipW
         const scene = await Scene.open()
         t.after(() => scene.close())
         const warned: string[] = []
-        const log = { ...realSurroundings().log, warn: (text: string) => void warned.push(text) }
+        const log = { ...realEnvironment().log, warn: (text: string) => void warned.push(text) }
         const tried = new Set<string>()
         const changes = {
           inbox: { mode },
@@ -42,7 +42,7 @@ describe('the life of a consumer whose markers come to lie in days', await skipW
           )
         }
 
-        const before = await scene.start('remembering', changes, { world: { log } })
+        const before = await scene.start('remembering', changes, { env: { log } })
         await settled(waves[0]!)
         await until('it is warned of', () =>
           warned.some(text => text.includes('onceward retention partition')),
@@ -56,7 +56,7 @@ describe('the life of a consumer whose markers come to lie in days', await skipW
         await before.drain()
 
         warned.length = 0
-        const after = await scene.start('remembering', changes, { world: { log } })
+        const after = await scene.start('remembering', changes, { env: { log } })
         await settled([...waves.flat(), ...waves.flat()])
         await after.drain()
         assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { createPool } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import type { SqlClient } from '../../src/drivers/postgres/pool.ts'
@@ -129,7 +129,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     const reach = (point: string) => {
       if (point === 'days.dropped') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
     }
-    await assert.rejects(scene.pass({ ...wide, markers: '30d' }, { ...realSurroundings(), reach }))
+    await assert.rejects(scene.pass({ ...wide, markers: '30d' }, { ...realEnvironment(), reach }))
     assert.equal(await scene.left(), 10)
     assert.equal((await scene.pass()).removed.markers, 10)
   })

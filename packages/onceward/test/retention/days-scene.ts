@@ -1,5 +1,5 @@
 import type { RetentionSection } from 'onceward'
-import { realSurroundings, type Surroundings } from 'onceward'
+import { type Environment, realEnvironment } from 'onceward'
 import { resolveRetention } from '../../src/contract/retention.ts'
 import { partitionConsumer } from '../../src/operations/retention/partition-consumer.ts'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
@@ -79,8 +79,8 @@ export async function daysScene(form: IdForm = 'uuidv7') {
     },
     dayTable: (daysAgo: number) =>
       `inbox_${consumerId}_${new Date(noon(daysAgo)).toISOString().slice(0, 10).replaceAll('-', '')}`,
-    pass: (section: RetentionSection = daily, world: Surroundings = realSurroundings()) =>
-      purgeConsumer(purgeOptions(scene, section, world)),
+    pass: (section: RetentionSection = daily, env: Environment = realEnvironment()) =>
+      purgeConsumer(purgeOptions(scene, section, env)),
   }
 }
 

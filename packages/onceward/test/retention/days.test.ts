@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { skipWithout } from '../services/services.ts'
 import { type DaysScene, daysScene, idAt, noon } from './days-scene.ts'
@@ -185,7 +185,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
       await scene.write(5, 3_000)
       await scene.markers('young-', 3_000, 5, 'applied', scene.otherId)
       await scene.markers('old-', 3_000, 40, 'applied', scene.otherId)
-      const { timers, ...world } = realSurroundings()
+      const { timers, ...env } = realEnvironment()
       let moved: Promise<unknown> | undefined
       const after = (_ms: number, then: () => void) => {
         moved ??= scene.partition()
@@ -193,7 +193,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
         return () => {}
       }
       const of = whose === 'its own' ? scene : { ...scene, consumerId: scene.otherId }
-      const options = purgeOptions(of, { markers: '30d' }, { ...world, timers: { ...timers, after } })
+      const options = purgeOptions(of, { markers: '30d' }, { ...env, timers: { ...timers, after } })
       await purgeConsumer({ ...options, share: 0.5 })
       assert.equal((await moved) !== undefined, true, 'they moved between two batches')
       const { rows } = await scene.pool.query(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type ConsumerContract, type Mode, realSurroundings } from 'onceward'
+import { type ConsumerContract, type Mode, realEnvironment } from 'onceward'
 import { until } from 'onceward/testing'
 import { assertInsideHorizon, readHorizon } from '../../src/operations/retention/horizon.ts'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
@@ -116,9 +116,9 @@ describe('a message older than the markers that are left', await skipWithout('po
   test('is noticed by a process without a term of its own, once another one has declared a term', async () => {
     await using database = await countingDatabase()
     let laterMs = 0
-    const world = realSurroundings()
-    const clock = { nowMs: () => world.clock.nowMs() + laterMs }
-    await using consumer = await startCounting(database.url, {}, {}, 'live', { ...world, clock })
+    const env = realEnvironment()
+    const clock = { nowMs: () => env.clock.nowMs() + laterMs }
+    await using consumer = await startCounting(database.url, {}, {}, 'live', { ...env, clock })
     const deliver = async (id: string, timestampMs: number) => {
       consumer.queue.publish({ body: JSON.stringify({ id, key: 'k' }), properties: { timestampMs } })
       await until(`${id} is settled`, () => consumer.queue.unsettled === 0)

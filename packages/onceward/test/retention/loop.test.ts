@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineConsumer, realSurroundings, runConsumer } from 'onceward'
+import { defineConsumer, realEnvironment, runConsumer } from 'onceward'
 import { createQueue, postgresQueue, publish } from 'onceward/postgres'
 import { createTestSurroundings, until } from 'onceward/testing'
 import { RetentionLoop } from '../../src/operations/retention/retention-loop.ts'
@@ -11,26 +11,26 @@ import { type MemoryScene, memoryScene, purgeOptions } from './scene.ts'
 const minute = 60_000
 
 function loopOn(scene: MemoryScene, changes: Partial<ConstructorParameters<typeof RetentionLoop>[0]> = {}) {
-  const world = createTestSurroundings()
-  const { consumerId, clocks, ...options } = purgeOptions(scene, undefined, world)
+  const env = createTestSurroundings()
+  const { consumerId, clocks, ...options } = purgeOptions(scene, undefined, env)
   const loop = new RetentionLoop({
     ...options,
-    clocks: { ...clocks, clock: realSurroundings().clock },
+    clocks: { ...clocks, clock: realEnvironment().clock },
     consumerId: async () => consumerId,
     caughtUp: () => true,
     ...changes,
   })
-  return { world, loop }
+  return { env, loop }
 }
 
 describe('the removal beside a consumer', await skipWithout('postgres'), () => {
   test('begins some time after the start and comes again, never at the start', async () => {
     await using scene = await memoryScene()
-    const { world, loop } = loopOn(scene)
+    const { env, loop } = loopOn(scene)
     await scene.markers('old-', 100, 40)
     await loop.start()
-    assert.deepEqual(world.due, [10 * minute])
-    await world.advance(10 * minute - 1)
+    assert.deepEqual(env.due, [10 * minute])
+    await env.advance(10 * minute - 1)
     assert.equal(await scene.left(), 100)
     const { consumers } = await readRetention(scene.pool)
     assert.deepEqual(
@@ -41,14 +41,14 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
         null,
       ]),
     )
-    await world.advance(1)
-    await until('the pass is over', () => world.due.length === 1)
+    await env.advance(1)
+    await until('the pass is over', () => env.due.length === 1)
     assert.equal(await scene.left(), 0)
-    assert.deepEqual(world.due, [60 * minute])
+    assert.deepEqual(env.due, [60 * minute])
 
     await scene.markers('more-', 50, 40)
-    await world.advance(60 * minute)
-    await until('the next is over', () => world.due.length === 1)
+    await env.advance(60 * minute)
+    await until('the next is over', () => env.due.length === 1)
     assert.equal(await scene.left(), 0)
     const after = (await readRetention(scene.pool)).consumers.find(one => one.kind === 'markers')!
     assert.deepEqual([after.removed, after.note], [150, null])
@@ -59,30 +59,30 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
   test('waits until the consumer has caught up', async () => {
     await using scene = await memoryScene()
     let caughtUp = false
-    const { world, loop } = loopOn(scene, { caughtUp: () => caughtUp })
+    const { env, loop } = loopOn(scene, { caughtUp: () => caughtUp })
     await scene.markers('old-', 10, 40)
     await loop.start()
-    await world.advance(30 * minute)
-    assert.ok(world.due.length === 1 && world.due[0]! <= 1_000, 'it only looks again')
+    await env.advance(30 * minute)
+    assert.ok(env.due.length === 1 && env.due[0]! <= 1_000, 'it only looks again')
     assert.equal(await scene.left(), 10)
     caughtUp = true
-    await world.advance(1_000)
-    await until('the pass is over', () => world.due[0] === 60 * minute)
+    await env.advance(1_000)
+    await until('the pass is over', () => env.due[0] === 60 * minute)
     assert.equal(await scene.left(), 0)
     await loop.drain()
   })
 
   test('does not let trouble end the consumer: it is said, and tried again', async () => {
     await using scene = await memoryScene()
-    const { world, loop } = loopOn(scene, {
-      clocks: { wallMs: () => Date.now() + 3 * 86_400_000, clock: realSurroundings().clock },
+    const { env, loop } = loopOn(scene, {
+      clocks: { wallMs: () => Date.now() + 3 * 86_400_000, clock: realEnvironment().clock },
     })
     await scene.markers('old-', 10, 40)
     await loop.start()
-    await world.advance(10 * minute)
-    await until('the pass is over', () => world.due.length === 1)
+    await env.advance(10 * minute)
+    await until('the pass is over', () => env.due.length === 1)
     assert.equal(await scene.left(), 10)
-    const said = world.lines.find(line => line.level === 'error')!
+    const said = env.lines.find(line => line.level === 'error')!
     assert.match(String(said.fields.error), /clock is 3d behind/)
     assert.match(
       (await readRetention(scene.pool)).consumers[0]!.note!,
@@ -93,13 +93,13 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
 
   test('stops between two batches when told to leave', async () => {
     await using scene = await memoryScene()
-    const { world, loop } = loopOn(scene, { share: 0.1 })
+    const { env, loop } = loopOn(scene, { share: 0.1 })
     await scene.markers('old-', 20_000, 40)
     await loop.start()
-    await world.advance(10 * minute)
-    await until('it pauses', () => world.due.length === 1 && world.due[0]! < minute)
+    await env.advance(10 * minute)
+    await until('it pauses', () => env.due.length === 1 && env.due[0]! < minute)
     await loop.drain()
-    assert.deepEqual(world.due, [])
+    assert.deepEqual(env.due, [])
     const left = await scene.left()
     assert.ok(left > 0 && left < 20_000, String(left))
   })

@@ -1,4 +1,4 @@
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { createPool } from 'onceward/postgres'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
@@ -20,8 +20,8 @@ export interface PurgeOrders {
 const orders = JSON.parse(process.env.PURGE_ORDERS!) as PurgeOrders
 const { url, consumerId, folder, point, hit, witness } = orders
 const pool = createPool(url, { max: 2 })
-const real = realSurroundings()
-const world = point === null ? real : { ...real, reach: dieAt(point, { hit, witness }) }
+const real = realEnvironment()
+const env = point === null ? real : { ...real, reach: dieAt(point, { hit, witness }) }
 const section = {
   markers: '30d',
   ...(folder !== null && { action: 'archive' as const }),
@@ -33,7 +33,7 @@ process.on('message', () => {
 })
 do {
   await purgeConsumer({
-    ...purgeOptions({ pool, consumerId }, section, world),
+    ...purgeOptions({ pool, consumerId }, section, env),
     ...(folder !== null && { archive: { folder } }),
   })
   process.send?.('passed')

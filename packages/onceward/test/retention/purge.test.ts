@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { realSurroundings } from 'onceward'
+import { realEnvironment } from 'onceward'
 import { planPurge } from '../../src/operations/retention/plan-purge.ts'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { readRetention } from '../../src/telemetry/read-retention.ts'
@@ -263,10 +263,10 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
   test('goes slowly: for a share of the time it pauses the rest', async () => {
     await using scene = await memoryScene()
     await scene.markers('old-', 20_000, 40)
-    const real = realSurroundings()
+    const real = realEnvironment()
     const pauses: number[] = []
     let nowMs = 0
-    const world = {
+    const env = {
       ...real,
       // By this one each batch takes as long as the others.
       clock: { nowMs: () => (nowMs += 10) },
@@ -279,7 +279,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
       },
     }
     const { clocks } = purgeOptions(scene)
-    await purgeConsumer({ ...purgeOptions(scene, undefined, world), clocks, share: 0.1 })
+    await purgeConsumer({ ...purgeOptions(scene, undefined, env), clocks, share: 0.1 })
     assert.ok(pauses.length > 1, `${pauses.length} batches`)
     assert.deepEqual(new Set(pauses), new Set([90]), 'a tenth of the time it works')
   })

@@ -1,4 +1,4 @@
-import { realSurroundings, type Surroundings } from 'onceward'
+import { type Environment, realEnvironment } from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
 import { resolveRetention } from '../../src/contract/retention.ts'
 import { type PurgeOptions, purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
@@ -66,15 +66,15 @@ export type MemoryScene = Awaited<ReturnType<typeof memoryScene>>
 export function purgeOptions(
   scene: Pick<MemoryScene, 'pool' | 'consumerId'>,
   section: Parameters<typeof resolveRetention>[0] = { markers: '30d' },
-  world: Surroundings = realSurroundings(),
+  env: Environment = realEnvironment(),
 ): PurgeOptions {
   return {
     pool: scene.pool,
-    world,
+    env,
     consumerId: scene.consumerId,
     consumerName: 'remembering',
     retention: resolveRetention(section, 'money'),
-    clocks: { wallMs: Date.now, clock: world.clock },
+    clocks: { wallMs: Date.now, clock: env.clock },
     share: 1,
   }
 }

@@ -13,11 +13,11 @@ const bound = 2 * deadlineMs - 500
 
 describe('draining a running consumer', await skipWithout('postgres'), () => {
   test('a database that no longer answers is not waited for past the deadline', async () => {
-    await using world = await openWorld()
-    const running = await world.run({ handle: () => world.handled() })
-    await world.publish('first')
-    await until('it is handled', () => world.count === 1)
-    world.proxy.pause()
+    await using env = await openWorld()
+    const running = await env.run({ handle: () => env.handled() })
+    await env.publish('first')
+    await until('it is handled', () => env.count === 1)
+    env.proxy.pause()
     const tookMs = await timed(() => running.drain(deadlineMs))
     // A timer may come a moment early.
     assert.ok(tookMs >= deadlineMs - 20, `it waited only ${tookMs} ms`)
@@ -25,45 +25,45 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
   })
 
   test('the deadline is one for a handler, a call and the rest together', async () => {
-    await using world = await openWorld()
-    world.gateway.plan('k', 'hold, then charge')
-    const running = await world.run({
-      effect: { external: { gateway: { url: world.gateway.url, allowPrivate: true, timeoutMs: 60_000 } } },
+    await using env = await openWorld()
+    env.gateway.plan('k', 'hold, then charge')
+    const running = await env.run({
+      effect: { external: { gateway: { url: env.gateway.url, allowPrivate: true, timeoutMs: 60_000 } } },
       handle({ message, effects }) {
-        world.handled()
+        env.handled()
         if (message.id !== 'first') return new Promise<undefined>(() => {})
         effects.external('gateway', { key: 'k', body: {} })
         return undefined
       },
       batch: { handlerTimeoutMs: 60_000 },
     })
-    await world.publish('first')
-    await until('the call is in flight', () => world.gateway.callsFor('k').length === 1)
-    await world.publish('second')
-    await until('the handler hangs', () => world.count === 2)
+    await env.publish('first')
+    await until('the call is in flight', () => env.gateway.callsFor('k').length === 1)
+    await env.publish('second')
+    await until('the handler hangs', () => env.count === 2)
     const tookMs = await timed(() => running.drain(deadlineMs))
     assert.ok(tookMs < bound, `it took ${tookMs} ms`)
   })
 
   test('a part that halts is told to who waits for the end, and to nobody else', async t => {
-    await using world = await openWorld()
+    await using env = await openWorld()
     const unheard: unknown[] = []
     const hear = (reason: unknown) => void unheard.push(reason)
     process.on('unhandledRejection', hear)
     t.after(() => process.off('unhandledRejection', hear))
-    const running = await world.run({
-      effect: { external: { gateway: { url: world.gateway.url, allowPrivate: true } } },
-      handle: () => world.handled(),
+    const running = await env.run({
+      effect: { external: { gateway: { url: env.gateway.url, allowPrivate: true } } },
+      handle: () => env.handled(),
     })
-    await world.query('alter table onceward.ledger rename to elsewhere')
+    await env.query('alter table onceward.ledger rename to elsewhere')
     await assert.rejects(running.finished, { code: '42P01' })
     await new Promise(resolve => setImmediate(resolve))
     assert.deepEqual(unheard, [])
   })
 
   test('with nothing under way it is over long before', async () => {
-    await using world = await openWorld()
-    const running = await world.run({ handle: () => world.handled() })
+    await using env = await openWorld()
+    const running = await env.run({ handle: () => env.handled() })
     assert.ok((await timed(() => running.drain(60_000))) < 30_000)
     await running.finished
   })
@@ -85,11 +85,11 @@ async function openWorld() {
   await migrate(pool)
   const proxy = await startProxyFor(database.url)
   const gateway = await new Gateway().open()
-  const world = {
+  const env = {
     proxy,
     gateway,
     count: 0,
-    handled: () => void world.count++,
+    handled: () => void env.count++,
     query: (text: string) => pool.query(text),
     publish: (id: string) => publish(pool, 'notes', [{ body: JSON.stringify({ id }) }]),
     run: (changes: Partial<ConsumerContract<Note, SqlTransaction>>) =>
@@ -111,5 +111,5 @@ async function openWorld() {
       await database.drop()
     },
   }
-  return world
+  return env
 }

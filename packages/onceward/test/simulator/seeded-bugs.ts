@@ -21,7 +21,7 @@ export const ackFirst: Around = {
 /** Markers are committed by themselves; effects follow in a transaction of their own. */
 export const splitTransaction: Around = {
   store: withSession((session, store) => ({
-    claim: claims => store.transaction(session.enrolment, alone => alone.claim(claims)),
+    insertMarkers: claims => store.transaction(session.enrolment, alone => alone.insertMarkers(claims)),
   })),
 }
 
@@ -59,10 +59,12 @@ export const duplicateInBatch: Around = {
     return { ...contract, identity: { ...contract.identity, id: job => `${job.id}~${deliveries++}` } }
   },
   store: withSession(({ inner }) => ({
-    async claim(claims) {
+    async insertMarkers(claims) {
       const firsts = new Map(claims.map(claim => [real(claim.id), claim]))
       const names = [...firsts.keys()]
-      const answers = await inner.claim([...firsts.values()].map(claim => ({ ...claim, id: real(claim.id) })))
+      const answers = await inner.insertMarkers(
+        [...firsts.values()].map(claim => ({ ...claim, id: real(claim.id) })),
+      )
       return claims.map(claim => answers[names.indexOf(real(claim.id))]!)
     },
     countAttempts: failures => inner.countAttempts(failures.map(one => ({ ...one, id: real(one.id) }))),

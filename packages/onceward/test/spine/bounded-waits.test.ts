@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConsumerProcess, defineConsumer, realSurroundings } from 'onceward'
+import { ConsumerProcess, defineConsumer, realEnvironment } from 'onceward'
 import { MemoryQueue } from 'onceward/memory'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import { until } from 'onceward/testing'
@@ -35,7 +35,7 @@ describe('every wait for the database is bounded', await skipWithout('postgres')
       }),
       source: queue,
       store: createPostgresStore({ pool: pool as never }),
-      world: realSurroundings(),
+      env: realEnvironment(),
       instance: 'test',
     })
     await process.start()

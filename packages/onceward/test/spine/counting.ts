@@ -3,7 +3,7 @@ import {
   ConsumerProcess,
   defineConsumer,
   type Mode,
-  realSurroundings,
+  realEnvironment,
   type SqlTransaction,
 } from 'onceward'
 import { MemoryQueue } from 'onceward/memory'
@@ -55,7 +55,7 @@ export async function startCounting(
   contract: Partial<ConsumerContract<Increment, SqlTransaction>> = {},
   storeOptions: Partial<PostgresStoreOptions> = {},
   mode: Mode = 'live',
-  world = realSurroundings(),
+  env = realEnvironment(),
 ) {
   const queue = new MemoryQueue()
   const store = createPostgresStore({ url, ...storeOptions })
@@ -76,7 +76,7 @@ export async function startCounting(
     consumer,
     source: queue,
     store,
-    world,
+    env,
     mode,
     instance: 'test',
   })

@@ -14,23 +14,23 @@ const messages = 12
 
 describe('a delivery limit on a queue of others', await skipWithout('postgres', 'rabbitmq'), () => {
   test('bystanders of a process killed again and again come back from the dead-letter queue, each applied once', async () => {
-    await using world = await openWorld()
-    await world.publish()
+    await using env = await openWorld()
+    await env.publish()
     // With limit 2 the third death moves everything that was prefetched.
     for (let deaths = 1; deaths <= 3; deaths++) {
-      await world.dieInHandler()
-      await world.allBack(deaths < 3 ? { queue: messages, dead: 0 } : { queue: 0, dead: messages })
+      await env.dieInHandler()
+      await env.allBack(deaths < 3 ? { queue: messages, dead: 0 } : { queue: 0, dead: messages })
     }
-    assert.deepEqual(await world.effects(), [])
-    for (let deaths = 1; deaths <= 2; deaths++) await world.dieInHandler()
-    const worker = world.start()
+    assert.deepEqual(await env.effects(), [])
+    for (let deaths = 1; deaths <= 2; deaths++) await env.dieInHandler()
+    const worker = env.start()
     await worker.running
-    await until('everything is applied', async () => (await world.effects()).length === messages)
-    await until('the dead-letter queue is empty', async () => (await world.depths()).dead === 0)
+    await until('everything is applied', async () => (await env.effects()).length === messages)
+    await until('the dead-letter queue is empty', async () => (await env.depths()).dead === 0)
     worker.process.kill('SIGTERM')
     assert.equal((await worker.ended).code, 0)
-    assert.ok((await world.effects()).every(times => times === 1))
-    assert.deepEqual(await world.depths(), { queue: 0, dead: 0 })
+    assert.ok((await env.effects()).every(times => times === 1))
+    assert.deepEqual(await env.depths(), { queue: 0, dead: 0 })
   })
 })
 

@@ -11,79 +11,79 @@ import { createDatabase, skipWithout } from '../services/services.ts'
 for (const kind of ['postgres', 'rabbitmq'] as const) {
   describe(`several processes on ${kind}`, await skipWithout('postgres', kind), () => {
     test('twenty concurrent duplicates across four processes have one effect', async () => {
-      await using world = await openWorld(kind)
+      await using env = await openWorld(kind)
       const charge = (id: string, amount: number) => ({
         id,
         body: JSON.stringify({ id, kind: 'charge', amount }),
       })
-      const workers = await world.spawn(4)
+      const workers = await env.spawn(4)
       const copies = Array.from({ length: 20 }, () =>
         Array.from({ length: 10 }, (_, n) => charge(`charge-${n}`, n)),
       )
-      await world.broker.publish(copies.flat())
+      await env.broker.publish(copies.flat())
       await until(
         'all intents are completed',
-        async () => (await world.count(`onceward.ledger where state = 'completed'`)) === 10,
+        async () => (await env.count(`onceward.ledger where state = 'completed'`)) === 10,
       )
-      await world.consumeRest(workers)
+      await env.consumeRest(workers)
       assert.deepEqual(
-        await world.effects(),
+        await env.effects(),
         Array.from({ length: 10 }, (_, n) => ({ id: `charge-${n}`, times: 1 })),
       )
-      assert.equal(world.gateway.calls.size, 10)
-      assert.equal(await world.count('onceward.held'), 0)
+      assert.equal(env.gateway.calls.size, 10)
+      assert.equal(await env.count('onceward.held'), 0)
     })
 
     test('one id with two payloads, racing in both orders: one applied, the other quarantined', async () => {
-      await using world = await openWorld(kind)
+      await using env = await openWorld(kind)
       const both = (n: number) =>
         [1, 2].map(amount => ({
           id: null,
           body: JSON.stringify({ id: `charge-${n}`, kind: 'charge', amount }),
         }))
-      const workers = await world.spawn(3)
-      await world.broker.publish(
+      const workers = await env.spawn(3)
+      await env.broker.publish(
         Array.from({ length: 20 }, (_, n) => (n % 2 ? both(n) : both(n).reverse())).flat(),
       )
       await until(
         'all are decided',
-        async () => (await world.count('onceward.inbox')) + (await world.count('onceward.held')) === 40,
+        async () => (await env.count('onceward.inbox')) + (await env.count('onceward.held')) === 40,
       )
       await until(
         'all intents are completed',
-        async () => (await world.count(`onceward.ledger where state = 'completed'`)) === 20,
+        async () => (await env.count(`onceward.ledger where state = 'completed'`)) === 20,
       )
-      await world.consumeRest(workers)
-      assert.equal((await world.effects()).filter(row => row.times !== 1).length, 0)
-      assert.equal(await world.count(`onceward.held where state = 'quarantined' and code = 'conflict'`), 20)
-      for (const bytes of world.gateway.calls.values()) assert.equal(new Set(bytes).size, 1)
+      await env.consumeRest(workers)
+      assert.equal((await env.effects()).filter(row => row.times !== 1).length, 0)
+      assert.equal(await env.count(`onceward.held where state = 'quarantined' and code = 'conflict'`), 20)
+      for (const bytes of env.gateway.calls.values()) assert.equal(new Set(bytes).size, 1)
     })
 
     test('a process frozen with an uncommitted marker holds nobody up for long, and is fenced when it wakes', async () => {
-      await using world = await openWorld(kind)
-      const [frozen] = await world.spawn(1, { freezeIn: 'charge-0', handlerTimeoutMs: 1_000 })
-      await world.broker.publish([
+      await using env = await openWorld(kind)
+      const [frozen] = await env.spawn(1, { freezeIn: 'charge-0', handlerTimeoutMs: 1_000 })
+      await env.broker.publish([
         { id: 'charge-0', body: JSON.stringify({ id: 'charge-0', kind: 'charge', amount: 1 }) },
       ])
       await frozen!.frozen
       frozen!.process.kill('SIGSTOP')
-      const others = await world.spawn(1)
+      const others = await env.spawn(1)
       // RabbitMQ gives a delivery to another only when the frozen one's heartbeats have been missed, after half a minute, and
       // hands new ones to both meanwhile: copies stand in for the redelivery.
       if (kind === 'rabbitmq') {
         const copy = { id: 'charge-0', body: JSON.stringify({ id: 'charge-0', kind: 'charge', amount: 1 }) }
-        await world.broker.publish([copy, copy, copy, copy])
+        await env.broker.publish([copy, copy, copy, copy])
       }
-      await until('the other process applied it', async () => (await world.count('effect')) === 1)
+      await until('the other process applied it', async () => (await env.count('effect')) === 1)
       frozen!.process.kill('SIGCONT')
       await until(
         'the intent is completed',
-        async () => (await world.count(`onceward.ledger where state = 'completed'`)) === 1,
+        async () => (await env.count(`onceward.ledger where state = 'completed'`)) === 1,
       )
       await stop(others)
       await killWorker(frozen!)
-      assert.deepEqual(await world.effects(), [{ id: 'charge-0', times: 1 }])
-      assert.equal(world.gateway.calls.get('charge-0')?.length, 1)
+      assert.deepEqual(await env.effects(), [{ id: 'charge-0', times: 1 }])
+      assert.equal(env.gateway.calls.get('charge-0')?.length, 1)
     })
   })
 }

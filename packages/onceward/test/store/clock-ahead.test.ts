@@ -3,12 +3,12 @@ import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
 import { ClockSteps } from '../../src/drivers/postgres/clock-steps.ts'
 import { freeExpired, takeLease } from '../../src/drivers/postgres/queue/lease.ts'
-import { ServerLife } from '../../src/drivers/postgres/server-life.ts'
+import { ServerLife } from '../../src/drivers/postgres/server-incarnation.ts'
 import { suspectLedger } from '../../src/drivers/postgres/sql/silent-runs.ts'
 import { reasonToStop } from '../../src/effects/external/reason-not-to-call.ts'
 import { readCampaign } from '../../src/replay/campaign/campaign.ts'
 import { CampaignLease } from '../../src/replay/campaign/campaign-lease.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { openRig, type Rig } from '../effects/external/rig.ts'
 import { type OutboxScene, openOutboxScene } from '../effects/outbox-scene.ts'
 import { Scene as InboxScene, type JobContext, write } from '../inbox/scene.ts'
@@ -75,7 +75,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     const take = async (instance: string) =>
       CampaignLease.take(scene.pool, await readCampaign(scene.pool, id), {
         instance,
-        world: realSurroundings(),
+        env: realEnvironment(),
       })
     await take('dead')
     await assert.rejects(take('early'), /it is running by dead/)
@@ -99,7 +99,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     const silent = await suspectLedger(
       pool,
       new ServerLife(),
-      new ClockSteps(pool, realSurroundings().log),
+      new ClockSteps(pool, realEnvironment().log),
     ).beat(enrolment, 30_000)
     assert.deepEqual(
       silent.map(({ runId }) => runId),

@@ -3,7 +3,7 @@ import {
   ConsumerProcess,
   defineConsumer,
   type HandlerContext,
-  realSurroundings,
+  realEnvironment,
   type SqlTransaction,
 } from 'onceward'
 import { MemoryQueue } from 'onceward/memory'
@@ -61,8 +61,8 @@ export class PostgresRig {
       handle,
       ...changes,
     })
-    const world = { ...realSurroundings(), log: this.#log() }
-    const one = new ConsumerProcess({ consumer, source: queue, store: this.store(), world, instance: 'unit' })
+    const env = { ...realEnvironment(), log: this.#log() }
+    const one = new ConsumerProcess({ consumer, source: queue, store: this.store(), env, instance: 'unit' })
     await one.start()
     const ended = () => {
       const { retry: _, ...counts } = one.tally.outcomes

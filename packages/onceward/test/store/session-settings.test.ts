@@ -42,10 +42,10 @@ describe('what is ours does not depend on the settings of a session', available,
     for (const store of [createPostgresStore({ pool }), createPostgresStore({ pool: theirs as never })]) {
       const enrolment = await store.enroll(factsOf('settings'))
       const seen = await store.transaction(enrolment, async session => {
-        await session.claim([claimOf('a')])
-        const loan = session.lend()
-        const found = await settingsOf(loan.tx)
-        loan.revoke()
+        await session.insertMarkers([claimOf('a')])
+        const handlerTx = session.handlerTransaction()
+        const found = await settingsOf(handlerTx.tx)
+        handlerTx.revoke()
         return found
       })
       assert.deepEqual(seen, { ...oddSettings, search_path: 'evil, public' })

@@ -34,7 +34,7 @@ describe('a transaction', await skipWithout('postgres'), () => {
     const store = await openStore(t)
     const enrolment = await store.enroll({ ...facts, handlerTimeoutMs: 2 ** 31 - 1 })
     const claim = { id: 'a', digest: Buffer.alloc(33), position: null }
-    const answers = await store.transaction(enrolment, session => session.claim([claim]))
+    const answers = await store.transaction(enrolment, session => session.insertMarkers([claim]))
     assert.deepEqual(answers, [{ kind: 'first' }])
   })
 
@@ -91,7 +91,7 @@ describe('a transaction', await skipWithout('postgres'), () => {
       body: digest,
     }
     await store.transaction(enrolment, async session => {
-      await session.claim([{ id: 'a', digest, position: null }], 'stored')
+      await session.insertMarkers([{ id: 'a', digest, position: null }], 'stored')
       await session.held!.keep([message], null)
     })
     const { rows } = await store.pool.query('select id::text as row, epoch, null as key from onceward.held')

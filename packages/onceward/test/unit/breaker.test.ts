@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ConsumerProcess, defineConsumer, realSurroundings, retryAfter } from 'onceward'
+import { ConsumerProcess, defineConsumer, realEnvironment, retryAfter } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { until } from 'onceward/testing'
 import { ConsumerRig, type Note, type NoteContext } from './consumer-rig.ts'
@@ -40,18 +40,18 @@ describe('the breaker', () => {
     const rig = new Outage()
     rig.publish(...notes(200))
     const one = await rig.start(rig.contract)
-    await rig.world.turn()
+    await rig.env.turn()
     assert.equal(one.tally.breaker, 'open')
     rig.expectLogged('warn', /source paused/)
-    assert.equal(rig.world.counted.get('pauses'), 1)
+    assert.equal(rig.env.counted.get('pauses'), 1)
     const { calls } = rig
-    await rig.world.advance(60_000)
+    await rig.env.advance(60_000)
     assert.ok(rig.calls - calls < 25, `${rig.calls - calls} calls in a minute of outage`)
     rig.away = false
-    await rig.world.advance(4_000)
+    await rig.env.advance(4_000)
     assert.equal(one.tally.breaker, 'closed')
     rig.expectLogged('info', /answers again/)
-    await rig.world.advance(4_000)
+    await rig.env.advance(4_000)
     assert.equal(Object.keys(rig.applied).length, 200)
     assert.equal(rig.parked, 0)
     assert.ok(notes(200).every(({ id }) => rig.attempts(id) === 0))
@@ -69,11 +69,11 @@ describe('the breaker', () => {
         return rig.contract.handle(context)
       },
     })
-    await rig.world.turn()
+    await rig.env.turn()
     probed.length = 0
     for (let time = 0; time < 6; time++) {
       const before = probed.length
-      await rig.world.advance(5_000)
+      await rig.env.advance(5_000)
       assert.ok(probed.length - before <= 2)
     }
     assert.ok(new Set(probed).size > 4, `asked ${probed}`)
@@ -84,17 +84,17 @@ describe('the breaker', () => {
     const rig = new Outage()
     rig.publish(...notes(20))
     const one = await rig.start(rig.contract)
-    await rig.world.turn()
+    await rig.env.turn()
     const before = rig.calls
-    await rig.world.advance(1_000)
+    await rig.env.advance(1_000)
     assert.equal(rig.calls - before, 1)
-    await rig.world.advance(1_999)
+    await rig.env.advance(1_999)
     assert.equal(rig.calls - before, 1)
-    await rig.world.advance(1)
+    await rig.env.advance(1)
     assert.equal(rig.calls - before, 2)
-    await rig.world.advance(4_000)
+    await rig.env.advance(4_000)
     assert.equal(rig.calls - before, 3)
-    await rig.world.advance(4_000)
+    await rig.env.advance(4_000)
     assert.equal(rig.calls - before, 4)
     await one.drain()
   })
@@ -103,7 +103,7 @@ describe('the breaker', () => {
     const rig = new Outage()
     rig.publish({ id: 'm0' })
     const one = await rig.start(rig.contract)
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.equal(rig.parked, 1)
     assert.equal(rig.attempts('m0'), 3)
     assert.equal(one.tally.breaker, 'closed')
@@ -120,9 +120,9 @@ describe('the breaker', () => {
         rig.apply(tx, message.id)
       },
     })
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.equal(rig.parked, 10)
-    assert.equal(rig.world.counted.get('pauses'), undefined)
+    assert.equal(rig.env.counted.get('pauses'), undefined)
     await one.drain()
   })
 
@@ -138,11 +138,11 @@ describe('the breaker', () => {
     })
     for (const note of notes(10)) {
       rig.publish(note)
-      await rig.world.turn()
+      await rig.env.turn()
     }
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.equal(rig.parked, 5)
-    assert.equal(rig.world.counted.get('pauses'), undefined)
+    assert.equal(rig.env.counted.get('pauses'), undefined)
     await one.drain()
   })
 
@@ -154,10 +154,10 @@ describe('the breaker', () => {
       order: 'key',
       identity: { id: m => m.id, orderKey: m => m.key },
     })
-    await rig.world.advance(60_000)
+    await rig.env.advance(60_000)
     assert.equal(rig.parked, 0)
     rig.away = false
-    await rig.world.advance(20_000)
+    await rig.env.advance(20_000)
     assert.deepEqual(
       rig.handled.filter(id => Number(id.slice(1)) % 2 === 0),
       notes(30).flatMap(({ id }, n) => (n % 2 === 0 ? [id] : [])),
@@ -169,13 +169,13 @@ describe('the breaker', () => {
     const rig = new Outage()
     rig.publish({ id: 'm0' }, { id: 'm1' })
     const one = await rig.start(rig.contract)
-    await rig.world.advance(60_000)
+    await rig.env.advance(60_000)
     assert.equal(rig.parked, 0)
-    await rig.world.advance(120_000)
+    await rig.env.advance(120_000)
     assert.equal(rig.parked, 2)
     rig.away = false
     rig.publish({ id: 'm2' })
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.deepEqual(rig.applied, { m2: 1 })
     await one.drain()
   })
@@ -184,8 +184,8 @@ describe('the breaker', () => {
     const rig = new Outage()
     rig.publish(...notes(20))
     const one = await rig.start({ ...rig.contract, handle: () => retryAfter(10) })
-    await rig.world.advance(1_000)
-    assert.equal(rig.world.counted.get('pauses'), undefined)
+    await rig.env.advance(1_000)
+    assert.equal(rig.env.counted.get('pauses'), undefined)
     assert.equal(rig.parked, 20)
     await one.drain()
   })
@@ -197,7 +197,7 @@ describe('the breaker', () => {
       ...rig.contract,
       failure: { ...rig.contract.failure, breaker: false },
     })
-    await rig.world.advance(1_000)
+    await rig.env.advance(1_000)
     assert.equal(rig.parked, 20)
     await one.drain()
   })
@@ -206,10 +206,10 @@ describe('the breaker', () => {
     const rig = new Outage()
     rig.publish(...notes(20))
     const one = await rig.start(rig.contract)
-    await rig.world.turn()
+    await rig.env.turn()
     await one.drain()
     assert.equal(one.state, 'stopped')
-    assert.deepEqual(rig.world.due, [])
+    assert.deepEqual(rig.env.due, [])
   })
 })
 
@@ -234,7 +234,7 @@ test('messages that keep failing at once do not keep others out, in batches of o
     }),
     source: queue,
     store: new MemoryStore(),
-    world: realSurroundings(),
+    env: realEnvironment(),
     instance: 'unit',
   })
   await one.start()

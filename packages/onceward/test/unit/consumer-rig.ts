@@ -7,7 +7,7 @@ import {
   type Mode,
 } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
-import { createTestSurroundings, type TestSurroundings } from 'onceward/testing'
+import { createTestSurroundings, type TestEnvironment } from 'onceward/testing'
 import type { Loss, Position } from '../../src/ports/source.ts'
 import type { Enrolment, Store, StoreSession, StoreTrouble } from '../../src/ports/store.ts'
 
@@ -86,14 +86,14 @@ class SwitchedOff extends Error {
 export class ConsumerRig {
   readonly queue = new MemoryQueue()
   readonly store = new SwitchableStore()
-  readonly world: TestSurroundings = createTestSurroundings()
+  readonly env: TestEnvironment = createTestSurroundings()
   readonly handled: string[] = []
 
   process(
     changes: Partial<NoteContract> = {},
     mode: Mode = 'live',
   ): ConsumerProcess<Note, MemoryTransaction> {
-    const { queue: source, store, world } = this
+    const { queue: source, store, env } = this
     const consumer = defineConsumer<Note, MemoryTransaction>({
       name: 'notes',
       owner: 'unit',
@@ -103,7 +103,7 @@ export class ConsumerRig {
       ...(changes.handleBatch === undefined && { handle: ({ message, tx }) => this.apply(tx, message.id) }),
       ...changes,
     })
-    return new ConsumerProcess({ consumer, source, store, world, mode, instance: 'unit' })
+    return new ConsumerProcess({ consumer, source, store, env, mode, instance: 'unit' })
   }
 
   async start(changes: Partial<NoteContract> = {}, mode: Mode = 'live') {
@@ -126,13 +126,10 @@ export class ConsumerRig {
   }
 
   logged(level: string, text: RegExp): boolean {
-    return this.world.lines.some(line => line.level === level && text.test(line.message))
+    return this.env.lines.some(line => line.level === level && text.test(line.message))
   }
 
   expectLogged(level: string, text: RegExp): void {
-    assert.ok(
-      this.logged(level, text),
-      `no ${level} line like ${text} in ${JSON.stringify(this.world.lines)}`,
-    )
+    assert.ok(this.logged(level, text), `no ${level} line like ${text} in ${JSON.stringify(this.env.lines)}`)
   }
 }

@@ -77,7 +77,7 @@ describe('a consumer that cannot work', () => {
       started.catch(() => {})
       await until('it opens its source', () => isOpening)
       if (how === 'halted') {
-        rig.world.advance(2_000)
+        rig.env.advance(2_000)
         await assert.rejects(one.finished, changed)
       } else one.leave()
       opening.resolve()
@@ -104,14 +104,14 @@ describe('a store that is away', () => {
     rig.store.trouble = 'unavailable'
     rig.publish({ id: 'a' })
     const one = await rig.start()
-    await rig.world.advance(60_000)
+    await rig.env.advance(60_000)
     assert.equal(one.state, 'running')
     assert.equal(one.tally.storeAway, true)
     assert.equal(rig.queue.unsettled, 1)
     assert.ok(rig.store.pings >= 10, `asked ${rig.store.pings} times in a minute`)
     rig.expectLogged('warn', /store away, nothing settled/)
     rig.store.trouble = null
-    await rig.world.advance(5_000)
+    await rig.env.advance(5_000)
     assert.deepEqual(rig.applied, { a: 1 })
     assert.equal(rig.queue.unsettled, 0)
     assert.equal(rig.store.memory.committed.attempts.size, 0)
@@ -123,10 +123,10 @@ describe('a store that is away', () => {
     rig.store.trouble = 'unavailable'
     rig.publish(...Array.from({ length: 50 }, (_, index) => ({ id: `m${index}` })))
     const one = await rig.start({ batch: { sizeMax: 5, inFlightMax: 2 } })
-    await rig.world.advance(30_000)
+    await rig.env.advance(30_000)
     assert.ok(one.tally.delivered <= 15, `${one.tally.delivered} deliveries taken`)
     rig.store.trouble = null
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.equal(Object.keys(rig.applied).length, 50)
   })
 
@@ -135,9 +135,9 @@ describe('a store that is away', () => {
     rig.store.trouble = 'unavailable'
     rig.publish({ id: 'a' })
     const one = await rig.start()
-    await rig.world.advance(1_000)
+    await rig.env.advance(1_000)
     const drained = one.drain()
-    await rig.world.advance(29_000)
+    await rig.env.advance(29_000)
     await drained
     assert.equal(one.state, 'stopped')
     assert.equal(rig.queue.unsettled, 1)
@@ -148,10 +148,10 @@ describe('a store that is away', () => {
     rig.store.trouble = 'unavailable'
     rig.publish({ id: 'a' })
     await rig.start()
-    await rig.world.advance(100)
+    await rig.env.advance(100)
     rig.queue.disconnect()
     rig.store.trouble = null
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.deepEqual(rig.applied, { a: 1 })
     assert.deepEqual(rig.handled, ['a'])
     assert.equal(rig.queue.unsettled, 0)
@@ -166,10 +166,10 @@ describe('a store that is away', () => {
       identity: { id: note => note.id, orderKey: note => note.key },
       batch: { sizeMax: 1 },
     })
-    await rig.world.advance(100)
+    await rig.env.advance(100)
     rig.queue.disconnect()
     rig.store.trouble = null
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.deepEqual(rig.handled, ['a', 'b'])
     assert.equal(rig.queue.unsettled, 0)
   })
@@ -179,10 +179,10 @@ describe('a store that is away', () => {
     rig.store.trouble = 'lock wait'
     rig.publish({ id: 'a' })
     const one = await rig.start({ failure: { attemptsMax: 1 } })
-    await rig.world.advance(20_000)
+    await rig.env.advance(20_000)
     assert.equal(one.state, 'running')
     rig.store.trouble = null
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.deepEqual(rig.applied, { a: 1 })
     rig.expectLogged('warn', /waiting for a lock/)
   })
@@ -192,10 +192,10 @@ describe('a store that is away', () => {
     rig.store.trouble = 'lock wait'
     rig.queue.publish({ body: '{ no json' })
     const one = await rig.start()
-    await rig.world.advance(60_000)
+    await rig.env.advance(60_000)
     assert.equal(one.state, 'running')
     rig.store.trouble = null
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.deepEqual(one.tally.outcomes, { quarantined: 1 })
   })
 
@@ -204,10 +204,10 @@ describe('a store that is away', () => {
     rig.store.trouble = 'contention'
     rig.publish({ id: 'a' })
     await rig.start({ failure: { attemptsMax: 1 } })
-    await rig.world.advance(300)
+    await rig.env.advance(300)
     assert.ok(rig.store.transactions > 3)
     rig.store.trouble = null
-    await rig.world.advance(1_000)
+    await rig.env.advance(1_000)
     assert.deepEqual(rig.applied, { a: 1 })
     assert.equal(rig.store.memory.committed.attempts.size, 0)
   })
@@ -218,15 +218,15 @@ describe('stopping', () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' })
     const one = await rig.start({ handle: () => retryAfter(5_000) })
-    await rig.world.turn()
+    await rig.env.turn()
     assert.equal(one.tally.held, 1)
     await one.drain()
     assert.equal(one.state, 'stopped')
     assert.equal(rig.queue.unsettled, 1)
     assert.equal(rig.store.runsClosed, 1)
-    assert.deepEqual(rig.world.due, [], 'no timer outlives the consumer')
+    assert.deepEqual(rig.env.due, [], 'no timer outlives the consumer')
     rig.publish({ id: 'b' })
-    await rig.world.advance(60_000)
+    await rig.env.advance(60_000)
     assert.equal(rig.queue.unsettled, 2)
   })
 
@@ -234,15 +234,15 @@ describe('stopping', () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' })
     const one = await rig.start({ handle: never, batch: { handlerTimeoutMs: 60_000 } })
-    await rig.world.turn()
+    await rig.env.turn()
     const drained = one.drain(7_000)
-    await rig.world.advance(6_999)
+    await rig.env.advance(6_999)
     assert.equal(one.state, 'draining')
-    await rig.world.advance(1)
+    await rig.env.advance(1)
     await drained
     assert.equal(one.state, 'stopped')
     assert.equal(rig.queue.unsettled, 1)
-    assert.deepEqual(rig.world.reached.slice(-1), ['drain.begun'])
+    assert.deepEqual(rig.env.reached.slice(-1), ['drain.begun'])
   })
 
   test('leaving aborts the handler’s signal and commits nothing it wrote', async () => {
@@ -256,10 +256,10 @@ describe('stopping', () => {
         reasons.push(signal.reason)
       },
     })
-    await rig.world.turn()
+    await rig.env.turn()
     one.leave()
     await one.finished
-    await rig.world.turn()
+    await rig.env.turn()
     assert.equal(reasons.length, 1)
     assert.deepEqual(rig.applied, {})
     assert.equal(rig.queue.unsettled, 1)
@@ -288,11 +288,11 @@ describe('time', () => {
         return calls++ === 0 ? never() : undefined
       },
     })
-    await rig.world.advance(2_000)
+    await rig.env.advance(2_000)
     const [attempt] = [...rig.store.memory.committed.attempts.values()].flat()
     assert.deepEqual([attempt?.code, attempt?.failureClass], ['handler_timeout', 'transient'])
     assert.match(attempt!.error, /did not return within 2000 ms/)
-    await rig.world.advance(1_000)
+    await rig.env.advance(1_000)
     assert.deepEqual(rig.applied, { a: 1 })
   })
 
@@ -304,11 +304,11 @@ describe('time', () => {
       handle: ({ message, tx }) =>
         message.id === 'a' && calls++ === 0 ? retryAfter(3_000) : rig.apply(tx, message.id),
     })
-    await rig.world.advance(2_999)
+    await rig.env.advance(2_999)
     assert.deepEqual(rig.applied, { b: 1 })
     assert.equal(rig.queue.unsettled, 1)
     assert.equal(one.tally.held, 1)
-    await rig.world.advance(1)
+    await rig.env.advance(1)
     assert.deepEqual(rig.applied, { a: 1, b: 1 })
     assert.equal(rig.queue.unsettled, 0)
   })
@@ -320,9 +320,9 @@ describe('time', () => {
     await rig.start({
       handle: ({ message, tx }) => (calls++ === 0 ? retryAfter(3_000) : rig.apply(tx, message.id)),
     })
-    await rig.world.turn()
+    await rig.env.turn()
     rig.queue.disconnect()
-    await rig.world.advance(10_000)
+    await rig.env.advance(10_000)
     assert.deepEqual(rig.applied, { a: 1 })
     assert.deepEqual(rig.handled, ['a'])
   })
@@ -333,8 +333,8 @@ describe('counting', () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' }, { id: 'a' }, { id: 'b' }, { id: 'b', key: 'other' })
     await rig.start()
-    await rig.world.turn()
-    const { counted } = rig.world
+    await rig.env.turn()
+    const { counted } = rig.env
     assert.equal(counted.get('deliveries'), 4)
     assert.equal(counted.get('outcomes applied'), 2)
     assert.equal(counted.get('outcomes duplicate'), 1)
@@ -350,8 +350,8 @@ describe('counting', () => {
       { effect: { external: { gateway: { url: 'https://gateway.invalid/' } } }, handle },
       'rebuild',
     )
-    await rig.world.turn()
-    assert.equal(rig.world.counted.get('suppressed mode'), 1)
+    await rig.env.turn()
+    assert.equal(rig.env.counted.get('suppressed mode'), 1)
     assert.equal(rig.store.memory.committed.intents.size, 0)
   })
 
@@ -359,7 +359,7 @@ describe('counting', () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a', key: 'k' }, { id: 'b', key: 'k' }, { id: 'b', key: 'k' })
     await rig.start({ identity: { id: m => m.id, businessKey: m => m.key } })
-    await rig.world.turn()
+    await rig.env.turn()
     assert.deepEqual(rig.applied, { a: 1 })
     assert.equal(rig.store.transactions, 1)
   })
@@ -379,7 +379,7 @@ test('a message that failed is not set aside before an earlier one of its key th
       if (++calls === 2) throw new Error('only in the round without b')
     },
   })
-  await rig.world.advance(1_000)
+  await rig.env.advance(1_000)
   assert.deepEqual(rig.applied, { a: 1 })
   assert.deepEqual(one.tally.outcomes, { retry: 2, applied: 1, parked: 1 })
   assert.equal(rig.queue.unsettled, 0)
@@ -394,13 +394,13 @@ test('a lane of slow handlers is cut by elapsed time: the rest waits for the nex
     identity: { id: m => m.id, orderKey: m => m.key },
     failure: { attemptsMax: 1 },
     async handle({ message }: NoteContext) {
-      await rig.world.advance(600)
+      await rig.env.advance(600)
       order.push(message.id)
     },
   })
-  await rig.world.turn()
+  await rig.env.turn()
   await until('all are applied', async () => {
-    await rig.world.advance(1)
+    await rig.env.advance(1)
     return order.length === 5
   })
   assert.deepEqual(order, ['a', 'b', 'c', 'd', 'e'])
@@ -412,10 +412,10 @@ test('the crash points of a batch are passed in order', async () => {
   const rig = new ConsumerRig()
   rig.publish({ id: 'a' })
   await rig.start()
-  await rig.world.turn()
+  await rig.env.turn()
   const expected = ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled']
   assert.deepEqual(
-    rig.world.reached,
+    rig.env.reached,
     expected.map(name => `batch.${name}`),
   )
 })

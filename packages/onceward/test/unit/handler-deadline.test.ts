@@ -19,7 +19,7 @@ async function passedAfter(lateMs: number): Promise<Error> {
     consumer: { batch: { handlerTimeoutMs: 100 }, order: 'none' },
     store: { capabilities: { concurrent: true } },
     savepoints: { needed: false },
-    world: { clock: { nowMs: () => nowMs }, timers },
+    env: { clock: { nowMs: () => nowMs }, timers },
     signal: new AbortController().signal,
   }
   const deadline = handlerDeadline([], context as never)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { resolveRetention } from '../../src/contract/retention.ts'
 import { HorizonGuard } from '../../src/engine/batch/horizon-guard.ts'
-import { silent } from '../../src/surroundings.ts'
+import { silent } from '../../src/environment.ts'
 
 const minute = 60_000
 const day = 86_400_000

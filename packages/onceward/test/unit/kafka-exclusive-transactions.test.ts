@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ExclusiveTransactions } from '../../src/drivers/kafka/exclusive-transactions.ts'
+import { silent } from '../../src/environment.ts'
 import { OncewardError } from '../../src/errors.ts'
-import { silent } from '../../src/surroundings.ts'
 
 const fenced = () => Promise.reject(new OncewardError('producer_fenced', 'fenced'))
 

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { KafkaError, troubleOfCode } from '../../src/drivers/kafka/client/kafka-error.ts'
 import { settingsOf, topic } from '../../src/drivers/kafka/topic.ts'
 import { TransformInput, type TransformInputOptions } from '../../src/drivers/kafka/transform-input.ts'
-import { silent } from '../../src/surroundings.ts'
+import { silent } from '../../src/environment.ts'
 import { until } from '../../src/testing/until.ts'
 import { aMember, clientRig, record } from './kafka-client-rig.ts'
 

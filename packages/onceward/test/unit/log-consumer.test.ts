@@ -35,7 +35,7 @@ describe('a batch of which one record fails', () => {
       })
       await until('both are told', () => rig.log.told.size === 2)
       assert.deepEqual(Object.fromEntries(rig.log.told), { 'p/0': '11', 'p/1': '52' })
-      for (let tries = 0; tries < 5; tries++) await rig.world.advance(60_000)
+      for (let tries = 0; tries < 5; tries++) await rig.env.advance(60_000)
       assert.deepEqual(rig.applied().sort(), ['a10', 'b50', 'b51'])
       assert.equal(rig.log.told.get('p/0'), '11')
       assert.equal(rig.store.committed.held.size, 0, 'nothing is set aside')
@@ -55,7 +55,7 @@ describe('a batch of which one record fails', () => {
     await until('the first round is told', () => rig.log.told.size === 2)
     assert.equal(rig.log.told.get('p/0'), '11')
     await until('the partition is done', async () => {
-      await rig.world.advance(1_000)
+      await rig.env.advance(1_000)
       return rig.log.told.get('p/0') === '13'
     })
     assert.deepEqual(rig.applied().sort(), ['a10', 'a12', 'b50', 'b51'])
@@ -80,7 +80,7 @@ describe('the position as the only memory', () => {
       rig.store.committed.checkpoints.get(`reader/1\0${partition}`)?.stored?.next
     assert.deepEqual([next('p/0'), next('p/1')], ['13', '52'])
     const again = await rig.start(contract)
-    await rig.world.turn()
+    await rig.env.turn()
     await again.drain()
     assert.deepEqual(rig.applied().sort(), everything)
   })
@@ -90,7 +90,7 @@ describe('the position as the only memory', () => {
     rig.store.loseNextAnswer = true
     const one = await rig.start(contract)
     await until('all is told', async () => {
-      await rig.world.advance(1_000)
+      await rig.env.advance(1_000)
       return rig.log.told.get('p/0') === '13' && rig.log.told.get('p/1') === '52'
     })
     assert.equal(rig.store.loseNextAnswer, false, 'an answer was lost')
@@ -108,12 +108,12 @@ describe('the position as the only memory', () => {
         rig.apply(tx, message.id)
       },
     })
-    await rig.world.turn()
+    await rig.env.turn()
     for (const progress of rig.log.subscription!.partitions) rig.log.subscription!.offer(progress, [], '99')
     rig.store.loseNextAnswer = true
     wake()
     await until('all is told', async () => {
-      await rig.world.advance(1_000)
+      await rig.env.advance(1_000)
       return rig.log.told.get('p/0') === '99' && rig.log.told.get('p/1') === '99'
     })
     assert.equal(rig.store.loseNextAnswer, false, 'an answer was lost')
@@ -134,7 +134,7 @@ describe('the position as the only memory', () => {
       },
     })
     await until('all is told', async () => {
-      await rig.world.advance(1_000)
+      await rig.env.advance(1_000)
       return rig.log.told.get('p/0') === '12'
     })
     assert.equal(calls, 2)
@@ -152,13 +152,13 @@ describe('the position as the only memory', () => {
         rig.apply(tx, message.id)
       },
     })
-    await rig.world.turn()
+    await rig.env.turn()
     // More often than a batch is given the benefit of the doubt.
     rig.store.refuseCommits = 5
     rig.store.loseNextAnswer = true
     wake()
     await until('all is told', async () => {
-      await rig.world.advance(1_000)
+      await rig.env.advance(1_000)
       return rig.log.told.get('p/0') === '13'
     })
     assert.deepEqual(rig.applied(), ['a10', 'a11', 'a12'])
@@ -194,7 +194,7 @@ describe('a partition that went to another process', () => {
           rig.apply(tx, message.id)
         },
       })
-      await rig.world.turn()
+      await rig.env.turn()
       const checkpoint = rig.store.committed.checkpoints.get('reader/1\0p/0')!
       Object.assign(checkpoint, { epoch: checkpoint.epoch + 1 })
       wake()
@@ -219,7 +219,7 @@ describe('a partition the group took away, and nobody has taken yet', () => {
           rig.apply(tx, message.id)
         },
       })
-      await rig.world.turn()
+      await rig.env.turn()
       rig.log.subscription!.drop('p/0')
       wake()
       await until('the other partition is told', () => rig.log.told.get('p/1') === '52')
@@ -237,7 +237,7 @@ describe('a partition the group took away, and nobody has taken yet', () => {
         rig.apply(tx, message.id)
       },
     })
-    await rig.world.turn()
+    await rig.env.turn()
     const checkpoint = rig.store.committed.checkpoints.get('reader/1\0p/0')!
     Object.assign(checkpoint, { epoch: 2 })
     rig.log.subscription!.drop('p/0')

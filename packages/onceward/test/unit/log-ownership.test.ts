@@ -6,8 +6,8 @@ import { MemoryLog, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { until } from 'onceward/testing'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import { ConsumerProcess } from '../../src/engine/consumer/consumer.ts'
-import { realSurroundings } from '../../src/runtime/real-surroundings.ts'
-import { silent } from '../../src/surroundings.ts'
+import { silent } from '../../src/environment.ts'
+import { realEnvironment } from '../../src/runtime/real-environment.ts'
 
 type Job = { readonly id: string }
 type Contract = Partial<ConsumerContract<Job, MemoryTransaction>>
@@ -44,8 +44,8 @@ class Rig {
       ...changes,
     })
     const { log: source, store } = this
-    const world = { ...realSurroundings(), log: silent }
-    const one = new ConsumerProcess({ consumer, source, store, world, instance: `p${this.processes.length}` })
+    const env = { ...realEnvironment(), log: silent }
+    const one = new ConsumerProcess({ consumer, source, store, env, instance: `p${this.processes.length}` })
     await one.start()
     this.processes.push(one)
     return one

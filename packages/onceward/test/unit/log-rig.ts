@@ -110,7 +110,7 @@ function connectionLost(): Error {
 export function logRig(records: { readonly [partition: string]: { readonly [offset: number]: string } }) {
   const store = new ForgetfulStore()
   const log = new ScriptedLog(records, store.history)
-  const world = createTestSurroundings()
+  const env = createTestSurroundings()
   const applied = () => [...((store.committed.data.get('applied') as string[] | undefined) ?? [])]
   const apply = (tx: MemoryTransaction, id: string) => {
     tx.set('applied', [...((tx.get('applied') as string[] | undefined) ?? []), id])
@@ -126,9 +126,9 @@ export function logRig(records: { readonly [partition: string]: { readonly [offs
       ...(changes.handleBatch === undefined && { handle: ({ message, tx }) => apply(tx, message.id) }),
       ...changes,
     })
-    const one = new ConsumerProcess({ consumer, source: log, store, world, instance: 'unit' })
+    const one = new ConsumerProcess({ consumer, source: log, store, env, instance: 'unit' })
     await one.start()
     return one
   }
-  return { store, log, world, applied, apply, start }
+  return { store, log, env, applied, apply, start }
 }

@@ -16,7 +16,7 @@ describe('on a store that takes one statement at a time', () => {
     await rig.start({
       async handle({ message, tx }: NoteContext) {
         most = Math.max(most, ++running)
-        await rig.world.turn()
+        await rig.env.turn()
         running--
         rig.apply(tx, message.id)
       },
@@ -33,7 +33,7 @@ describe('on a store that takes one statement at a time', () => {
       failure: { attemptsMax: 1 },
       batch: { handlerTimeoutMs: 700 },
       async handle({ message, tx }: NoteContext) {
-        await rig.world.advance(600)
+        await rig.env.advance(600)
         rig.apply(tx, message.id)
       },
     })
@@ -64,6 +64,6 @@ describe('on a store that takes one statement at a time', () => {
 async function untilSettled(rig: ConsumerRig): Promise<void> {
   for (let steps = 0; rig.queue.unsettled > 0; steps++) {
     assert.ok(steps < 100_000, 'not all were settled')
-    await rig.world.advance(1)
+    await rig.env.advance(1)
   }
 }

@@ -66,7 +66,7 @@ test('the settings are the first statement and the proof the last', async () => 
   const sent: string[] = []
   const store = createPortStore(portThat(ended => ended, sent))
   await store.transaction(enrolment, async session => {
-    await session.lend().sql!.query('select 1')
+    await session.handlerTransaction().sql!.query('select 1')
   })
   assert.match(sent[0]!, /^select set_config\('lock_timeout'/)
   assert.deepEqual(sent.slice(1), ['select 1', `select current_setting('onceward.run')::integer`])

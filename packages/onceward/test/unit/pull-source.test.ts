@@ -7,7 +7,7 @@ import { recordOf } from './log-bench.ts'
 
 /** One partition, whose pages a test decides. */
 async function bench(read: (from: string) => Page, progress: LogOptions['progress'] = 'broker') {
-  const world = createTestSurroundings()
+  const env = createTestSurroundings()
   const checkpoints = new MemoryCheckpoints()
   const events: SourceEvent[] = []
   const reads: string[] = []
@@ -21,15 +21,15 @@ async function bench(read: (from: string) => Page, progress: LogOptions['progres
     },
     close: async () => {},
   }
-  const source = new PullSource(() => reader, { name: 'unit', standbyMs: 1_000, world })
+  const source = new PullSource(() => reader, { name: 'unit', standbyMs: 1_000, env })
   const subscription = await source.open({
     inFlightMax: 100,
     inFlightBytesMax: 1_000,
     onEvent: event => void events.push(event),
     log: logOptions({ checkpoints, progress }),
   })
-  await world.turn()
-  return { world, checkpoints, events, reads, subscription }
+  await env.turn()
+  return { env, checkpoints, events, reads, subscription }
 }
 
 const empty: Page = { kind: 'records', records: [], next: '0', atEnd: true, behind: 0 }
@@ -43,24 +43,24 @@ const page = (...offsets: number[]): Page => ({
 
 describe('a source that is read by asking', () => {
   test('asks ever more slowly while nothing comes', async () => {
-    const { world, reads } = await bench(() => empty)
-    await world.advance(1_000)
+    const { env, reads } = await bench(() => empty)
+    await env.advance(1_000)
     const soon = reads.length
-    await world.advance(10_000)
+    await env.advance(10_000)
     assert.ok(soon >= 5 && soon <= 8, `${soon} reads in the first second`)
     assert.ok(reads.length - soon >= 9 && reads.length - soon <= 11, `${reads.length - soon} in ten more`)
   })
 
   test('tries a read that fails again, ever more slowly, and says so', async () => {
     let failures = 3
-    const { world, events, subscription } = await bench(() => {
+    const { env, events, subscription } = await bench(() => {
       if (failures-- > 0) throw new Error('not now')
       return page(0)
     })
     const waiting = subscription.receive(10)
-    await world.advance(100 + 200)
+    await env.advance(100 + 200)
     assert.equal(failures, 0)
-    await world.advance(400)
+    await env.advance(400)
     assert.equal((await waiting).length, 1)
     assert.equal(events.filter(({ kind }) => kind === 'warning').length, 3)
   })
@@ -83,34 +83,34 @@ describe('a source that is read by asking', () => {
   })
 
   test('stands by when another process took the partition, then takes its turn from where that one stopped', async () => {
-    const { world, checkpoints, events, reads, subscription } = await bench(() => page(0))
+    const { env, checkpoints, events, reads, subscription } = await bench(() => page(0))
     const [delivery] = await subscription.receive(1)
     const [rival] = await checkpoints.take(['p'])
     await checkpoints.begin('p', rival!.epoch, { incarnation: 'one', next: '7' })
     assert.deepEqual(await subscription.settle([delivery!]), { missed: 1 })
-    await world.turn()
+    await env.turn()
     assert.equal(events.at(-1)!.kind, 'revoked')
     const before = reads.length
-    await world.advance(900)
+    await env.advance(900)
     assert.equal(reads.length, before)
-    await world.advance(200)
+    await env.advance(200)
     assert.equal(reads[before], 'one@7')
   })
 
   test('goes on in another life of the log only when all of this one is settled', async () => {
     const moved: Page = { kind: 'moved', to: { incarnation: 'two', next: '0' } }
     let first = true
-    const { world, reads, checkpoints, subscription } = await bench(life => {
+    const { env, reads, checkpoints, subscription } = await bench(life => {
       if (life === 'two') return empty
       if (!first) return moved
       first = false
       return page(0)
     })
     const [delivery] = await subscription.receive(1)
-    await world.advance(5_000)
+    await env.advance(5_000)
     assert.ok(reads.every(read => read.startsWith('one')))
     await subscription.settle([delivery!])
-    await world.advance(100)
+    await env.advance(100)
     assert.ok(reads.some(read => read === 'two@0'))
     assert.equal(checkpoints.stored('p')!.incarnation, 'two')
   })

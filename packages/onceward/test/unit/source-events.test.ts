@@ -8,7 +8,7 @@ import { watchConsumer } from '../../src/runtime/run-health.ts'
 
 /** A consumer on memory, and what its source has to tell it. */
 async function start() {
-  const world = createTestSurroundings()
+  const env = createTestSurroundings()
   const queue = new MemoryQueue()
   let tell: (event: SourceEvent) => void = () => {}
   const silence: { stall: Stall | null } = { stall: null }
@@ -28,7 +28,7 @@ async function start() {
       return Object.assign(await queue.open(options), { stalled: () => silence.stall })
     },
   }
-  const reader = new ConsumerProcess({ consumer, source, store: new MemoryStore(), world, instance: 'unit' })
+  const reader = new ConsumerProcess({ consumer, source, store: new MemoryStore(), env, instance: 'unit' })
   await reader.start()
   const watch = watchConsumer({
     consumer: consumer as never,
@@ -36,15 +36,15 @@ async function start() {
     worker: () => null,
     queue: null,
     pool: { query: () => new Promise(() => {}) } as never,
-    world,
+    env,
     now: () => 0,
   })
-  return { world, reader, watch, silence, tell: (event: SourceEvent) => tell(event) }
+  return { env, reader, watch, silence, tell: (event: SourceEvent) => tell(event) }
 }
 
 describe('what a source tells', () => {
   test('is logged at the level it deserves', async () => {
-    const { world, reader, tell } = await start()
+    const { env, reader, tell } = await start()
     const partitions = ['t/0']
     const levels: [SourceEvent, string][] = [
       [{ kind: 'assigned', partitions, reason: 'by the group' }, 'info'],
@@ -57,7 +57,7 @@ describe('what a source tells', () => {
     ]
     for (const [event, level] of levels) {
       tell(event)
-      const last = world.lines.at(-1)!
+      const last = env.lines.at(-1)!
       assert.deepEqual([last.level, last.message], [level, `source ${event.kind}`])
     }
     await reader.drain()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { StoreWatch } from '../../src/engine/consumer/store-watch.ts'
 import type { Store } from '../../src/ports/store.ts'
-import { createTestSurroundings } from '../../src/testing/test-surroundings.ts'
+import { createTestSurroundings } from '../../src/testing/test-environment.ts'
 
 describe('a small call on the store', () => {
   test('that people must act on is an error of ours, which no source tries again', async () => {

@@ -89,7 +89,7 @@ class Lives {
   async #turns(max: number): Promise<End> {
     for (let turns = 0; turns < max; turns++) {
       if (this.rig.queue.unsettled === 0) return 'settled'
-      await this.rig.world.turn()
+      await this.rig.env.turn()
     }
     return 'cut'
   }
@@ -99,7 +99,7 @@ class Lives {
     const { closeRun, transaction } = store
     Object.assign(store, { closeRun: async () => {}, transaction: () => new Promise(() => {}) })
     for (const one of all) one.leave()
-    await this.rig.world.turn()
+    await this.rig.env.turn()
     Object.assign(store, { closeRun, transaction })
   }
 }

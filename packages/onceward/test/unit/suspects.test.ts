@@ -14,10 +14,10 @@ async function afterDeath(published: readonly Note[], changes: Changes = {}) {
   const rig = new ConsumerRig()
   rig.publish(...published)
   const dead = await rig.start({ ...changes, handle: () => new Promise<void>(() => {}) })
-  await rig.world.turn()
+  await rig.env.turn()
   rig.store.closeRun = () => Promise.resolve()
   dead.leave()
-  await rig.world.turn()
+  await rig.env.turn()
   delete (rig.store as { closeRun?: unknown }).closeRun
   return rig
 }
@@ -29,7 +29,7 @@ function batchSizes(rig: ConsumerRig) {
   const handle = async ({ message, tx }: NoteContext) => {
     running++
     const mine = sizes.push(running) - 1
-    await rig.world.turn()
+    await rig.env.turn()
     sizes[mine] = Math.max(sizes[mine]!, running)
     running--
     rig.apply(tx, message.id)
@@ -46,7 +46,7 @@ async function silent(rig: ConsumerRig): Promise<readonly number[]> {
 }
 
 async function settled(rig: ConsumerRig): Promise<void> {
-  for (let turns = 0; turns < 500 && rig.queue.unsettled > 0; turns++) await rig.world.turn()
+  for (let turns = 0; turns < 500 && rig.queue.unsettled > 0; turns++) await rig.env.turn()
   assert.equal(rig.queue.unsettled, 0)
 }
 
@@ -68,7 +68,7 @@ describe('after a process died', () => {
     const { groups, attempts } = rig.store.memory.committed
     assert.deepEqual([groups.size, attempts.size], [0, 0], 'whoever gets through is not blamed')
     assert.deepEqual(rig.applied, { n0: 1, n1: 1, n2: 1, n3: 1, n4: 1 })
-    assert.equal(rig.world.counted.get('suspects'), 5)
+    assert.equal(rig.env.counted.get('suspects'), 5)
     await one.drain()
   })
 
@@ -119,10 +119,10 @@ describe('after a process died', () => {
   test('a process that leaves in order in the middle of a group leaves no record of it', async () => {
     const rig = await afterDeath(notes(4))
     const hung = await rig.start({ handle: () => new Promise<void>(() => {}) })
-    await rig.world.turn()
+    await rig.env.turn()
     assert.equal(rig.store.memory.committed.groups.size, 4)
     hung.leave()
-    for (let turns = 0; turns < 10; turns++) await rig.world.turn()
+    for (let turns = 0; turns < 10; turns++) await rig.env.turn()
     assert.equal(rig.store.memory.committed.groups.size, 0)
     const one = await rig.start({})
     await settled(rig)
@@ -145,7 +145,7 @@ describe('after a process died', () => {
         rig.store.transaction = (enrolment, work) =>
           one.state === 'halted' ? new Promise<never>(() => {}) : transaction(enrolment, work)
         await one.start()
-        for (let turns = 0; turns < 50 && one.state === 'running'; turns++) await rig.world.turn()
+        for (let turns = 0; turns < 50 && one.state === 'running'; turns++) await rig.env.turn()
         assert.equal(one.state, 'halted')
         await assert.rejects(one.finished, { code: 'consumer_halted' })
       }
@@ -162,7 +162,7 @@ describe('after a process died', () => {
     const rig = await afterDeath(notes(4), { batch: { deliveriesMax: 4 } })
     const one = await rig.start({})
     await settled(rig)
-    assert.equal(rig.world.counted.get('suspects'), 4)
+    assert.equal(rig.env.counted.get('suspects'), 4)
     await one.drain()
     assert.deepEqual(await silent(rig), [], 'the dead run is cleared for everybody')
   })
@@ -171,9 +171,9 @@ describe('after a process died', () => {
     const rig = new ConsumerRig()
     rig.publish(...notes(3))
     const hung = await rig.start({ handle: () => new Promise<void>(() => {}) })
-    await rig.world.turn()
+    await rig.env.turn()
     hung.leave()
-    await rig.world.turn()
+    await rig.env.turn()
     const neighbour = await rig.store.enroll(factsOf())
     const first = Promise.withResolvers<void>()
     const one = await rig.start({
@@ -183,13 +183,13 @@ describe('after a process died', () => {
         rig.apply(tx, message.id)
       },
     })
-    await rig.world.turn()
-    assert.equal(rig.world.counted.get('suspects'), 1, 'not heard of yet')
+    await rig.env.turn()
+    assert.equal(rig.env.counted.get('suspects'), 1, 'not heard of yet')
     await rig.store.suspects.beat(neighbour, 0)
-    await rig.world.advance(2_000)
+    await rig.env.advance(2_000)
     first.resolve()
     await settled(rig)
-    assert.equal(rig.world.counted.get('suspects'), 1, 'heard of, so the others were no suspects')
+    assert.equal(rig.env.counted.get('suspects'), 1, 'heard of, so the others were no suspects')
     await one.drain()
     assert.deepEqual(await silent(rig), [neighbour.runId], 'and it is not cleared: it lives')
   })
@@ -198,7 +198,7 @@ describe('after a process died', () => {
     const rig = await afterDeath([])
     const one = await rig.start({})
     assert.equal((await silent(rig)).length, 2, 'the dead one, and the one that has just begun')
-    await rig.world.advance(5 * 60_000)
+    await rig.env.advance(5 * 60_000)
     await one.drain()
     assert.deepEqual(await silent(rig), [])
   })
@@ -207,14 +207,14 @@ describe('after a process died', () => {
     const rig = new ConsumerRig()
     rig.publish(...notes(4))
     const first = await rig.start({ handle: () => new Promise<void>(() => {}) })
-    await rig.world.turn()
+    await rig.env.turn()
     first.leave()
-    await rig.world.turn()
+    await rig.env.turn()
     const { sizes, handle } = batchSizes(rig)
     const one = await rig.start({ handle })
     await settled(rig)
     assert.equal(Math.max(...sizes), 4)
-    assert.equal(rig.world.counted.get('suspects'), undefined)
+    assert.equal(rig.env.counted.get('suspects'), undefined)
     await one.drain()
   })
 })
@@ -246,7 +246,7 @@ describe('the message that killed its process', () => {
       const [closeRun, transaction] = [rig.store.closeRun, rig.store.transaction]
       Object.assign(rig.store, { closeRun: async () => {}, transaction: () => new Promise(() => {}) })
       one.leave()
-      await rig.world.turn()
+      await rig.env.turn()
       Object.assign(rig.store, { closeRun, transaction })
     }
   }
@@ -269,7 +269,7 @@ describe('the message that killed its process', () => {
       [3],
       'only the killer has attempts on record',
     )
-    assert.equal(rig.world.counted.get('killers'), 1)
+    assert.equal(rig.env.counted.get('killers'), 1)
   })
 
   test('blocks its key, and only its key', async () => {
@@ -305,7 +305,7 @@ describe('the message that killed its process', () => {
       await rig.store.suspects.beginAttempt(enrolment, 'n0', failure.attemptsMax)
     }
     const one = await rig.start(stop)
-    await rig.world.advance(60_000)
+    await rig.env.advance(60_000)
     assert.deepEqual(rig.handled, [])
     assert.equal(rig.queue.unsettled, 1)
     await one.drain()
@@ -321,7 +321,7 @@ describe('the message that killed its process', () => {
         throw new Error('no')
       },
     })
-    for (let turns = 0; turns < 10; turns++) await rig.world.advance(10)
+    for (let turns = 0; turns < 10; turns++) await rig.env.advance(10)
     assert.equal(failures, 3)
     const [held] = rig.store.memory.committed.held.values()
     assert.deepEqual([held!.attempts, held!.code === 'process_died'], [3, false])

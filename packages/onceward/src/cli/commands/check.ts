@@ -14,7 +14,7 @@ import {
 } from '../../review/check.ts'
 import type { LiveAccess } from '../../review/live/access.ts'
 import type { WaivedFinding, Waiver } from '../../review/waiver.ts'
-import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { realEnvironment } from '../../runtime/real-environment.ts'
 import { databaseAddress } from '../database.ts'
 import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'
 import { counted, oneLine, print } from '../output.ts'
@@ -99,7 +99,7 @@ function liveAccess(): LiveAccess {
     databaseUrl: databaseAddress(),
     ...serverAddresses(),
     managementUrl: process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL,
-    world: realSurroundings(),
+    env: realEnvironment(),
     wallMs: Date.now,
   }
 }

@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander'
+import type { LogLevel } from '../../environment.ts'
 import { type RelayedBroker, runRelay } from '../../outbox.ts'
 import { endWithNpm } from '../../runtime/end-with-npm.ts'
-import { realSurroundings } from '../../runtime/real-surroundings.ts'
-import type { LogLevel } from '../../surroundings.ts'
+import { realEnvironment } from '../../runtime/real-environment.ts'
 import { openDatabase } from '../database.ts'
 import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
@@ -63,7 +63,7 @@ export function relayCommand(): Command {
         cdcKeepMs,
         startTimeoutMs,
         signal: signals.starting,
-        world: realSurroundings({ log, meter: server?.meter }),
+        env: realEnvironment({ log, meter: server?.meter }),
       })
       server?.watch(relay.health)
       signals.running(relay, drainMs)

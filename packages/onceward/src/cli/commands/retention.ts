@@ -6,7 +6,7 @@ import type { Consumer } from '../../index.ts'
 import { consumerIdOf, type PlannedKind, planPurge } from '../../operations/retention/plan-purge.ts'
 import { type PurgeResult, purgeConsumer } from '../../operations/retention/purge-consumer.ts'
 import { declareTerms, passBegins, passEnds } from '../../operations/retention/record-pass.ts'
-import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { realEnvironment } from '../../runtime/real-environment.ts'
 import { readSourceWindow } from '../../runtime/source-window.ts'
 import { type RetentionStatus, readRetention } from '../../telemetry/read-retention.ts'
 import { withPool } from '../database.ts'
@@ -81,18 +81,18 @@ function runCommand(): Command {
           const planned = await planPurge(pool, consumerId, retention)
           return print(json, { ok: true, dryRun: true, planned }, () => planText(planned, needed))
         }
-        const world = realSurroundings({ log: consoleLog(json) })
+        const env = realEnvironment({ log: consoleLog(json) })
         const folder = flags.archive ?? process.env.ONCEWARD_ARCHIVE_FOLDER
         await declareTerms(pool, consumerId, retention, 0)
         await passBegins(pool, consumerId)
         const result = await purgeConsumer({
           pool,
-          world,
+          env,
           consumerId,
           consumerName: consumer.name,
           retention,
           archive: folder === undefined ? undefined : { folder, gzip: flags.gzip === true },
-          clocks: { wallMs: Date.now, clock: world.clock },
+          clocks: { wallMs: Date.now, clock: env.clock },
           share: flags.fullSpeed === true ? 1 : 0.1,
           onProgress: progress(json),
         })

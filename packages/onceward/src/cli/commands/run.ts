@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander'
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Mode } from '../../contract/handler.ts'
+import type { Log, LogLevel } from '../../environment.ts'
 import { endWithNpm } from '../../runtime/end-with-npm.ts'
-import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { realEnvironment } from '../../runtime/real-environment.ts'
 import { type Part, type Running, runConsumer } from '../../runtime/run-consumer.ts'
 import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
-import type { Log, LogLevel } from '../../surroundings.ts'
 import { openDatabase } from '../database.ts'
 import { loadConsumer, loadStore, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print } from '../output.ts'
@@ -98,7 +98,7 @@ export function runCommand(): Command {
         signal: signals!.starting,
         ...(flags.part && { parts: flags.part }),
         gaugesMaxAgeMs,
-        world: realSurroundings({ log, meter: server?.meter }),
+        env: realEnvironment({ log, meter: server?.meter }),
       })
       server?.watch(running.health)
       signals!.running(running, drainMs)

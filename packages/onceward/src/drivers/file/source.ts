@@ -6,11 +6,11 @@ import type { FileDeclaration } from './declaration.ts'
 import { FileReader } from './file-reader.ts'
 
 export interface FileSourceOptions {
-  readonly world: PullWorld
+  readonly env: PullWorld
 }
 
 /** Reads what `file(...)` declares. */
-export function createFileSource(declaration: FileDeclaration, { world }: FileSourceOptions): Source {
+export function createFileSource(declaration: FileDeclaration, { env }: FileSourceOptions): Source {
   const { pattern, until, pollMaxMs, standbyMs } = declaration
   if (basename(pattern) === '' || /[*?]/.test(dirname(pattern))) {
     throw new OncewardError(
@@ -18,9 +18,9 @@ export function createFileSource(declaration: FileDeclaration, { world }: FileSo
       `file("${pattern}"): name one folder, and a file in it with * and ? at most. Nothing was started.`,
     )
   }
-  return new PullSource(() => new FileReader(declaration, world.clock), {
+  return new PullSource(() => new FileReader(declaration, env.clock), {
     name: `files ${pattern}`,
-    world,
+    env,
     ...(until !== undefined && { until }),
     ...(pollMaxMs !== undefined && { pollMaxMs }),
     ...(standbyMs !== undefined && { standbyMs }),

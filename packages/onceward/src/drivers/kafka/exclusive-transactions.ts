@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
-import type { Log } from '../../surroundings.ts'
 import type { TransactionalProducer } from './client/transactions.ts'
 
 export interface ExclusiveOptions {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { Loss, OpenLoss, OpenOptions, Position, Stall } from '../../ports/source.ts'
-import type { Log } from '../../surroundings.ts'
 import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
 import type { LogRecord } from '../log/log-record.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'

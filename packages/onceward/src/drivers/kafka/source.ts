@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Log, silent } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import type { OpenOptions, Source, Subscription } from '../../ports/source.ts'
-import { type Log, silent } from '../../surroundings.ts'
 import type { KafkaClient, TopicFacts } from './client/kafka-client.ts'
 import { toOncewardError } from './client/kafka-error.ts'
 import { WireClient } from './client/wire-client.ts'

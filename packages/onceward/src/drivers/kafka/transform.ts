@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { type Log, silent } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
-import { type Log, silent } from '../../surroundings.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import type { Member } from './client/kafka-client.ts'

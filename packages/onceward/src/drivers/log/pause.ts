@@ -1,4 +1,4 @@
-import type { Timers } from '../../surroundings.ts'
+import type { Timers } from '../../environment.ts'
 
 /** A wait that somebody may cut short. One at a time; a wake before it counts for the next one. */
 export class Pause {

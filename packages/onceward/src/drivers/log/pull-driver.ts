@@ -24,7 +24,7 @@ export class PullDriver implements LogDriver {
     this.#reader = reader
     this.#pull = pull
     this.#options = options
-    this.#pause = new Pause(pull.world.timers)
+    this.#pause = new Pause(pull.env.timers)
     this.subscription = new LogSubscription(options, this)
   }
 

@@ -1,5 +1,5 @@
+import type { Clock, Timers } from '../../environment.ts'
 import type { OpenOptions, Position, Source, Subscription } from '../../ports/source.ts'
-import type { Clock, Timers } from '../../surroundings.ts'
 import type { LogRecord } from './log-record.ts'
 import { PullDriver } from './pull-driver.ts'
 
@@ -52,7 +52,7 @@ export interface PullOptions {
    * nothing is lost or repeated, but run one, or give each its own partitions. Default 60 s, spread by a quarter.
    */
   readonly standbyMs?: number
-  readonly world: PullWorld
+  readonly env: PullWorld
 }
 
 export interface PullWorld {

@@ -41,7 +41,7 @@ export class PulledPartition {
 
   constructor(given: PulledPartitionOptions) {
     this.#given = given
-    this.#pause = new Pause(given.pull.world.timers)
+    this.#pause = new Pause(given.pull.env.timers)
   }
 
   start(): void {
@@ -66,8 +66,8 @@ export class PulledPartition {
       })
       if (this.#closed) return
       options.onEvent({ kind: 'revoked', partitions: [partition], reason: 'another process reads it' })
-      const { standbyMs = 60_000, world } = pull
-      await this.#rest(standbyMs * (0.75 + world.random() / 2))
+      const { standbyMs = 60_000, env } = pull
+      await this.#rest(standbyMs * (0.75 + env.random() / 2))
     }
   }
 
@@ -131,7 +131,7 @@ export class PulledPartition {
         delayMs = page.records.length > 0 ? pollMinMs : Math.min(pollMaxMs, delayMs * 2)
         if (!page.atEnd) continue
         if (progress.position === cursor) await this.#end(progress)
-        await this.#pause.wait(delayMs * (0.75 + pull.world.random() / 2))
+        await this.#pause.wait(delayMs * (0.75 + pull.env.random() / 2))
       }
     }
     return null
@@ -172,7 +172,7 @@ export class PulledPartition {
 
   /** A wait that hints do not cut short. */
   async #rest(delayMs: number): Promise<void> {
-    const { clock } = this.#given.pull.world
+    const { clock } = this.#given.pull.env
     const end = clock.nowMs() + delayMs
     for (let left = delayMs; left > 0 && !this.#closed; left = end - clock.nowMs())
       await this.#pause.wait(left)

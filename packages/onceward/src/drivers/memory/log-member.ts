@@ -26,21 +26,21 @@ const readMax = 500
 export class MemoryMember implements LogDriver {
   readonly tellsBroker = true
   readonly subscription: LogSubscription
-  readonly #world: MemberWorld
+  readonly #env: MemberWorld
   readonly #group: MemoryGroup
   readonly #options: OpenOptions
   /** Assigned partitions, with where to read on once they are ours. */
   readonly #assigned = new Map<string, { readAt: number | null }>()
 
-  constructor(world: MemberWorld, group: MemoryGroup, options: OpenOptions) {
-    this.#world = world
+  constructor(env: MemberWorld, group: MemoryGroup, options: OpenOptions) {
+    this.#env = env
     this.#group = group
     this.#options = options
     this.subscription = new LogSubscription(options, this)
   }
 
   get origin(): string {
-    return this.#world.origin
+    return this.#env.origin
   }
 
   /** Lets go of what is not in the list; resolves when the engine has, or when it took too long. */
@@ -81,7 +81,7 @@ export class MemoryMember implements LogDriver {
   }
 
   behind({ partition, position }: PartitionProgress): number | null {
-    return this.#world.find(partition)?.countFrom(Number(position)) ?? null
+    return this.#env.find(partition)?.countFrom(Number(position)) ?? null
   }
 
   close(): Promise<void> {
@@ -112,8 +112,8 @@ export class MemoryMember implements LogDriver {
   async #start(ownership: Ownership): Promise<Position> {
     const { partition, epoch, stored, resumeAt } = ownership
     const { progress, checkpoints } = this.#options.log
-    const log = this.#world.find(partition)!
-    const incarnation = this.#world.incarnation()
+    const log = this.#env.find(partition)!
+    const incarnation = this.#env.incarnation()
     const beginning = { incarnation, next: String(log.start) }
     if (resumeAt !== null) {
       await this.#begin(partition, epoch, resumeAt)
@@ -141,7 +141,7 @@ export class MemoryMember implements LogDriver {
 
   /** Rejects when the log no longer has the record at this position. */
   async #check(partition: string, position: Position): Promise<void> {
-    const { start, end } = this.#world.find(partition)!
+    const { start, end } = this.#env.find(partition)!
     const at = Number(position.next)
     const to = { ...position, next: String(at < start ? start : end) }
     if (at < start) await this.#lose(partition, position, to, 'records expired unread', start - at)
@@ -165,11 +165,11 @@ export class MemoryMember implements LogDriver {
 
   #feed(progress: PartitionProgress): void {
     const { partition } = progress
-    const log = this.#world.find(partition)
+    const log = this.#env.find(partition)
     const mark = this.#assigned.get(partition)
     if (log === undefined || mark?.readAt == null) return
     const at = mark.readAt
-    if (at < log.start || at > log.end || progress.incarnation !== this.#world.incarnation()) {
+    if (at < log.start || at > log.end || progress.incarnation !== this.#env.incarnation()) {
       mark.readAt = null
       const from = { incarnation: progress.incarnation, next: String(at) }
       void this.#lost(partition, from).catch(error => this.subscription.fail(error))
@@ -187,9 +187,9 @@ export class MemoryMember implements LogDriver {
   }
 
   async #lost(partition: string, from: Position): Promise<void> {
-    const incarnation = this.#world.incarnation()
+    const incarnation = this.#env.incarnation()
     if (from.incarnation === incarnation) return this.#check(partition, from)
-    const to = { incarnation, next: String(this.#world.find(partition)!.start) }
+    const to = { incarnation, next: String(this.#env.find(partition)!.start) }
     await this.#lose(partition, from, to, 'the log was made anew')
   }
 
@@ -218,7 +218,7 @@ export class MemoryMember implements LogDriver {
 
   async #bounded(work: Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    const cancel = this.#world.after(revokeMs, resolve)
+    const cancel = this.#env.after(revokeMs, resolve)
     await Promise.race([work.catch(() => {}), promise])
     cancel()
   }

@@ -1,5 +1,5 @@
+import type { Timers } from '../../environment.ts'
 import type { LogOptions, OpenOptions, Source, Subscription } from '../../ports/source.ts'
-import type { Timers } from '../../surroundings.ts'
 import { MemoryGroup } from './log-group.ts'
 import { MemoryMember } from './log-member.ts'
 import { MemoryPartition, type StoredRecord } from './log-partition.ts'
@@ -60,13 +60,13 @@ export class MemoryLog implements Source {
   open(options: OpenOptions): Promise<Subscription> {
     const { name, generation } = options.log.consumer
     const group = this.#group(`${name}/${generation}`)
-    const world = {
+    const env = {
       origin: this.#origin,
       incarnation: () => `${this.#origin}#${this.#life}`,
       find: (partition: string) => this.#partitions.get(partition),
       after: this.#after,
     }
-    const member = new MemoryMember(world, group, options)
+    const member = new MemoryMember(env, group, options)
     options.onEvent({ kind: 'connected' })
     group.join(member)
     return Promise.resolve(member.subscription)

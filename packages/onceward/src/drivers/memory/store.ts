@@ -7,17 +7,17 @@ import type {
   AttemptCount,
   AttemptRecord,
   BlockedKey,
-  BusinessAnswer,
-  BusinessClaim,
-  Claim,
-  ClaimAnswer,
+  BusinessKeyAnswer,
   Conclusion,
   Enrolment,
+  HandlerTransaction,
   HeldRecord,
   Intent,
   IntentAnswer,
-  Loan,
+  MarkerAnswer,
   MarkerStatus,
+  NewBusinessKey,
+  NewMarker,
   Outgoing,
   Store,
   StoreSession,
@@ -153,7 +153,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   /** Intents belong to the name alone: a new generation must not ask again. */
   readonly #name: string
   readonly #runId: number
-  readonly #loans: MemoryLoan[] = []
+  readonly #handlerTxs: MemoryHandlerTransaction[] = []
 
   constructor(state: State, { facts: { name, generation }, runId }: Enrolment) {
     this.#state = state
@@ -163,10 +163,10 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   }
 
   end(): void {
-    for (const loan of this.#loans) loan.revoke()
+    for (const handlerTx of this.#handlerTxs) handlerTx.revoke()
   }
 
-  async claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]> {
+  async insertMarkers(claims: readonly NewMarker[]): Promise<readonly MarkerAnswer[]> {
     return claims.map(({ id, digest, formerDigest }) => {
       const marker = this.#state.markers.get(this.#key(id))
       if (marker !== undefined) {
@@ -188,7 +188,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     return mine.filter(([, { state }]) => state === 'parked').length
   }
 
-  async claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
+  async insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]> {
     return claims.map(({ key, digest, id }) => {
       const taken = this.#state.businessKeys.get(this.#key(key))
       if (taken === undefined) {
@@ -201,10 +201,10 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     })
   }
 
-  lend(): Loan<MemoryTransaction> {
-    const loan = new MemoryLoan(this.#state.data)
-    this.#loans.push(loan)
-    return loan
+  handlerTransaction(): HandlerTransaction<MemoryTransaction> {
+    const handlerTx = new MemoryHandlerTransaction(this.#state.data)
+    this.#handlerTxs.push(handlerTx)
+    return handlerTx
   }
 
   async request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
@@ -392,7 +392,7 @@ function fenced(code: 'ownership_lost' | 'position_moved', progress: readonly Pr
   })
 }
 
-class MemoryLoan implements Loan<MemoryTransaction> {
+class MemoryHandlerTransaction implements HandlerTransaction<MemoryTransaction> {
   readonly tx: MemoryTransaction
   readonly failure = undefined
   readonly pending = 0

@@ -1,5 +1,5 @@
+import type { Clock, Log } from '../../environment.ts'
 import { errorText } from '../../errors.ts'
-import type { Clock, Log } from '../../surroundings.ts'
 import type { SqlClient } from './pool.ts'
 
 /** Smaller steps are within what the horizon allows for. */

@@ -1,16 +1,16 @@
+import type { Log } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import { keptBesideMarkers } from '../../ports/kept-beside-markers.ts'
 import type { ConsumerFacts, Enrolment, Store } from '../../ports/store.ts'
 import { processDied } from '../../ports/suspects.ts'
-import type { Log } from '../../surroundings.ts'
 import { ClockSteps } from './clock-steps.ts'
 import { diagnose } from './diagnose.ts'
-import { meetBroker } from './meet-broker.ts'
 import { assertUsable } from './migrate.ts'
-import { checkReading, noteReading } from './note-reading.ts'
 import type { SqlClient } from './pool.ts'
+import { registerBroker } from './register-broker.ts'
+import { checkReader, registerReader } from './register-reader.ts'
 import { assertWarningsArrive, proveReplicated } from './replication.ts'
-import type { ServerLife } from './server-life.ts'
+import type { ServerLife } from './server-incarnation.ts'
 import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions, withdrawLoss } from './sql/own-partitions.ts'
 import { suspectLedger } from './sql/silent-runs.ts'
@@ -32,17 +32,17 @@ export function outsideTransactions(
       await life.check(client)
       if (facts.mode === 'live') {
         await assertNoRebuilds(client, facts)
-        await checkReading(client, facts)
+        await checkReader(client, facts)
       }
       const enrolment = await enroll(client, facts)
       // Who renamed it meanwhile has seen our run and refused, or is seen here.
-      if (facts.mode === 'live') await checkReading(client, facts)
+      if (facts.mode === 'live') await checkReader(client, facts)
       return enrolment
     },
-    async noteReading({ facts }) {
-      if (facts.mode === 'live') await noteReading(client, facts)
+    async registerReader({ facts }) {
+      if (facts.mode === 'live') await registerReader(client, facts)
     },
-    meetBroker: broker => meetBroker(client, broker, log),
+    registerBroker: broker => registerBroker(client, broker, log),
     async closeRun({ runId, facts }, halted) {
       await repeats.flush()
       await client.query(closeRun, [runId, facts.instance, halted ?? null])

@@ -1,14 +1,14 @@
+import { silent } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Enrolment, Store, StoreSession } from '../../ports/store.ts'
-import { silent } from '../../surroundings.ts'
 import { endStatements, transactionName } from './end-statements.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
-import { PortLoan } from './port-loan.ts'
+import { PortHandlerTransaction } from './port-handler-transaction.ts'
 import { waitsForStandby } from './replication.ts'
 import { roleSettings } from './role-settings.ts'
-import { ServerLife } from './server-life.ts'
+import { ServerLife } from './server-incarnation.ts'
 import { SqlSession } from './session.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
@@ -36,7 +36,7 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
   ): Promise<T> {
     const { facts, runId } = enrolment
     const limitMs = serverLimitMs(facts)
-    const session = new SqlSession(open, enrolment, shared => new PortLoan(open, log, shared))
+    const session = new SqlSession(open, enrolment, shared => new PortHandlerTransaction(open, log, shared))
     const { rows } = await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])
     const endHandles = async () => {
       session.end()

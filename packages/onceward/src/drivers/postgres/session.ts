@@ -4,28 +4,28 @@ import type {
   AttemptCount,
   AttemptRecord,
   BlockedKey,
-  BusinessAnswer,
-  BusinessClaim,
-  Claim,
-  ClaimAnswer,
+  BusinessKeyAnswer,
   Conclusion,
   Enrolment,
+  HandlerTransaction,
   Intent,
   IntentAnswer,
-  Loan,
+  MarkerAnswer,
+  NewBusinessKey,
+  NewMarker,
   Outgoing,
   Savepoint,
   StoreSession,
 } from '../../ports/store.ts'
 import type { SqlClient } from './pool.ts'
-import { advancePartitions, type LateFence, lateFence, readPositions } from './sql/advance-partitions.ts'
+import { advancePartitions, type CommitFence, commitFence, readPositions } from './sql/advance-partitions.ts'
 import { blockedKeys } from './sql/blocked-keys.ts'
-import { claimBusinessKeys } from './sql/claim-business-keys.ts'
-import { claimMarkers } from './sql/claim-markers.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
 import { countAttempts } from './sql/count-attempts.ts'
 import { finishWork } from './sql/finish-work.ts'
 import { givenUpElsewhere } from './sql/given-up.ts'
+import { insertBusinessKeys } from './sql/insert-business-keys.ts'
+import { insertMarkers } from './sql/insert-markers.ts'
 import { keepMessages } from './sql/keep-messages.ts'
 import { keysAtWork } from './sql/keys-at-work.ts'
 import { makeLive } from './sql/make-live.ts'
@@ -40,24 +40,24 @@ import { writeOutbox } from './sql/write-outbox.ts'
 export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #client: SqlClient
   readonly #enrolment: Enrolment
-  readonly #makeLoan: (shared: boolean) => Loan<Tx>
-  readonly #loans: Loan<Tx>[] = []
+  readonly #makeHandlerTx: (shared: boolean) => HandlerTransaction<Tx>
+  readonly #handlerTxs: HandlerTransaction<Tx>[] = []
   readonly held: HeldSession
   readonly givenUpElsewhere: StoreSession<Tx>['givenUpElsewhere']
-  readonly #fencesLate: boolean
+  readonly #fencesWithCommit: boolean
   /** To be sent with COMMIT. */
-  lateFence: LateFence | null = null
+  commitFence: CommitFence | null = null
 
   constructor(
     client: SqlClient,
     enrolment: Enrolment,
-    makeLoan: (shared: boolean) => Loan<Tx>,
-    { fencesLate = false } = {},
+    makeHandlerTx: (shared: boolean) => HandlerTransaction<Tx>,
+    { fencesWithCommit = false } = {},
   ) {
-    this.#fencesLate = fencesLate
+    this.#fencesWithCommit = fencesWithCommit
     this.#client = client
     this.#enrolment = enrolment
-    this.#makeLoan = makeLoan
+    this.#makeHandlerTx = makeHandlerTx
     if (enrolment.hasOthers) this.givenUpElsewhere = messages => givenUpElsewhere(client, enrolment, messages)
     this.held = {
       keep: (messages, holder) => keepMessages(client, enrolment, messages, holder),
@@ -69,8 +69,11 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     }
   }
 
-  claim(claims: readonly Claim[], as: 'applied' | 'stored' = 'applied'): Promise<readonly ClaimAnswer[]> {
-    return claimMarkers(this.#client, this.#enrolment, claims, as)
+  insertMarkers(
+    claims: readonly NewMarker[],
+    as: 'applied' | 'stored' = 'applied',
+  ): Promise<readonly MarkerAnswer[]> {
+    return insertMarkers(this.#client, this.#enrolment, claims, as)
   }
 
   blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
@@ -96,14 +99,14 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return rows[0]
   }
 
-  claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
-    return claimBusinessKeys(this.#client, this.#enrolment, claims)
+  insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]> {
+    return insertBusinessKeys(this.#client, this.#enrolment, claims)
   }
 
-  lend(shared = false): Loan<Tx> {
-    const loan = this.#makeLoan(shared)
-    this.#loans.push(loan)
-    return loan
+  handlerTransaction(shared = false): HandlerTransaction<Tx> {
+    const handlerTx = this.#makeHandlerTx(shared)
+    this.#handlerTxs.push(handlerTx)
+    return handlerTx
   }
 
   savepoint(): Savepoint {
@@ -144,18 +147,18 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   }
 
   async advance(progress: readonly Progress[]): Promise<void> {
-    if (this.#fencesLate) this.lateFence = lateFence(this.#enrolment, progress)
-    if (this.lateFence === null) await advancePartitions(this.#client, this.#enrolment, progress)
+    if (this.#fencesWithCommit) this.commitFence = commitFence(this.#enrolment, progress)
+    if (this.commitFence === null) await advancePartitions(this.#client, this.#enrolment, progress)
   }
 
   /** No handler may reach the client once the transaction is over. */
   end(): void {
-    for (const loan of this.#loans) loan.revoke()
+    for (const handlerTx of this.#handlerTxs) handlerTx.revoke()
   }
 
   /** Resolves when every statement of the handlers is answered. Null when all of them are. */
   idle(): Promise<unknown> | null {
-    const busy = this.#loans.filter(loan => loan.pending > 0)
-    return busy.length === 0 ? null : Promise.all(busy.map(loan => loan.idle()))
+    const busy = this.#handlerTxs.filter(handlerTx => handlerTx.pending > 0)
+    return busy.length === 0 ? null : Promise.all(busy.map(handlerTx => handlerTx.idle()))
   }
 }

@@ -1,6 +1,6 @@
+import type { Log } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import { lateUse } from '../../ports/late-use.ts'
-import type { Log } from '../../surroundings.ts'
 
 const lead = String.raw`^(?:\s|;|--.*\n|\/\*[\s\S]*?\*\/)*`
 /** Statements that would end or replace the transaction. */

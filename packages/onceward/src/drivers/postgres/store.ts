@@ -1,18 +1,18 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
+import { type Log, silent } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
-import type { Enrolment, Loan, Store, StoreSession } from '../../ports/store.ts'
-import { type Log, silent } from '../../surroundings.ts'
+import type { Enrolment, HandlerTransaction, Store, StoreSession } from '../../ports/store.ts'
 import { styleOfRole } from './date-style.ts'
 import { diagnose } from './diagnose.ts'
+import { SqlHandlerTransaction } from './handler-transaction.ts'
 import { opening, pipelined } from './in-transaction.ts'
-import { SqlLoan } from './loan.ts'
 import { outsideTransactions } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
 import { watchReplication } from './replication.ts'
 import { setRoleSettings } from './role-settings.ts'
-import { ServerLife } from './server-life.ts'
+import { ServerLife } from './server-incarnation.ts'
 import { SqlSession } from './session.ts'
-import type { LateFence } from './sql/advance-partitions.ts'
+import type { CommitFence } from './sql/advance-partitions.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { within } from './within.ts'
 import { workQueue } from './work-queue.ts'
@@ -47,7 +47,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     ...createPooledStore(
       pool,
       { ...options, life },
-      (client, log, shared) => new SqlLoan(client, log, shared),
+      (client, log, shared) => new SqlHandlerTransaction(client, log, shared),
     ),
     pool,
     async close() {
@@ -60,7 +60,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
 export function createPooledStore<Tx>(
   pool: SqlPool,
   options: TransactionOptions,
-  makeLoan: (client: PooledClient, log: Log, shared: boolean) => Loan<Tx>,
+  makeHandlerTx: (client: PooledClient, log: Log, shared: boolean) => HandlerTransaction<Tx>,
 ): Store<Tx> {
   const {
     lockTimeoutMs = 3_000,
@@ -85,8 +85,8 @@ export function createPooledStore<Tx>(
     work: (session: StoreSession<Tx>) => Promise<T>,
   ): Promise<T> {
     const client = await pool.connect()
-    const session = new SqlSession(client, enrolment, shared => makeLoan(client, log, shared), {
-      fencesLate: inPipeline,
+    const session = new SqlSession(client, enrolment, shared => makeHandlerTx(client, log, shared), {
+      fencesWithCommit: inPipeline,
     })
     let usable = false
     client.on('error', heardFromTheStatement)
@@ -101,7 +101,7 @@ export function createPooledStore<Tx>(
       const result = await work(session)
       await begun
       session.end()
-      await commit(client, inPipeline, session.lateFence)
+      await commit(client, inPipeline, session.commitFence)
       assertReplicated()
       usable = true
       return result
@@ -128,7 +128,7 @@ export function createPooledStore<Tx>(
  * COMMIT, without an error. Both leave together. When the connection dies here nobody knows the result, and the error says so by being
  * a connection error: the redelivery finds the marker, or does not.
  */
-async function commit(client: PooledClient, inPipeline: boolean, fence: LateFence | null): Promise<void> {
+async function commit(client: PooledClient, inPipeline: boolean, fence: CommitFence | null): Promise<void> {
   sendTogether(client)
   const proving = fence === null ? client.query(proof) : client.query(fence.text, fence.values)
   if (!inPipeline) await proving.catch(() => {})

@@ -1,6 +1,6 @@
+import type { Log } from '../../environment.ts'
 import type { ConsumerFacts, Store } from '../../ports/store.ts'
-import type { Log } from '../../surroundings.ts'
-import type { ServerLife } from './server-life.ts'
+import type { ServerLife } from './server-incarnation.ts'
 
 /** What may be said about the transactions of a PostgreSQL store, whoever opens them. */
 export interface TransactionOptions {

@@ -1,7 +1,7 @@
-import type { WorkClaim, WorkQueue } from '../../ports/held-work.ts'
+import type { WorkLease, WorkQueue } from '../../ports/held-work.ts'
 import type { SqlResult } from './pool.ts'
-import { claimWork, settings } from './sql/claim-work.ts'
 import { intArray } from './sql/int-array.ts'
+import { claimWork, settings } from './sql/lease-work.ts'
 
 /** Rows are looked up one by one: a join would rather read all held work there is. */
 const byRow = { ...settings, enable_hashjoin: 'off', enable_mergejoin: 'off' }
@@ -30,7 +30,7 @@ export type ShortTransaction = (
 
 export function workQueue(short: ShortTransaction): WorkQueue {
   return {
-    claim: (enrolment, request) => claimWork(short, enrolment, request),
+    lease: (enrolment, request) => claimWork(short, enrolment, request),
     async extend(claims, leaseMs) {
       const { rows } = await short(byRow, extend, [...columns(claims), leaseMs])
       return rows
@@ -41,6 +41,6 @@ export function workQueue(short: ShortTransaction): WorkQueue {
   }
 }
 
-function columns(claims: readonly WorkClaim[]): unknown[] {
+function columns(claims: readonly WorkLease[]): unknown[] {
   return [intArray(claims.map(claim => claim.row)), intArray(claims.map(claim => claim.epoch))]
 }

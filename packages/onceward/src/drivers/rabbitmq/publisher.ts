@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Log, silent } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
-import { type Log, silent } from '../../surroundings.ts'
 import { assertUrl } from './address.ts'
 import { reconnectDelayMs, refusal } from './connection.ts'
 import {

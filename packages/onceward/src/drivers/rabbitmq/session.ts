@@ -1,7 +1,7 @@
 import type { Channel, ConsumeMessage, GetMessage, Message } from 'amqplib'
+import type { Log } from '../../environment.ts'
 import { errorText } from '../../errors.ts'
 import type { BrokerIdentity } from '../../ports/source.ts'
-import type { Log } from '../../surroundings.ts'
 import { type Ack, AckTracker } from './ack-tracker.ts'
 import { checkIngest } from './check-ingest.ts'
 import { type Connection, openConnection, withChannel, within } from './connection.ts'

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
+import { type Log, silent } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type {
   Delivery,
@@ -8,7 +9,6 @@ import type {
   Stall,
   Subscription,
 } from '../../ports/source.ts'
-import { type Log, silent } from '../../surroundings.ts'
 import { QueueDepth } from '../log/queue-depth.ts'
 import { withTls } from '../tls/tls-url.ts'
 import { assertUrl } from './address.ts'

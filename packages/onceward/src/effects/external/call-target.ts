@@ -1,37 +1,35 @@
 import type { QueryAnswer } from '../../contract/external-target.ts'
+import type { Environment, Log } from '../../environment.ts'
 import { errorText } from '../../errors.ts'
-import type { Log, Surroundings } from '../../surroundings.ts'
 import type { Answer } from './answer.ts'
 import { orAborted } from './targets/custom-target.ts'
 import type { ExternalCaller, Outbound } from './targets/target.ts'
 
-type World = Pick<Surroundings, 'timers' | 'clock'> & { readonly log: Log }
+type World = Pick<Environment, 'timers' | 'clock'> & { readonly log: Log }
 
 /** One call under one deadline, which also ends when the process leaves. */
 export function callTarget(
   target: ExternalCaller,
   effect: Outbound,
-  world: World,
+  env: World,
   leaving: AbortSignal,
 ): Promise<Answer> {
-  const endMs = world.clock.nowMs() + target.timeoutMs
-  const expired = () => world.clock.nowMs() >= endMs
-  return withDeadline(target, world, leaving, signal =>
-    target.send(effect, { signal, expired, log: world.log }),
-  )
+  const endMs = env.clock.nowMs() + target.timeoutMs
+  const expired = () => env.clock.nowMs() >= endMs
+  return withDeadline(target, env, leaving, signal => target.send(effect, { signal, expired, log: env.log }))
 }
 
 /** Asks the target whether the effect happened. What throws, or does not answer, leaves it unknown. */
 export function queryTarget(
   target: ExternalCaller,
   { key, body, contentType, attempts }: Outbound,
-  world: World,
+  env: World,
   leaving: AbortSignal,
 ): Promise<{ readonly answer: QueryAnswer; readonly note: string | null }> {
-  return withDeadline(target, world, leaving, async signal => {
+  return withDeadline(target, env, leaving, async signal => {
     try {
       const request = { key, body, contentType, attempt: attempts }
-      const context = { target: target.name, signal, log: world.log }
+      const context = { target: target.name, signal, log: env.log }
       const answer = await orAborted(target.query!(request, context), signal)
       if (answer === 'completed' || answer === 'not done') return { answer, note: null }
       return { answer: 'unknown', note: 'the query could not tell whether it happened' }

@@ -1,4 +1,4 @@
-import type { LogFields, Surroundings } from '../../surroundings.ts'
+import type { Environment, LogFields } from '../../environment.ts'
 import type { Answer } from './answer.ts'
 import { callTarget, queryTarget } from './call-target.ts'
 import { type AnswerJudgement, judgeAnswer, judgement, notSent } from './judge-answer.ts'
@@ -13,7 +13,7 @@ export interface Attempted {
 }
 
 export interface DispatchContext {
-  readonly world: Surroundings
+  readonly env: Environment
   readonly consumer: string
   readonly leaving: AbortSignal
   /** When the claim was asked for: its lease began no earlier. */
@@ -37,7 +37,7 @@ export async function dispatchEffect(
     if (found !== null) return { judged: found, doubtful: effect.doubtful }
   }
   const doubtful = effect.doubtful && !asked
-  const { clock } = context.world
+  const { clock } = context.env
   const not = reasonNotToCall(effect, target, clock.nowMs() - context.askedMs)
   return { judged: not ?? (await call(effect, gate, context)), doubtful }
 }
@@ -46,10 +46,10 @@ export async function dispatchEffect(
 async function query(
   effect: ClaimedEffect,
   { target }: TargetGate,
-  { world, leaving }: DispatchContext,
+  { env, leaving }: DispatchContext,
 ): Promise<AnswerJudgement | null> {
-  const { answer, note } = await queryTarget(target, effect, world, leaving)
-  if (!leaving.aborted) world.reach('dispatch.queried')
+  const { answer, note } = await queryTarget(target, effect, env, leaving)
+  if (!leaving.aborted) env.reach('dispatch.queried')
   if (answer === 'not done') return null
   if (answer === 'unknown') return notSent(note ?? '', 'unknown')
   return {
@@ -63,35 +63,35 @@ async function call(
   gate: TargetGate,
   context: DispatchContext,
 ): Promise<AnswerJudgement> {
-  const { world, leaving, who } = context
+  const { env, leaving, who } = context
   const { target } = gate
   context.onCall()
-  const began = world.clock.nowMs()
-  const answer = await world.traces.span(
+  const began = env.clock.nowMs()
+  const answer = await env.traces.span(
     {
       name: `call ${target.name}`,
       kind: 'call',
       attributes: { 'onceward.consumer': context.consumer, 'onceward.target': target.name },
     },
     async span => {
-      const answered = await callTarget(target, effect, world, leaving)
+      const answered = await callTarget(target, effect, env, leaving)
       if (span.on) span.set(spanFacts(answered))
       return answered
     },
   )
   const judged = judgeAnswer(answer, { keyed: target.policy === 'keyed', before: effect.before })
   if (leaving.aborted) return judged
-  world.reach('dispatch.called')
+  env.reach('dispatch.called')
   if (judged.unsent) return judged
   const labels = { consumer: context.consumer, target: target.name }
-  world.metrics.record('callDuration', (world.clock.nowMs() - began) / 1000, labels)
-  world.metrics.add('calls', 1, { ...labels, result: judged.result })
-  const { pauseMs, opened } = gate.heed(judged, world.clock.nowMs())
+  env.metrics.record('callDuration', (env.clock.nowMs() - began) / 1000, labels)
+  env.metrics.add('calls', 1, { ...labels, result: judged.result })
+  const { pauseMs, opened } = gate.heed(judged, env.clock.nowMs())
   const fields = { ...who, target: target.name, status: judged.status }
   if (judged.misconfigured)
-    world.log.error('the target does not accept our credentials: calls to it pause', { ...fields, pauseMs })
+    env.log.error('the target does not accept our credentials: calls to it pause', { ...fields, pauseMs })
   if (opened)
-    world.log.warn('the target keeps failing: calls to it pause, then it is tried one at a time', {
+    env.log.warn('the target keeps failing: calls to it pause, then it is tried one at a time', {
       ...fields,
       pauseMs: target.breaker?.pauseMs,
     })

@@ -1,13 +1,13 @@
 import type { ExternalTarget } from '../../contract/external-target.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { Environment } from '../../environment.ts'
 import type { ReadVariable } from './targets/resolve-target.ts'
 
 export interface DispatcherOptions {
   readonly pool: SqlPool
   readonly targets: Readonly<Record<string, ExternalTarget>>
   readonly consumerName: string
-  readonly world: Surroundings
+  readonly env: Environment
   /** Names this process in the log. */
   readonly instance: string
   /** Default: each target's time-out and 10 s. Refused when it does not outlast a target's time-out. */

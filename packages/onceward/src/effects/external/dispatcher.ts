@@ -1,5 +1,5 @@
 import { assertWarningsArrive } from '../../drivers/postgres/replication.ts'
-import type { LogFields } from '../../surroundings.ts'
+import type { LogFields } from '../../environment.ts'
 import { type RoundResult, WorkLoop } from '../work-loop.ts'
 import { decideResult } from './decide-result.ts'
 import { type Attempted, dispatchEffect } from './dispatch-effect.ts'
@@ -14,7 +14,7 @@ import type { ExternalCaller } from './targets/target.ts'
 export type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
 
 const claimLostNote = 'its claim was not confirmed; nothing was sent'
-const claimLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent(claimLostNote), doubtful })
+const leaseLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent(claimLostNote), doubtful })
 
 /**
  * Calls external targets for intents recorded in the ledger. The life of a row:
@@ -46,13 +46,13 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options
-    const { pool, world, consumerName: consumer, instance } = options
+    const { pool, env, consumerName: consumer, instance } = options
     this.#who = { consumer, instance }
     const targets = [...resolveTargets(options.targets, options)]
     this.#gates = new Map(targets.map(([name, target]) => [name, new TargetGate(target)]))
     this.#loop = new WorkLoop({
       pool,
-      world,
+      env,
       look: () => this.#claim(),
       idle: () => this.#inFlight === 0,
       leaving: 'at once',
@@ -62,7 +62,7 @@ export class Dispatcher {
         halted: 'dispatcher halted; intents wait in the ledger',
       },
     })
-    this.#recorder = new ResultRecorder(pool, world, this.#loop.signal)
+    this.#recorder = new ResultRecorder(pool, env, this.#loop.signal)
   }
 
   get tally(): DispatcherTally {
@@ -102,13 +102,13 @@ export class Dispatcher {
   }
 
   async #claim(): Promise<RoundResult> {
-    const { pool, consumerName, world } = this.#options
-    const askedMs = world.clock.nowMs()
+    const { pool, consumerName, env } = this.#options
+    const askedMs = env.clock.nowMs()
     const free = [...this.#gates.values()].map(gate => gate.free(askedMs)).filter(({ slots }) => slots > 0)
     if (free.length === 0) return null
     const effects = await claimEffects(pool, consumerName, free).catch(error => this.#claimFailed(error))
     this.#moreDue = free.some(({ target, slots }) => countOf(effects, target) >= slots)
-    if (effects.length > 0) world.reach('dispatch.claimed')
+    if (effects.length > 0) env.reach('dispatch.claimed')
     this.#claimed += effects.length
     if (!this.#loop.signal.aborted)
       for (const effect of effects) void this.#dispatch(effect, gate => this.#attempt(effect, gate, askedMs))
@@ -120,14 +120,14 @@ export class Dispatcher {
   #awaitRate(): void {
     const waits = [...this.#gates.values()].map(gate => gate.rateWaitMs()).filter(waitMs => waitMs !== null)
     if (waits.length > 0 && this.#moreDue)
-      this.#options.world.timers.after(Math.min(...waits), () => this.#loop.pump())
+      this.#options.env.timers.after(Math.min(...waits), () => this.#loop.pump())
   }
 
   #claimFailed(error: unknown): never {
     this.#moreDue = false
     if (!(error instanceof ClaimUnconfirmed)) throw error
     const { effects, transaction } = error
-    for (const effect of effects) void this.#dispatch(effect, async () => claimLost(effect), transaction)
+    for (const effect of effects) void this.#dispatch(effect, async () => leaseLost(effect), transaction)
     throw error.cause
   }
 
@@ -155,7 +155,7 @@ export class Dispatcher {
 
   async #attempt(effect: ClaimedEffect, gate: TargetGate, askedMs: number): Promise<Attempted> {
     const attempted = await dispatchEffect(effect, gate, {
-      world: this.#options.world,
+      env: this.#options.env,
       consumer: this.#options.consumerName,
       leaving: this.#loop.signal,
       askedMs,
@@ -173,9 +173,9 @@ export class Dispatcher {
     { judged, doubtful }: Attempted,
     transaction: string | null,
   ): Promise<void> {
-    const { world } = this.#options
+    const { env } = this.#options
     const attempts = effect.attempts - (judged.unsent && !effect.exhausted ? 1 : 0)
-    const { state, delayMs } = decideResult({ ...effect, attempts, doubtful }, judged, target, world.random())
+    const { state, delayMs } = decideResult({ ...effect, attempts, doubtful }, judged, target, env.random())
     const { id, epoch } = effect
     const { status, digest, note, excerpt } = judged
     const ours = await this.#recorder.record({
@@ -194,9 +194,9 @@ export class Dispatcher {
     const fields = { ...this.#who, target: target.name, ledger: id, attempts, state, note }
     // A claim that never committed is nobody's loss.
     if (!ours && judged.note === claimLostNote) return
-    if (ours) return world.log.error('an external effect waits for people', fields)
+    if (ours) return env.log.error('an external effect waits for people', fields)
     this.#fenced++
-    world.log.warn('the lease was lost, this result is dropped', fields)
+    env.log.warn('the lease was lost, this result is dropped', fields)
   }
 }
 

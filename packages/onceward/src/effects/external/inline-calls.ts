@@ -1,15 +1,15 @@
 import type { ExternalTarget } from '../../contract/external-target.ts'
 import type { InlineAnswer } from '../../contract/handler.ts'
+import type { Environment } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Intent } from '../../ports/store.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import type { Answer } from './answer.ts'
 import { callTarget } from './call-target.ts'
 import { type ReadVariable, resolveTarget } from './targets/resolve-target.ts'
 import type { ExternalCaller } from './targets/target.ts'
 
 export interface InlineOptions {
-  readonly world: Surroundings
+  readonly env: Environment
   readonly readVariable?: ReadVariable
 }
 
@@ -22,7 +22,7 @@ interface Caller {
  * The calls a handler makes by `effects.call`: now, inside its transaction, under the stable key. No ledger row, so nothing remembers a
  * call whose batch rolled back but the target: only policy `keyed` will do. No retries here either: what is thrown is the message's failure.
  */
-export function createInlineCalls(consumer: Caller, { world, readVariable }: InlineOptions) {
+export function createInlineCalls(consumer: Caller, { env, readVariable }: InlineOptions) {
   const opened = new Map<string, ExternalCaller>()
   const open = (name: string): ExternalCaller => {
     const known = opened.get(name)
@@ -46,7 +46,7 @@ export function createInlineCalls(consumer: Caller, { world, readVariable }: Inl
       claimedAtMs: null,
       attempts: 1,
     }
-    return answerOf(target, await callTarget(target, outbound, world, signal))
+    return answerOf(target, await callTarget(target, outbound, env, signal))
   }
 }
 

@@ -1,5 +1,5 @@
 import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
-import type { Log } from '../../surroundings.ts'
+import type { Log } from '../../environment.ts'
 
 /** A function of the message, the name of one of its fields, a header, or what the log says of the record: all a tombstone has. */
 export type ReadFrom<M> = string | ((message: M) => unknown) | RecordField

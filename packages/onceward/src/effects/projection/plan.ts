@@ -1,5 +1,5 @@
 import type { EffectStart } from '../../contract/declared-effect.ts'
-import type { Timers } from '../../surroundings.ts'
+import type { Timers } from '../../environment.ts'
 import type { GapAction, ProjectionHandler, ProjectionOptions, Repair } from './declaration.ts'
 import { describeTable, type Table } from './describe-table.ts'
 import { createFactReader, type FactReader } from './read-facts.ts'
@@ -51,7 +51,7 @@ export type RepairPlan<M> = Required<Repair<M>>
 export async function makePlan<M>(
   options: ProjectionOptions<M>,
   query: Parameters<typeof describeTable>[0],
-  { consumer, world }: EffectStart<M>,
+  { consumer, env }: EffectStart<M>,
 ): Promise<ProjectionPlan<M>> {
   const target = async (place: 'table' | 'rebuildTable'): Promise<ProjectionTable<M>> => {
     const table = await describeTable(query, options, place, consumer.name)
@@ -65,7 +65,7 @@ export async function makePlan<M>(
     firstVersion: BigInt(options.firstVersion ?? 1),
     gap,
     handle: options.handle ?? null,
-    timers: world.timers,
+    timers: env.timers,
     contended: consumer.order === 'none',
     turns: new WriteTurns(),
     upserts: await upsertsOf(gap, query),

@@ -1,5 +1,5 @@
+import type { Environment } from '../../environment.ts'
 import { errorCode } from '../../errors.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { awayDelayMs } from '../store-away.ts'
 import type { PublishedRows } from './publish-rows.ts'
 
@@ -10,16 +10,16 @@ export function isRefusal(error: Error): boolean {
 
 /** While a broker takes nothing at all, rounds are begun less and less often, down to one in five seconds. */
 export class BrokerPause {
-  readonly #world: Pick<Surroundings, 'clock' | 'random'>
+  readonly #env: Pick<Environment, 'clock' | 'random'>
   #failures = 0
   #untilMs = Number.NEGATIVE_INFINITY
 
-  constructor(world: Pick<Surroundings, 'clock' | 'random'>) {
-    this.#world = world
+  constructor(env: Pick<Environment, 'clock' | 'random'>) {
+    this.#env = env
   }
 
   get on(): boolean {
-    return this.#world.clock.nowMs() < this.#untilMs
+    return this.#env.clock.nowMs() < this.#untilMs
   }
 
   /** From a round of which it took nothing to one of which it took or refused something. */
@@ -30,6 +30,6 @@ export class BrokerPause {
   heed({ confirmed, failed }: PublishedRows): void {
     const away = confirmed.length === 0 && failed.length > 0
     if (!away || failed.some(({ error }) => isRefusal(error))) this.#failures = 0
-    else this.#untilMs = this.#world.clock.nowMs() + awayDelayMs(this.#failures++, this.#world.random())
+    else this.#untilMs = this.#env.clock.nowMs() + awayDelayMs(this.#failures++, this.#env.random())
   }
 }

@@ -2,7 +2,7 @@ import type { PooledClient, SqlPool, SqlResult } from '../../drivers/postgres/po
 import { sendTogether } from '../../drivers/postgres/pool.ts'
 import { setRoleSettings } from '../../drivers/postgres/role-settings.ts'
 import { leaseEnded } from '../../drivers/postgres/sql/clock-ahead.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { Environment } from '../../environment.ts'
 
 /** As `onceward.outbox_bucket_of` has it. */
 const bucketsMax = 32
@@ -51,7 +51,7 @@ export interface BucketLeaseOptions {
   readonly destination: string
   readonly instance: string
   readonly leaseMs: number
-  readonly world: Surroundings
+  readonly env: Environment
 }
 
 /**
@@ -89,7 +89,7 @@ export class BucketLeases {
   async refresh(busy: readonly number[]): Promise<void> {
     this.#relayId ??= await this.#join()
     const relayId = this.#relayId
-    const askedMs = this.#options.world.clock.nowMs()
+    const askedMs = this.#options.env.clock.nowMs()
     const { pool, destination, leaseMs } = this.#options
     const client = await pool.connect()
     let usable = false
@@ -108,7 +108,7 @@ export class BucketLeases {
       if (extended!.rowCount === 0) return this.#lost()
       this.#buckets = owned!.rows.map(({ bucket }) => bucket as number)
       this.#refreshedMs = askedMs
-      this.#options.world.reach('relay.leased')
+      this.#options.env.reach('relay.leased')
     } finally {
       client.release(!usable)
     }
@@ -136,7 +136,7 @@ export class BucketLeases {
   }
 
   #ageMs(): number {
-    return this.#options.world.clock.nowMs() - this.#refreshedMs
+    return this.#options.env.clock.nowMs() - this.#refreshedMs
   }
 }
 

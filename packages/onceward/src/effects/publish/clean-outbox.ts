@@ -1,5 +1,5 @@
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { Environment } from '../../environment.ts'
 import { WorkLoop } from '../work-loop.ts'
 
 /** Looks only at the front of each bucket, so a look costs the same however much is kept. */
@@ -13,16 +13,16 @@ const removeOld = `
 
 export interface CleanerOptions {
   readonly pool: SqlPool
-  readonly world: Surroundings
+  readonly env: Environment
   /** How long rows stay after they were written. Default an hour. A connector reads them from the log, so it loses none by their removal. */
   readonly keepMs?: number
 }
 
 /** Removes rows that were left for change data capture. */
-export function createOutboxCleaner({ pool, world, keepMs = 3_600_000 }: CleanerOptions): WorkLoop {
+export function createOutboxCleaner({ pool, env, keepMs = 3_600_000 }: CleanerOptions): WorkLoop {
   return new WorkLoop({
     pool,
-    world,
+    env,
     look: async () => {
       const { rowCount } = await pool.query(removeOld, [keepMs])
       return { found: false, more: (rowCount ?? 0) >= 100 }

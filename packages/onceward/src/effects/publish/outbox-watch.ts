@@ -1,5 +1,5 @@
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { Environment } from '../../environment.ts'
 import type { RelayOptions } from './relay-options.ts'
 
 /** The front of each bucket is its oldest row, or close to it. */
@@ -20,7 +20,7 @@ export class OutboxWatch {
   readonly #pool: SqlPool
   readonly #destination: string
   readonly #stop: () => void
-  readonly #world: Surroundings
+  readonly #env: Environment
   readonly #failing: () => number
   #seen = { oldestSeconds: 0, atMs: 0 }
   #size: number | null = null
@@ -33,17 +33,17 @@ export class OutboxWatch {
       pool,
       broker,
       destination = broker,
-      world,
-    }: Pick<RelayOptions, 'pool' | 'broker' | 'destination' | 'world'>,
+      env,
+    }: Pick<RelayOptions, 'pool' | 'broker' | 'destination' | 'env'>,
     failing: () => number,
   ) {
     this.#pool = pool
     this.#destination = destination
     const labels = { broker, destination }
-    this.#world = world
+    this.#env = env
     this.#failing = failing
     const shown = ['outboxOldest', 'outboxFailing', 'outboxBehind', 'outboxSize'] as const
-    this.#stop = world.metrics.watch(shown, see => {
+    this.#stop = env.metrics.watch(shown, see => {
       this.#asked = true
       if (this.#size !== null) see('outboxSize', this.#size, labels)
       see('outboxOldest', this.#oldestSeconds(), labels)
@@ -54,7 +54,7 @@ export class OutboxWatch {
 
   async read(): Promise<void> {
     const { rows } = await this.#pool.query(oldest, [this.#destination])
-    this.#seen = { oldestSeconds: rows[0].seconds ?? 0, atMs: this.#world.clock.nowMs() }
+    this.#seen = { oldestSeconds: rows[0].seconds ?? 0, atMs: this.#env.clock.nowMs() }
     if (!this.#asked) return
     this.#asked = false
     this.#size = (await this.#pool.query(size, [this.#destination])).rows[0].n
@@ -69,6 +69,6 @@ export class OutboxWatch {
   #oldestSeconds(): number {
     const { oldestSeconds, atMs } = this.#seen
     if (oldestSeconds === 0) return 0
-    return oldestSeconds + (this.#world.clock.nowMs() - atMs) / 1_000
+    return oldestSeconds + (this.#env.clock.nowMs() - atMs) / 1_000
   }
 }

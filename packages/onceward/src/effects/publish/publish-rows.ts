@@ -1,5 +1,5 @@
+import type { Timers } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
-import type { Timers } from '../../surroundings.ts'
 import { lineOf, type PublishAnswer, type Publisher } from './publisher.ts'
 import type { OutboxRow } from './take-rows.ts'
 

@@ -1,5 +1,5 @@
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { Environment } from '../../environment.ts'
 import type { Publisher } from './publisher.ts'
 
 export interface RelayOptions {
@@ -10,7 +10,7 @@ export interface RelayOptions {
   readonly destination?: string
   /** Not closed by the relay. `same database`: rows are moved into queues there. */
   readonly publisher: Publisher | 'same database'
-  readonly world: Surroundings
+  readonly env: Environment
   readonly instance?: string
   /** Rows in one round at most. Default 500. */
   readonly batchMax?: number

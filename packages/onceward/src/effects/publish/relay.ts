@@ -46,21 +46,21 @@ export class Relay {
       pool,
       broker,
       destination = broker,
-      world,
+      env,
       instance = 'relay',
       leaseMs = 10_000,
       batchMax = 500,
       roundsMax = broker === 'rabbitmq' ? 4 : 2,
     } = options
     this.#options = { ...options, destination }
-    this.#leases = new BucketLeases({ pool, destination, instance, leaseMs, world })
+    this.#leases = new BucketLeases({ pool, destination, instance, leaseMs, env })
     this.#plan = new RoundPlan(batchMax, roundsMax)
-    this.#waiting = new WaitingLines(world)
-    this.#pause = new BrokerPause(world)
+    this.#waiting = new WaitingLines(env)
+    this.#pause = new BrokerPause(env)
     this.#watch = new OutboxWatch(options, () => this.#waiting.count)
     this.#loop = new WorkLoop({
       pool,
-      world,
+      env,
       look: () => this.#look(),
       idle: () => this.#plan.rounds === 0,
       leaving: 'after the look',
@@ -137,23 +137,23 @@ export class Relay {
   }
 
   async #move(asked: RoundRequest): Promise<RoundResult> {
-    const { pool, destination, world } = this.#options
+    const { pool, destination, env } = this.#options
     const moved = await moveRows(pool, destination, asked)
     const count = moved.reduce((sum, { rows }) => sum + rows, 0)
-    if (count > 0) world.reach('relay.moved')
+    if (count > 0) env.reach('relay.moved')
     this.#count(count)
     return { found: count > 0, more: this.#plan.more(asked, moved) }
   }
 
   async #take(asked: RoundRequest, publisher: Publisher): Promise<RoundResult> {
-    const { pool, broker, destination, world } = this.#options
+    const { pool, broker, destination, env } = this.#options
     const leftAlone = this.#waiting.leftAlone()
     const { rows, unadopted } = await takeRows(pool, { destination, broker, ...asked, leftAlone })
     if (unadopted && (await this.#adopt())) return { found: true, more: true }
     const byBucket = Map.groupBy(rows, ({ bucket }) => bucket)
     const found = [...byBucket].map(([bucket, some]) => ({ bucket, rows: some.length }))
     if (rows.length > 0) {
-      world.reach('relay.claimed')
+      env.reach('relay.claimed')
       void this.#round(rows, this.#plan.begin([...byBucket.keys()]), publisher)
     }
     return { found: rows.length > 0, more: this.#plan.more(asked, found) }
@@ -179,11 +179,11 @@ export class Relay {
 
   /** Answers with how many rows are gone from the outbox. */
   async #carry(rows: readonly OutboxRow[], publisher: Publisher): Promise<number> {
-    const { world, publishTimeoutMs = 15_000 } = this.#options
+    const { env, publishTimeoutMs = 15_000 } = this.#options
     if (!this.#leases.live || this.#loop.signal.aborted) return 0
-    const published = await world.traces.span(this.#spanOf(rows), span =>
+    const published = await env.traces.span(this.#spanOf(rows), span =>
       publishRows(publisher, rows, {
-        timers: world.timers,
+        timers: env.timers,
         timeoutMs: publishTimeoutMs,
         signal: this.#loop.signal,
         still: () => this.#leases.live,
@@ -193,7 +193,7 @@ export class Relay {
       }),
     )
     this.#loop.signal.throwIfAborted()
-    world.reach('relay.published')
+    env.reach('relay.published')
     this.#pause.heed(published)
     if (published.confirmed.length > 0) await this.#remove(published.confirmed)
     return this.#settle(published)
@@ -216,12 +216,12 @@ export class Relay {
   }
 
   async #remove(confirmed: readonly OutboxRow[]): Promise<void> {
-    const { pool, destination, world } = this.#options
+    const { pool, destination, env } = this.#options
     await removeRows(pool, destination, confirmed).catch(error => {
       this.#owed = [...this.#owed, ...confirmed]
       throw error
     })
-    world.reach('relay.deleted')
+    env.reach('relay.deleted')
   }
 
   async #settle({ confirmed, failed }: PublishedRows): Promise<number> {
@@ -236,9 +236,8 @@ export class Relay {
 
   #count(gone: number): void {
     this.#published += gone
-    const { broker, world } = this.#options
-    if (gone > 0)
-      world.metrics.add('published', gone, { broker, 'messaging.system': messagingSystem(broker) })
+    const { broker, env } = this.#options
+    if (gone > 0) env.metrics.add('published', gone, { broker, 'messaging.system': messagingSystem(broker) })
   }
 }
 

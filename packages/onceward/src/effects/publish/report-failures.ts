@@ -9,14 +9,14 @@ const note = `
 
 /** A line per queue in the log, a count per error, and in each row how often it has failed and why. */
 export async function reportFailures(
-  { pool, broker, destination = broker, world }: RelayOptions,
+  { pool, broker, destination = broker, env }: RelayOptions,
   failed: PublishedRows['failed'],
 ): Promise<void> {
-  for (const { error } of failed) world.metrics.add('publishFailures', 1, { broker, code: errorCode(error) })
+  for (const { error } of failed) env.metrics.add('publishFailures', 1, { broker, code: errorCode(error) })
   for (const [queue, [first]] of Map.groupBy(failed, ({ row }) => row.message.queue)) {
     const { messageId } = first!.row.message
     const error = errorText(first!.error)
-    world.log.warn('not published, the row stays and its key waits', {
+    env.log.warn('not published, the row stays and its key waits', {
       broker,
       destination,
       queue,

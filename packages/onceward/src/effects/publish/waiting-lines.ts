@@ -1,5 +1,5 @@
 import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { Environment } from '../../environment.ts'
 import { isRefusal } from './broker-pause.ts'
 import { lineOf } from './publisher.ts'
 import type { OutboxRow } from './take-rows.ts'
@@ -37,11 +37,11 @@ export interface LeftAlone {
  * over tries them at once, which is harmless; how often a row has failed and why stands in the row.
  */
 export class WaitingLines {
-  readonly #world: Pick<Surroundings, 'clock' | 'random'>
+  readonly #env: Pick<Environment, 'clock' | 'random'>
   readonly #lines = new Map<string, Waiting>()
 
-  constructor(world: Pick<Surroundings, 'clock' | 'random'>) {
-    this.#world = world
+  constructor(env: Pick<Environment, 'clock' | 'random'>) {
+    this.#env = env
   }
 
   get count(): number {
@@ -52,8 +52,8 @@ export class WaitingLines {
     const name = lineOf(message) ?? id
     const failures = (this.#lines.get(name)?.failures ?? 0) + 1
     const delays = isRefusal(error) ? afterRefusal : afterTrouble
-    const delayMs = retryDelayMs({ attempts: failures, random: this.#world.random() }, delays)
-    const untilMs = this.#world.clock.nowMs() + Math.max(delayMinMs, delayMs)
+    const delayMs = retryDelayMs({ attempts: failures, random: this.#env.random() }, delays)
+    const untilMs = this.#env.clock.nowMs() + Math.max(delayMinMs, delayMs)
     const { exchange, queue, key } = message
     this.#lines.set(name, { exchange, queue, key, id, failures, untilMs })
   }
@@ -64,7 +64,7 @@ export class WaitingLines {
 
   leftAlone(): LeftAlone | null {
     if (this.#lines.size === 0) return null
-    const nowMs = this.#world.clock.nowMs()
+    const nowMs = this.#env.clock.nowMs()
     const due = [...this.#lines].filter(([name, { untilMs }]) => {
       if (untilMs + forgetAfterMs < nowMs) this.#lines.delete(name)
       return untilMs > nowMs

@@ -34,7 +34,7 @@ async function runDue<M, Tx>(
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
 ): Promise<void> {
-  const began = context.world.clock.nowMs()
+  const began = context.env.clock.nowMs()
   const requested: Requested<M> = { intents: [], messages: [], calls: [] }
   const deadline = handlerDeadline(due, context)
   try {
@@ -44,8 +44,8 @@ async function runDue<M, Tx>(
   } finally {
     deadline.cancel()
   }
-  const seconds = (context.world.clock.nowMs() - began) / 1000
-  context.world.metrics.record('applyLatency', seconds, { consumer: context.consumer.name })
+  const seconds = (context.env.clock.nowMs() - began) / 1000
+  context.env.metrics.record('applyLatency', seconds, { consumer: context.consumer.name })
   if (requested.intents.length > 0) await flushEffects(requested, facts, session, context)
   if (requested.calls.length > 0)
     await noteSuppressed(

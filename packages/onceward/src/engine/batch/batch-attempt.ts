@@ -1,5 +1,5 @@
 import type { Received } from '../../message/received.ts'
-import type { WorkClaim } from '../../ports/held-work.ts'
+import type { WorkLease } from '../../ports/held-work.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { SuspectTry } from '../crash-suspects/suspect-runner.ts'
@@ -42,7 +42,7 @@ export interface Decided<M = unknown> {
   readonly received: Received<M>
   readonly decision: Decision
   /** Of what was stored: the claim of our own worker. */
-  readonly claim?: WorkClaim
+  readonly claim?: WorkLease
   /** Of what was stored: another message holds its business key. */
   readonly keyless?: boolean
 }

@@ -63,7 +63,7 @@ export function bufferEffects<M, Tx>(
       const intent = intentOf(received.id, target, request)
       if (context.suppresses) {
         requested.calls.push({ received, intent })
-        context.world.metrics.add('suppressed', 1, { consumer: context.consumer.name, reason: 'mode' })
+        context.env.metrics.add('suppressed', 1, { consumer: context.consumer.name, reason: 'mode' })
         return null
       }
       if (context.callInline === undefined) throw noInlineCalls(target)
@@ -74,13 +74,13 @@ export function bufferEffects<M, Tx>(
 
 function lateEffect<M, Tx>(
   target: string,
-  { world, consumer }: ConsumerContext<M, Tx>,
+  { env, consumer }: ConsumerContext<M, Tx>,
   cut: Error | undefined,
 ): OncewardError {
   const fields = { consumer: consumer.name, target }
-  if (cut === undefined) world.log.error('effect asked for after the handler returned; not recorded', fields)
+  if (cut === undefined) env.log.error('effect asked for after the handler returned; not recorded', fields)
   else
-    world.log.warn('effect not recorded: its handler was ended before it returned', {
+    env.log.warn('effect not recorded: its handler was ended before it returned', {
       ...fields,
       reason: cut.message,
     })
@@ -125,7 +125,7 @@ export async function flushEffects<M, Tx>(
   context: ConsumerContext<M, Tx>,
 ): Promise<void> {
   const due = intents.filter(({ received }) => facts.get(received)?.kind === 'handled')
-  const { metrics } = context.world
+  const { metrics } = context.env
   const consumer = context.consumer.name
   if (context.suppresses) {
     await noteSuppressed(

@@ -24,7 +24,7 @@ export type RequestedMessages<M> = { readonly received: ReadableMessage<M>; read
 /** Makes the messages of one handler call. */
 export function outgoingMaker<M, Tx>(
   received: ReadableMessage<M>,
-  { consumer, world, enrolment }: ConsumerContext<M, Tx>,
+  { consumer, env, enrolment }: ConsumerContext<M, Tx>,
 ) {
   const { destinations, topicLimits } = enrolment.facts
   const calls = new Map<string, number>()
@@ -36,7 +36,7 @@ export function outgoingMaker<M, Tx>(
     calls.set(name, call + 1)
     const correlationId = request.correlationId ?? received.envelope.correlationId ?? undefined
     const id = request.id ?? stableId(consumer.name, received.id, name, call)
-    const trace = world.traces.outgoing(received.delivery.headers, name)
+    const trace = env.traces.outgoing(received.delivery.headers, name)
     const headers = trace === null ? request.headers : { ...trace, ...request.headers }
     const made = { ...request, id, correlationId, ...(headers && { headers }) }
     const connected = target.destination === undefined || target.destination === destinations?.kafka
@@ -129,7 +129,7 @@ export async function flushMessages<M, Tx>(
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
 ): Promise<void> {
-  const { suppresses, consumer, world } = context
+  const { suppresses, consumer, env } = context
   const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
   if (due.length === 0) return
   if (suppresses) {
@@ -138,7 +138,7 @@ export async function flushMessages<M, Tx>(
       session,
       context,
     )
-    return world.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
+    return env.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
   }
   await session.publish(due.map(({ outgoing }) => outgoing))
 }

@@ -1,5 +1,5 @@
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { BusinessAnswer, HeldKey, MarkerStatus, StoreSession } from '../../ports/store.ts'
+import type { BusinessKeyAnswer, HeldKey, MarkerStatus, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Claims } from './claim-batch.ts'
 import { isIdentifiedNow } from './identify-work.ts'
@@ -14,7 +14,7 @@ export interface KeyClaims<M> {
   readonly keyed: Set<Received<M>>
 }
 
-type Seen = Extract<BusinessAnswer, { kind: 'seen' }>
+type Seen = Extract<BusinessKeyAnswer, { kind: 'seen' }>
 
 /**
  * Claims the business keys of messages that do not hold theirs. Answers with those that may go on: a message whose key is held by one that is not
@@ -37,7 +37,7 @@ export async function claimBusinessKeys<M, Tx>(
   }
   if (firstByKey.size === 0) return fresh
   const firsts = [...firstByKey.values()]
-  const answers = await session.claimBusinessKeys(
+  const answers = await session.insertBusinessKeys(
     firsts.map(({ businessKey, businessDigest, id }) => ({ key: businessKey!, digest: businessDigest, id })),
   )
   for (const [index, answer] of answers.entries()) {

@@ -1,6 +1,6 @@
 import { formerTombstoneDigest, isTombstone } from '../../message/content-digest.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../../message/received.ts'
-import type { Claim, StoreSession } from '../../ports/store.ts'
+import type { NewMarker, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { claimBusinessKeys } from './business-keys.ts'
@@ -129,16 +129,16 @@ export async function claimMarkers<M, Tx>(
   const claimed = new Set<Received<M>>()
   if (firsts.length === 0) return claimed
   const { digestHeaders } = context.consumer.message
-  const claims: Claim[] = firsts.map(({ id, digest, delivery }) => ({
+  const claims: NewMarker[] = firsts.map(({ id, digest, delivery }) => ({
     id: id!,
     digest,
     position: delivery.position,
     ...(isTombstone(delivery) && { formerDigest: formerTombstoneDigest(delivery, digestHeaders) }),
   }))
-  const began = context.world.clock.nowMs()
-  const answers = await session.claim(claims, context.stage === 'store' ? 'stored' : 'applied')
-  const seconds = (context.world.clock.nowMs() - began) / 1000
-  context.world.metrics.record('insertLatency', seconds, { consumer: context.consumer.name })
+  const began = context.env.clock.nowMs()
+  const answers = await session.insertMarkers(claims, context.stage === 'store' ? 'stored' : 'applied')
+  const seconds = (context.env.clock.nowMs() - began) / 1000
+  context.env.metrics.record('insertLatency', seconds, { consumer: context.consumer.name })
   answers.forEach((answer, index) => {
     if (answer.kind === 'first') claimed.add(firsts[index]!)
     else facts.set(firsts[index]!, answer)

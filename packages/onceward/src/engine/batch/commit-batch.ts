@@ -13,26 +13,26 @@ import { keepAll } from './stored-mode.ts'
  * Acknowledging is up to the caller, because it may only happen after this resolves.
  */
 export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<readonly Decided<M>[]> {
-  const { store, enrolment, stage, world, savepoints } = attempt.context
+  const { store, enrolment, stage, env, savepoints } = attempt.context
   let unlock = () => {}
   let claimed: ReadonlySet<Received<M>> = new Set()
   try {
     const decided = await store.transaction(enrolment, async session => {
       const claims = await claimBatch(attempt, session)
       claimed = claims.claimed
-      world.reach('batch.claimed')
+      env.reach('batch.claimed')
       unlock = await lockWrites(attempt)
       const facts = stage === 'store' ? keepAll(claims) : await applyEffects(attempt, claims, session)
-      world.reach('batch.applied')
+      env.reach('batch.applied')
       await withdrawSuspects(attempt, session)
       const decided = await concludeBatch(attempt, claims, facts, session)
-      world.reach('batch.concluded')
-      session.book?.decided(decided)
+      env.reach('batch.concluded')
+      session.journal?.decided(decided)
       await passFence(attempt, decided, claims.standing, session)
       return decided
     })
-    if (stage === 'work') world.reach('work.committed')
-    else world.reach('batch.committed')
+    if (stage === 'work') env.reach('work.committed')
+    else env.reach('batch.committed')
     savepoints.committed()
     countMarkers(claimed, decided, attempt.context)
     return decided
@@ -64,11 +64,11 @@ async function lockWrites<M, Tx>({ batch, context }: BatchAttempt<M, Tx>): Promi
 function countMarkers<M, Tx>(
   claimed: ReadonlySet<Received<M>>,
   decided: readonly Decided<M>[],
-  { stage, consumer, world }: ConsumerContext<M, Tx>,
+  { stage, consumer, env }: ConsumerContext<M, Tx>,
 ): void {
   if (stage === 'work' || claimed.size === 0) return
   let count = claimed.size
   for (const { received, decision } of decided)
     if ((decision.outcome === 'retry' || decision.outcome === 'rerouted') && claimed.has(received)) count--
-  if (count > 0) world.metrics.add('inserts', count, { consumer: consumer.name })
+  if (count > 0) env.metrics.add('inserts', count, { consumer: consumer.name })
 }

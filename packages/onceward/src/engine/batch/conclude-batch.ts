@@ -36,7 +36,7 @@ export async function concludeBatch<M, Tx>(
       : batch.map(received => ({ received, decision: alike }))
   if (context.stage === 'work') {
     await finishWork(decided, session)
-    context.world.reach('work.finished')
+    context.env.reach('work.finished')
   }
   if (context.stage === 'store') decided = await storeKept(decided, session, claims, context)
   if (alike !== null) return decided
@@ -64,7 +64,7 @@ async function decideEach<M, Tx>(
   const counted = await countAttempts(facts, outageMs, session, context)
   const decisions = new Map<Received<M>, Decision>()
   const decide = (received: Received<M>, fact: Fact) => {
-    const random = context.world.random()
+    const random = context.env.random()
     const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
     decisions.set(received, decideTravel(received, fact, attempt, context))
   }

@@ -42,7 +42,7 @@ export function handlerDeadline<M, Tx>(
     controller.abort(error)
     reject(error)
   }
-  const { clock, timers } = context.world
+  const { clock, timers } = context.env
   const dueMs = clock.nowMs() + handlerTimeoutMs + lastStartMs
   const cancelTimer = timers.after(handlerTimeoutMs + lastStartMs, () =>
     end(tooLong(handlerTimeoutMs, clock.nowMs() - dueMs)),
@@ -50,7 +50,7 @@ export function handlerDeadline<M, Tx>(
   const onStop = () => end(new OncewardError('consumer_halted', 'The consumer was told to leave at once.'))
   if (context.signal.aborted) onStop()
   else context.signal.addEventListener('abort', onStop, { once: true })
-  const unwatch = watchClaims(due, context, end)
+  const unwatch = watchLeases(due, context, end)
   return {
     signal: controller.signal,
     passed: promise,
@@ -65,13 +65,13 @@ export function handlerDeadline<M, Tx>(
 }
 
 /** Held work: the handlers are ended when another worker takes one of their messages. */
-function watchClaims<M, Tx>(
+function watchLeases<M, Tx>(
   due: readonly Received<M>[],
   { stage, subscription }: ConsumerContext<M, Tx>,
   onLost: (error: Error) => void,
 ): (() => void) | null {
   if (stage !== 'work') return null
-  return subscription.watchClaims!(
+  return subscription.watchLeases!(
     due.map(({ delivery }) => delivery),
     onLost,
   )

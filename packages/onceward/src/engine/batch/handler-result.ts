@@ -1,6 +1,6 @@
 import { OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
-import type { Loan } from '../../ports/store.ts'
+import type { HandlerTransaction } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { classifyFailure } from '../retry/classify-failure.ts'
 import type { Fact } from './outcome.ts'
@@ -18,20 +18,20 @@ export class RoundFailed extends Error {
 }
 
 /** A handler that returned normally may still have left its transaction in a bad way. */
-export async function afterHandler<Tx>(loan: Loan<Tx>): Promise<Fact> {
-  if (loan.pending > 0) {
-    loan.revoke() // a statement that leaves a queue of the library from now on would belong to nobody
-    await loan.idle()
+export async function afterHandler<Tx>(handlerTx: HandlerTransaction<Tx>): Promise<Fact> {
+  if (handlerTx.pending > 0) {
+    handlerTx.revoke() // a statement that leaves a queue of the library from now on would belong to nobody
+    await handlerTx.idle()
     throw new OncewardError(
       'tx_not_awaited',
       'The handler returned before a statement on `tx` was answered. Nothing was committed; await every tx.query.',
     )
   }
-  if (loan.failure !== undefined) {
+  if (handlerTx.failure !== undefined) {
     throw new OncewardError(
       'tx_error_swallowed',
       'The handler caught the error of a statement on `tx` and went on, but PostgreSQL has aborted the transaction. Nothing was committed; let the error through, or avoid it (on conflict do nothing).',
-      { cause: loan.failure },
+      { cause: handlerTx.failure },
     )
   }
   return handled

@@ -1,9 +1,9 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { clockToleranceMs } from '../../contract/retention.ts'
+import type { Environment } from '../../environment.ts'
 import { ownTimeMs } from '../../message/own-time.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import type { StoreSession } from '../../ports/store.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import type { Fact } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 
@@ -32,15 +32,15 @@ export interface HorizonCheck {
  */
 export class HorizonGuard implements HorizonCheck {
   readonly #consumer: Pick<Consumer, 'name' | 'retention' | 'identity'>
-  readonly #world: Pick<Surroundings, 'clock' | 'log'>
+  readonly #env: Pick<Environment, 'clock' | 'log'>
   #asked: (Horizon & { readonly atMs: number }) | null = null
 
   constructor(
     consumer: Pick<Consumer, 'name' | 'retention' | 'identity'>,
-    world: Pick<Surroundings, 'clock' | 'log'>,
+    env: Pick<Environment, 'clock' | 'log'>,
   ) {
     this.#consumer = consumer
-    this.#world = world
+    this.#env = env
   }
 
   async check<M>(
@@ -60,7 +60,7 @@ export class HorizonGuard implements HorizonCheck {
     if (purgedBeforeMs === null || oldestMs >= purgedBeforeMs) return
     const behind = fresh.filter((_, index) => (times[index] ?? purgedBeforeMs) < purgedBeforeMs)
     const parks = retention?.behindHorizon !== 'apply'
-    this.#world.log.warn(
+    this.#env.log.warn(
       parks
         ? 'messages older than the markers that are left: parked, a person decides'
         : 'messages older than the markers that are left: applied, as the contract says',
@@ -78,7 +78,7 @@ export class HorizonGuard implements HorizonCheck {
   #unaskedFromMs(): number {
     const asked = this.#asked
     if (asked === null) return Number.POSITIVE_INFINITY
-    const passedMs = Math.max(0, this.#world.clock.nowMs() - asked.atMs)
+    const passedMs = Math.max(0, this.#env.clock.nowMs() - asked.atMs)
     if (passedMs >= askAgainMs) return Number.POSITIVE_INFINITY
     const never = Number.POSITIVE_INFINITY
     const keepMs = Math.min(this.#consumer.retention?.markers ?? never, asked.keepMs ?? never)
@@ -86,7 +86,7 @@ export class HorizonGuard implements HorizonCheck {
   }
 
   async #ask(session: Required<Pick<StoreSession<unknown>, 'horizon'>>) {
-    const atMs = this.#world.clock.nowMs()
+    const atMs = this.#env.clock.nowMs()
     const answer = await session.horizon()
     this.#asked = { ...answer, atMs }
     return answer

@@ -19,7 +19,7 @@ export async function passFence<M, Tx>(
   standing: StoredPositions | null,
   session: StoreSession<Tx>,
 ): Promise<void> {
-  const { settleTiming, subscription, world } = context
+  const { settleTiming, subscription, env } = context
   if (settleTiming !== 'commit') return
   const done: Delivery[] = []
   for (const { decision, received } of decided) {
@@ -34,7 +34,7 @@ export async function passFence<M, Tx>(
     if (from !== null && next !== null) history.written.push({ partition, next, done })
   }
   await session.advance(progress)
-  world.reach('batch.fenced')
+  env.reach('batch.fenced')
 }
 
 /** From where the store stands, and never back: part of a batch that took as a whole moves nothing. */

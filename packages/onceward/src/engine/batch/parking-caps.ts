@@ -89,7 +89,7 @@ async function lotIsFull<M, Tx>(
   return (await session.parkedTotal()) >= consumer.failure.parking.totalMax
 }
 
-function alert<M, Tx>({ consumer, world }: ConsumerContext<M, Tx>): void {
-  world.metrics.add('parkingFull', 1, { consumer: consumer.name })
-  world.log.error('parking lot full: lanes wait, nothing is dropped', { consumer: consumer.name })
+function alert<M, Tx>({ consumer, env }: ConsumerContext<M, Tx>): void {
+  env.metrics.add('parkingFull', 1, { consumer: consumer.name })
+  env.log.error('parking lot full: lanes wait, nothing is dropped', { consumer: consumer.name })
 }

@@ -6,7 +6,7 @@ import { DecidedHalt } from '../retry/halt-cause.ts'
 import { type BatchAttempt, blamesMessages, firstRound, halves } from './batch-attempt.ts'
 import { factOfError, RoundFailed } from './handler-result.ts'
 import { fencedPartitions } from './log-fence.ts'
-import { lostClaims } from './stored-mode.ts'
+import { lostLeases } from './stored-mode.ts'
 
 const namedRoundsMax = 8
 const contentionRoundsMax = 30
@@ -35,10 +35,10 @@ export async function recoverAttempt<M, Tx>(
 ): Promise<readonly BatchAttempt<M, Tx>[]> {
   if (error instanceof RoundFailed) return withoutCulprits(error, attempt)
   if (error instanceof OncewardError && !ofStore.includes(error.code)) return afterFence(error, attempt)
-  const { store, world, consumer } = attempt.context
+  const { store, env, consumer } = attempt.context
   const trouble = store.diagnose(error)
   const reason = error instanceof OncewardError ? 'not confirmed' : trouble
-  world.metrics.add('commitFailures', 1, { consumer: consumer.name, reason })
+  env.metrics.add('commitFailures', 1, { consumer: consumer.name, reason })
   const blames = blamesMessages(attempt)
   switch (trouble) {
     case 'contention':
@@ -89,10 +89,10 @@ function afterFence<M, Tx>(
   attempt: BatchAttempt<M, Tx>,
 ): readonly BatchAttempt<M, Tx>[] {
   const { batch, context, history } = attempt
-  const rows = lostClaims(error)
+  const rows = lostLeases(error)
   if (rows !== null) {
     const [taken, ours] = partition(batch, ({ delivery }) => rows.includes(delivery.held!.row))
-    context.subscription.dropClaims?.(taken.map(({ delivery }) => delivery))
+    context.subscription.dropLeases?.(taken.map(({ delivery }) => delivery))
     return [firstRound(attempt, ours)]
   }
   const lost = fencedPartitions(error, 'ownership_lost')
@@ -124,7 +124,7 @@ function refusalText<M, Tx>(error: unknown, { consumer }: ConsumerContext<M, Tx>
 }
 
 function contentionPause<M, Tx>({ round, context }: BatchAttempt<M, Tx>): Promise<void> {
-  const { world } = context
-  const delayMs = Math.floor(world.random() * Math.min(200, 5 * 2 ** round))
-  return new Promise(resolve => void world.timers.after(delayMs, resolve))
+  const { env } = context
+  const delayMs = Math.floor(env.random() * Math.min(200, 5 * 2 ** round))
+  return new Promise(resolve => void env.timers.after(delayMs, resolve))
 }

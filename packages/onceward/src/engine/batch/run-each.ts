@@ -6,7 +6,7 @@ import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import { runInParts } from './savepoint-policy.ts'
-import { lostClaims } from './stored-mode.ts'
+import { lostLeases } from './stored-mode.ts'
 import { isVerdict } from './verdicts.ts'
 
 /**
@@ -26,9 +26,9 @@ export async function runEach<M, Tx>(
 ): Promise<void> {
   const culprits = new Map<Received, Fact>()
   const lanes = lanesOf(due, context)
-  const { world, store } = context
-  const began = world.clock.nowMs()
-  const late = () => world.clock.nowMs() - began > laneCutMs
+  const { env, store } = context
+  const began = env.clock.nowMs()
+  const late = () => env.clock.nowMs() - began > laneCutMs
   const runLane = async (lane: readonly ReadableMessage<M>[], found = culprits) => {
     for (const received of lane) {
       if (late() && received !== lane[0]) return
@@ -93,8 +93,8 @@ async function runOne<M, Tx>(
   deadline: Deadline,
   culprits: Map<Received, Fact>,
 ): Promise<Fact> {
-  const { consumer, store, mode, world } = context
-  const loan = session.lend(true)
+  const { consumer, store, mode, env } = context
+  const handlerTx = session.handlerTransaction(true)
   const effects = bufferEffects(received, requested, context)
   let fact: Fact
   let cut: Error | undefined
@@ -103,30 +103,30 @@ async function runOne<M, Tx>(
     const call = consumer.handle!({
       message,
       envelope,
-      tx: loan.tx,
+      tx: handlerTx.tx,
       effects,
       waited: received.delivery.held?.waited ?? null,
       run: context.enrolment.runId,
       mode,
       signal: deadline.signal,
-      log: world.log,
+      log: env.log,
     })
     const verdict = await Promise.race([call, deadline.passed])
-    fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : await afterHandler(loan)
+    fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : await afterHandler(handlerTx)
   } catch (error) {
     cut = deadline.cutBy(error)
-    if (context.signal.aborted || lostClaims(error) !== null) throw error
-    if (loan.failure !== undefined) {
-      const trouble = store.diagnose(loan.failure)
+    if (context.signal.aborted || lostLeases(error) !== null) throw error
+    if (handlerTx.failure !== undefined) {
+      const trouble = store.diagnose(handlerTx.failure)
       if (trouble === 'victim') return { kind: 'behind', leader: 'gone', delayMs: 0 }
-      if (trouble !== 'statement' && trouble !== 'configuration') throw loan.failure
+      if (trouble !== 'statement' && trouble !== 'configuration') throw handlerTx.failure
     }
     fact = factOfError(error, context)
   } finally {
-    loan.revoke(cut)
+    handlerTx.revoke(cut)
     effects.close(cut)
   }
-  if (fact.kind !== 'handled' && loan.used) culprits.set(received, fact)
+  if (fact.kind !== 'handled' && handlerTx.used) culprits.set(received, fact)
   return fact
 }
 

@@ -6,7 +6,7 @@ import { bufferEffects, type ClosableEffects, type Requested } from './buffer-ef
 import type { Deadline } from './handler-deadline.ts'
 import { afterHandler, factOfError, handled, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
-import { lostClaims } from './stored-mode.ts'
+import { lostLeases } from './stored-mode.ts'
 
 /** The batch form: one call, one loan. Verdicts are per item; a throw names nobody unless the item was alone. */
 export async function runTogether<M, Tx>(
@@ -17,21 +17,21 @@ export async function runTogether<M, Tx>(
   context: ConsumerContext<M, Tx>,
   deadline: Deadline,
 ): Promise<void> {
-  const { consumer, mode, world } = context
-  const loan = session.lend(false)
+  const { consumer, mode, env } = context
+  const handlerTx = session.handlerTransaction(false)
   const shared: ItemCall<M, Tx> = { requested, context, closed: false, effects: [] }
   const items = due.map(received => new Item(received, shared))
   let cut: Error | undefined
   try {
     const call = consumer.handleBatch!({
       batch: items,
-      tx: consumer.effect?.apply === undefined ? loan.tx : (loan.sql as Tx),
+      tx: consumer.effect?.apply === undefined ? handlerTx.tx : (handlerTx.sql as Tx),
       mode,
       signal: deadline.signal,
-      log: world.log,
+      log: env.log,
     })
     const verdicts = await Promise.race([call, deadline.passed])
-    await afterHandler(loan)
+    await afterHandler(handlerTx)
     if (verdicts == null || verdicts.size === 0) {
       for (const received of due) facts.set(received, handled)
       return
@@ -44,12 +44,12 @@ export async function runTogether<M, Tx>(
     if (overtaken.size > 0) throw new RoundFailed(overtaken)
   } catch (error) {
     cut = deadline.cutBy(error)
-    if (context.signal.aborted || error instanceof RoundFailed || lostClaims(error) !== null) throw error
-    throw loan.failure !== undefined && context.store.diagnose(loan.failure) !== 'statement'
-      ? loan.failure
+    if (context.signal.aborted || error instanceof RoundFailed || lostLeases(error) !== null) throw error
+    throw handlerTx.failure !== undefined && context.store.diagnose(handlerTx.failure) !== 'statement'
+      ? handlerTx.failure
       : unattributed(due, error, context)
   } finally {
-    loan.revoke(cut)
+    handlerTx.revoke(cut)
     shared.closed = true
     shared.cut = cut
     for (const effects of shared.effects) effects.close(cut)

@@ -137,7 +137,7 @@ function endOfKey(received: Received, decision: Decision): DoneWork['key'] {
 }
 
 /** The rows a fence named, or null when the error is none of its. */
-export function lostClaims(error: unknown): readonly string[] | null {
+export function lostLeases(error: unknown): readonly string[] | null {
   return error instanceof OncewardError && error.code === 'claim_lost'
     ? (error.details.rows as readonly string[])
     : null

@@ -9,7 +9,7 @@ export async function tracedBatch<M, Tx>(
   context: ConsumerContext<M, Tx>,
   decide: () => Promise<readonly Decided<M>[]>,
 ): Promise<readonly Decided<M>[]> {
-  const { world, consumer, stage, mode } = context
+  const { env, consumer, stage, mode } = context
   const destination = batch[0]!.delivery.origin
   const system = messagingSystem(consumer.source.kind)
   const attributes = {
@@ -24,8 +24,8 @@ export async function tracedBatch<M, Tx>(
   }
   const headersOf = (index: number) => batch[index]!.delivery.headers
   const about = { count: batch.length, headersOf }
-  const began = world.clock.nowMs()
-  const decided = await world.traces.span(
+  const began = env.clock.nowMs()
+  const decided = await env.traces.span(
     { name: `process ${destination}`, kind: 'process', attributes, about },
     async span => {
       const decided = await decide()
@@ -34,7 +34,7 @@ export async function tracedBatch<M, Tx>(
     },
   )
   const labels = { consumer: consumer.name, stage, 'messaging.system': system }
-  world.metrics.record('processDuration', (world.clock.nowMs() - began) / 1000, labels)
+  env.metrics.record('processDuration', (env.clock.nowMs() - began) / 1000, labels)
   return decided
 }
 

@@ -6,11 +6,11 @@ import type { Decided } from '../batch/batch-attempt.ts'
 import { BatchRunner } from '../batch/batch-runner.ts'
 import { StorePaused } from '../batch/recover-attempt.ts'
 import { type ConsumerContext, firstTries } from '../consumer-context.ts'
-import type { Suspicion } from '../crash-suspects/crash-suspects.ts'
-import { WaryReading } from '../crash-suspects/suspect-reader.ts'
-import { SuspectLine, type SuspectTry } from '../crash-suspects/suspect-runner.ts'
+import type { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
+import { SuspectReader } from '../crash-suspects/suspect-reader.ts'
+import { SuspectRunner, type SuspectTry } from '../crash-suspects/suspect-runner.ts'
 import type { BreakerView } from '../retry/breaker.ts'
-import { HeldRetries } from '../retry/pending-retries.ts'
+import { PendingRetries } from '../retry/pending-retries.ts'
 import { BatchSize } from './batch-size.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
@@ -26,7 +26,7 @@ export interface SchedulerOptions<Tx> {
   readonly watch: StoreWatch<Tx>
   readonly tally: Tally
   /** Null for stores that do not outlive their processes. */
-  readonly suspicion: Suspicion | null
+  readonly suspicion: CrashSuspects | null
   /** False while the consumer drains, and once it has stopped or halted: nothing new is taken. */
   readonly isRunning: () => boolean
   /** Called after every batch. */
@@ -50,10 +50,10 @@ export class BatchScheduler<M, Tx> {
   readonly #lanes = new Lanes()
   readonly #intake: Intake<M>
   readonly #size: BatchSize
-  readonly #retries: HeldRetries
+  readonly #retries: PendingRetries
   readonly #runner: BatchRunner<M, Tx>
-  readonly #suspects: SuspectLine<M, Tx> | null
-  readonly #suspectReader: WaryReading<M, Tx> | null
+  readonly #suspects: SuspectRunner<M, Tx> | null
+  readonly #suspectReader: SuspectReader<M, Tx> | null
   #receiving = false
   #batchesInFlight = 0
   /** Suspects are being read, with an attempt of theirs on record: a handler that ends the process now would be blamed on one of them. */
@@ -62,7 +62,7 @@ export class BatchScheduler<M, Tx> {
   #cancelProbe: () => void = () => {}
 
   constructor(context: ConsumerContext<M, Tx>, options: SchedulerOptions<Tx>) {
-    const { consumer, stage, world } = context
+    const { consumer, stage, env } = context
     const { capabilities, watch, tally, isRunning } = options
     this.#context = context
     this.#options = options
@@ -77,13 +77,13 @@ export class BatchScheduler<M, Tx> {
       },
     })
     const isLive = (received: Received) => this.#runner.isLive(received)
-    this.#intake = new Intake(consumer, capabilities, world.timers, received => {
+    this.#intake = new Intake(consumer, capabilities, env.timers, received => {
       if (isLive(received)) this.#lanes.push(received)
       this.pump()
     })
     const readAgain = ({ delivery }: Received) =>
       void this.#read([delivery]).then(() => this.pump(), options.onError)
-    this.#retries = new HeldRetries(this.#lanes, world.timers, isLive, readAgain, () => this.pump())
+    this.#retries = new PendingRetries(this.#lanes, env.timers, isLive, readAgain, () => this.pump())
     this.#suspectReader = this.#newSuspectReader()
     this.#suspects = this.#newSuspectRunner()
   }
@@ -177,16 +177,16 @@ export class BatchScheduler<M, Tx> {
       if (suspects !== 'wait') this.#begin(suspects, 1)
       return
     }
-    const { world, breaker } = this.#context
+    const { env, breaker } = this.#context
     this.#cancelProbe()
-    this.#cancelProbe = world.timers.after(Math.max(1, breaker.waitMs), () => this.pump())
+    this.#cancelProbe = env.timers.after(Math.max(1, breaker.waitMs), () => this.pump())
   }
 
   #learnOutage(decided: readonly Decided<M>[]): void {
-    const { breaker, consumer, world } = this.#context
+    const { breaker, consumer, env } = this.#context
     const event = breaker.learn(decided, firstTries(this.#context))
     if (event === null) return
-    reportOutage(event, breaker, consumer, world)
+    reportOutage(event, breaker, consumer, env)
     if (event !== 'still away') this.#options.onOutage(event === 'closed' ? null : breaker.view)
   }
 
@@ -210,19 +210,19 @@ export class BatchScheduler<M, Tx> {
     this.#options.tally.delivered(deliveries.length, redelivered)
     this.#options.suspicion?.look(deliveries)
     await this.#read(deliveries)
-    this.#context.world.reach('batch.received')
+    this.#context.env.reach('batch.received')
   }
 
   #countTaken(deliveries: readonly Delivery[], redelivered: number): void {
-    const { consumer, stage, world } = this.#context
+    const { consumer, stage, env } = this.#context
     const { name } = consumer
-    if (stage === 'work') return world.metrics.add('claims', deliveries.length, { consumer: name })
-    world.metrics.add('deliveries', deliveries.length, {
+    if (stage === 'work') return env.metrics.add('claims', deliveries.length, { consumer: name })
+    env.metrics.add('deliveries', deliveries.length, {
       consumer: name,
       'messaging.system': messagingSystem(consumer.source.kind),
       'messaging.destination.name': deliveries[0]!.origin,
     })
-    if (redelivered > 0) world.metrics.add('redelivered', redelivered, { consumer: name })
+    if (redelivered > 0) env.metrics.add('redelivered', redelivered, { consumer: name })
   }
 
   async #read(deliveries: readonly Delivery[]): Promise<void> {
@@ -261,9 +261,9 @@ export class BatchScheduler<M, Tx> {
     suspect: SuspectTry | null = null,
     onDecided: (decided: readonly Decided<M>[]) => void = () => {},
   ): Promise<readonly Decided<M>[]> {
-    const { stage, world, signal } = this.#context
+    const { stage, env, signal } = this.#context
     let ended: readonly Decided<M>[] = []
-    const began = world.clock.nowMs()
+    const began = env.clock.nowMs()
     let inFlight = 1
     const leaveSlot = () => {
       this.#leaveSlots(inFlight)
@@ -274,7 +274,7 @@ export class BatchScheduler<M, Tx> {
         this.#options.onBatchDecided()
         ended = decided
         onDecided(decided)
-        this.#size.took(batch.length, world.clock.nowMs() - began, suspect !== null)
+        this.#size.took(batch.length, env.clock.nowMs() - began, suspect !== null)
         if (stage !== 'work') this.#retries.hold(decided)
         this.#lanes.release(batch)
         leaveSlot()
@@ -292,29 +292,29 @@ export class BatchScheduler<M, Tx> {
     return ended
   }
 
-  #newSuspectReader(): WaryReading<M, Tx> | null {
-    const { consumer, store, enrolment, stage, world } = this.#context
+  #newSuspectReader(): SuspectReader<M, Tx> | null {
+    const { consumer, store, enrolment, stage, env } = this.#context
     const { suspicion, watch } = this.#options
     if (suspicion === null) return null
-    return new WaryReading({
+    return new SuspectReader({
       consumer,
       suspicion,
       store,
       enrolment,
       watch,
-      world,
+      env,
       readsOnly: stage === 'store',
     })
   }
 
   /** Where no handler runs, only reading can crash the process. */
-  #newSuspectRunner(): SuspectLine<M, Tx> | null {
-    const { consumer, store, enrolment, stage, world } = this.#context
+  #newSuspectRunner(): SuspectRunner<M, Tx> | null {
+    const { consumer, store, enrolment, stage, env } = this.#context
     const { suspicion, watch } = this.#options
     if (suspicion === null || stage === 'store') return null
     const { attemptsMax } = consumer.failure
     const lanes = this.#lanes
-    const common = { suspicion, store, enrolment, watch, world, lanes, attemptsMax }
-    return new SuspectLine({ ...common, bytesMax: batchBytesMax })
+    const common = { suspicion, store, enrolment, watch, env, lanes, attemptsMax }
+    return new SuspectRunner({ ...common, bytesMax: batchBytesMax })
   }
 }

@@ -2,7 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Reach } from '../../crash-points.ts'
 import type { Checkpoints, LogOptions } from '../../ports/source.ts'
 import type { Enrolment, Store } from '../../ports/store.ts'
-import type { Suspicion } from '../crash-suspects/crash-suspects.ts'
+import type { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
 import type { StoreWatch } from './store-watch.ts'
 
 /** The engine's side of a log source: the store's rows, asked again for as long as the store is away. */
@@ -10,7 +10,7 @@ export function checkpointsOf<Tx>(
   store: Store<Tx>,
   enrolment: Enrolment,
   watch: StoreWatch<Tx>,
-  suspicion: Suspicion | null,
+  suspicion: CrashSuspects | null,
   reach: Reach,
 ): Checkpoints {
   return {

@@ -1,16 +1,16 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Mode } from '../../contract/handler.ts'
+import type { Environment } from '../../environment.ts'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
 import type { Source, SourceEvent, Stall, Subscription } from '../../ports/source.ts'
 import type { Enrolment, Store } from '../../ports/store.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import type { InlineCall } from '../batch/buffer-effects.ts'
 import { type HorizonCheck, HorizonGuard } from '../batch/horizon-guard.ts'
 import type { LocalHandoff } from '../batch/local-handoff.ts'
 import { SavepointPolicy } from '../batch/savepoint-policy.ts'
 import type { ConsumerContext, Stage } from '../consumer-context.ts'
-import { Suspicion } from '../crash-suspects/crash-suspects.ts'
+import { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
 import type { BreakerView } from '../retry/breaker.ts'
 import { mayBeOfMessage } from '../retry/halt-cause.ts'
 import { assertKeepable } from './assert-keepable.ts'
@@ -27,7 +27,7 @@ export interface ConsumerOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
   readonly source: Source
   readonly store: Store<Tx>
-  readonly world: Surroundings
+  readonly env: Environment
   readonly mode?: Mode
   /** External effects and messages are not asked for. Default in every mode but `live`. */
   readonly suppresses?: boolean
@@ -75,7 +75,7 @@ export class ConsumerProcess<M, Tx> {
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #scheduler: BatchScheduler<M, Tx> | null = null
-  #suspicion: Suspicion | null = null
+  #suspicion: CrashSuspects | null = null
   /** Halted, and what is in hand may be why. */
   #suspectedBecause: string | undefined
   #unwatch: readonly (() => void)[] = []
@@ -83,12 +83,12 @@ export class ConsumerProcess<M, Tx> {
 
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
-    const { source, store, world, consumer } = options
+    const { source, store, env, consumer } = options
     this.#stage = options.stage ?? (consumer.inbox.mode === 'stored' ? 'store' : 'whole')
     const waits = () => this.#state === 'new' || this.#state === 'running'
-    this.#watch = new StoreWatch(store, world, consumer.name, waits)
-    this.#shared = options.shared ?? createSharedLimits(consumer, world)
-    this.#sourceStatus = new SourceStatus(consumer.name, source.name, world)
+    this.#watch = new StoreWatch(store, env, consumer.name, waits)
+    this.#shared = options.shared ?? createSharedLimits(consumer, env)
+    this.#sourceStatus = new SourceStatus(consumer.name, source.name, env)
     this.#done.promise.catch(() => {})
   }
 
@@ -133,7 +133,7 @@ export class ConsumerProcess<M, Tx> {
   }
 
   async start(): Promise<void> {
-    const { consumer, source, store, world, instance, mode = 'live' } = this.#options
+    const { consumer, source, store, env, instance, mode = 'live' } = this.#options
     if (this.#stage !== 'work') assertKeepable(consumer, source, store)
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance, this.#options.addressing))
     this.#enrolment = enrolment
@@ -158,7 +158,7 @@ export class ConsumerProcess<M, Tx> {
     })
     this.#unwatch = watchSource(context)
     this.#state = 'running'
-    world.log.info('consumer running', { consumer: consumer.name, source: source.name, mode })
+    env.log.info('consumer running', { consumer: consumer.name, source: source.name, mode })
     this.#scheduler.pump()
   }
 
@@ -166,9 +166,9 @@ export class ConsumerProcess<M, Tx> {
   async drain(deadlineMs = 30_000): Promise<void> {
     if (this.#state !== 'running') return this.#state === 'draining' ? this.#done.promise : undefined
     this.#state = 'draining'
-    this.#options.world.log.info('consumer draining', { consumer: this.#options.consumer.name })
-    this.#options.world.reach('drain.begun')
-    const cancel = this.#options.world.timers.after(deadlineMs, () => this.leave())
+    this.#options.env.log.info('consumer draining', { consumer: this.#options.consumer.name })
+    this.#options.env.reach('drain.begun')
+    const cancel = this.#options.env.timers.after(deadlineMs, () => this.leave())
     this.#closeIfIdle()
     await this.#done.promise.finally(cancel)
   }
@@ -181,10 +181,10 @@ export class ConsumerProcess<M, Tx> {
   }
 
   #contextOf(enrolment: Enrolment, subscription: Subscription): ConsumerContext<M, Tx> {
-    const { consumer, source, store, world, mode = 'live', callInline, localHandoff } = this.#options
+    const { consumer, source, store, env, mode = 'live', callInline, localHandoff } = this.#options
     const timing = source.capabilities.positions ? 'commit' : 'batch'
     const remembers = ['live', 'replay'].includes(mode) && consumer.dedup === 'marker'
-    const horizon = this.#options.horizon ?? (remembers && new HorizonGuard(consumer as never, world))
+    const horizon = this.#options.horizon ?? (remembers && new HorizonGuard(consumer as never, env))
     return {
       consumer,
       store,
@@ -193,7 +193,7 @@ export class ConsumerProcess<M, Tx> {
       mode,
       suppresses: this.#options.suppresses ?? mode !== 'live',
       stage: this.#stage,
-      world,
+      env,
       signal: this.#leaving.signal,
       settleTiming: consumer.settle.when === 'before effect' ? 'first' : timing,
       savepoints: new SavepointPolicy(),
@@ -213,7 +213,7 @@ export class ConsumerProcess<M, Tx> {
       if (this.#state !== 'new') throw this.#leaving.signal.reason
       // The broker was reached: this name reads there from now on. A worker reads what is stored, which claims nothing.
       if (this.#stage !== 'work')
-        await this.#watch.persist(async () => this.#options.store.noteReading?.(enrolment))
+        await this.#watch.persist(async () => this.#options.store.registerReader?.(enrolment))
       return opened
     } catch (error) {
       await opened.close()
@@ -222,12 +222,12 @@ export class ConsumerProcess<M, Tx> {
   }
 
   async #findSuspects(enrolment: Enrolment): Promise<void> {
-    const { store, world, consumer } = this.#options
+    const { store, env, consumer } = this.#options
     if (store.suspects === undefined) return
-    this.#suspicion = new Suspicion({
+    this.#suspicion = new CrashSuspects({
       ledger: store.suspects,
       enrolment,
-      world,
+      env,
       leaseMs: consumer.inbox.leaseMs,
       isLive: delivery => this.#subscription?.isLive(delivery) ?? true,
       onRefused: error => this.#halt(error),
@@ -237,16 +237,16 @@ export class ConsumerProcess<M, Tx> {
   }
 
   async #openSource(enrolment: Enrolment): Promise<Subscription> {
-    const { consumer, source, store, world, addressing } = this.#options
-    await consumer.effect?.apply?.verify(store.query!, { consumer, world })
+    const { consumer, source, store, env, addressing } = this.#options
+    await consumer.effect?.apply?.verify(store.query!, { consumer, env })
     return source.open({
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
       onEvent: event => this.#onSourceEvent(event),
-      ...(store.meetBroker && {
+      ...(store.registerBroker && {
         onBroker: broker =>
           this.#watch.persist(async () => {
-            await store.meetBroker!(broker)
+            await store.registerBroker!(broker)
             await addressing?.confirm(broker)
           }),
       }),
@@ -254,10 +254,10 @@ export class ConsumerProcess<M, Tx> {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
         ordersKeys: consumer.order === 'key',
-        checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, world.reach),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, env.reach),
         onRevoke: async partitions => this.#scheduler?.revoke(partitions),
         onTold: told =>
-          world.metrics.add('positionCommits', 1, {
+          env.metrics.add('positionCommits', 1, {
             consumer: consumer.name,
             status: told ? 'success' : 'failure',
           }),
@@ -269,15 +269,15 @@ export class ConsumerProcess<M, Tx> {
   #onSourceEvent(event: SourceEvent): void {
     this.#sourceStatus.record(event)
     // Not from within: the source may be in the middle of opening.
-    if (event.kind === 'ended') this.#options.world.timers.soon(() => void this.drain().catch(() => {}))
+    if (event.kind === 'ended') this.#options.env.timers.soon(() => void this.drain().catch(() => {}))
   }
 
   #halt(error: unknown): void {
     if (this.#state === 'stopped' || this.#state === 'halted') return
-    const { world, consumer } = this.#options
+    const { env, consumer } = this.#options
     this.#state = 'halted'
     if (mayBeOfMessage(error)) this.#suspectedBecause = errorCode(error)
-    world.log.error('consumer halted, nothing settled', {
+    env.log.error('consumer halted, nothing settled', {
       consumer: consumer.name,
       error: errorText(error, 4_000),
     })
@@ -298,7 +298,7 @@ export class ConsumerProcess<M, Tx> {
       await this.#closeRun()
       if (this.#state === 'halted') return
       this.#state = 'stopped'
-      this.#options.world.log.info('consumer stopped', { consumer: this.#options.consumer.name })
+      this.#options.env.log.info('consumer stopped', { consumer: this.#options.consumer.name })
       this.#done.resolve()
     })()
     return this.#closing
@@ -307,11 +307,11 @@ export class ConsumerProcess<M, Tx> {
   /** A halted consumer does not wait long for an unresponsive database: its run is then silent instead of ended. */
   async #closeRun(): Promise<void> {
     if (this.#enrolment === null) return
-    const { store, world } = this.#options
+    const { store, env } = this.#options
     const closed = store.closeRun(this.#enrolment, this.#suspectedBecause).catch(() => {})
     if (this.#state !== 'halted') return closed
     const late = Promise.withResolvers<void>()
-    const cancel = world.timers.after(closeRunMs, late.resolve)
+    const cancel = env.timers.after(closeRunMs, late.resolve)
     await Promise.race([closed, late.promise]).finally(cancel)
   }
 }

@@ -1,11 +1,11 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
+import type { Timers } from '../../environment.ts'
 import { matchDeliveryKey } from '../../message/match-delivery-key.ts'
 import { createMessageReader, type MessageReader } from '../../message/read-message.ts'
 import type { Received } from '../../message/received.ts'
 import type { SourceCapabilities } from '../../ports/capabilities.ts'
 import type { Delivery } from '../../ports/source.ts'
-import type { Timers } from '../../surroundings.ts'
-import type { WaryReading } from '../crash-suspects/suspect-reader.ts'
+import type { SuspectReader } from '../crash-suspects/suspect-reader.ts'
 
 /** Those whose validation takes longer than this are not waited for where order allows. */
 const togetherMs = 100
@@ -51,7 +51,7 @@ export class Intake<M> {
   /** Resolves with what may go on now, in order; the rest comes by `onSlow`, one by one. Rejects only when the store refuses to take suspects down. */
   async take(
     deliveries: readonly Delivery[],
-    wary: Pick<WaryReading<M, never>, 'readSuspects'> | null = null,
+    wary: Pick<SuspectReader<M, never>, 'readSuspects'> | null = null,
   ): Promise<readonly Received<M>[]> {
     const suspects = await wary?.readSuspects(deliveries, this.#read)
     const read = deliveries.map(delivery => suspects?.get(delivery) ?? this.#read(delivery))

@@ -1,5 +1,5 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { Environment } from '../../environment.ts'
 import type { Breaker, BreakerEvent } from '../retry/breaker.ts'
 
 /** Tells people that the source is paused, and that it goes on. */
@@ -7,7 +7,7 @@ export function reportOutage(
   event: BreakerEvent,
   { view, waitMs }: Pick<Breaker, 'view' | 'waitMs'>,
   { name }: Pick<Consumer, 'name'>,
-  { log, metrics }: Surroundings,
+  { log, metrics }: Environment,
 ): void {
   const { code, failures } = view
   switch (event) {

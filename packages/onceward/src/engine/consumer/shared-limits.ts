@@ -1,5 +1,5 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { Surroundings } from '../../surroundings.ts'
+import type { Environment } from '../../environment.ts'
 import { SharedLock } from '../batch/shared-lock.ts'
 import { Breaker } from '../retry/breaker.ts'
 
@@ -11,7 +11,7 @@ export interface SharedLimits {
 
 export function createSharedLimits<M, Tx>(
   { failure }: Consumer<M, Tx>,
-  { clock }: Surroundings,
+  { clock }: Environment,
 ): SharedLimits {
   return { breaker: new Breaker(failure, clock), writeLock: new SharedLock() }
 }

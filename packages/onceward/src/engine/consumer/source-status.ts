@@ -1,16 +1,16 @@
+import type { Environment } from '../../environment.ts'
 import type { SourceEvent } from '../../ports/source.ts'
-import type { Surroundings } from '../../surroundings.ts'
 
 /** What the source said about its connection, for health checks; counts and logs each event. */
 export class SourceStatus {
   readonly #names: { readonly consumer: string; readonly source: string }
-  readonly #world: Surroundings
+  readonly #env: Environment
   #disconnected = false
   readonly #degraded = new Map<string, string>()
 
-  constructor(consumer: string, source: string, world: Surroundings) {
+  constructor(consumer: string, source: string, env: Environment) {
     this.#names = { consumer, source }
-    this.#world = world
+    this.#env = env
   }
 
   /** True from when the source lost its broker until it is connected again. */
@@ -31,7 +31,7 @@ export class SourceStatus {
     if (event.kind === 'degraded') this.#degraded.set(event.part, event.reason)
     if (event.kind === 'restored') this.#degraded.delete(event.part)
     if (endsConnection(event)) this.#disconnected = true
-    const { metrics, log } = this.#world
+    const { metrics, log } = this.#env
     metrics.add('sourceEvents', 1, { consumer: this.#names.consumer, kind: event.kind })
     log[isRoutine(event) ? 'info' : 'warn'](`source ${event.kind}`, { ...this.#names, ...event })
   }

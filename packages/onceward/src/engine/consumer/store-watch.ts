@@ -1,6 +1,6 @@
+import type { Environment } from '../../environment.ts'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
 import type { Store } from '../../ports/store.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { ofStore, StorePaused } from '../batch/recover-attempt.ts'
 
 /**
@@ -9,15 +9,15 @@ import { ofStore, StorePaused } from '../batch/recover-attempt.ts'
  */
 export class StoreWatch<Tx> {
   readonly #store: Store<Tx>
-  readonly #world: Surroundings
+  readonly #env: Environment
   readonly #consumer: string
   readonly #goOn: () => boolean
   #away: Promise<void> | null = null
 
   /** `goOn` turns false when the consumer stops: no wait outlives it. */
-  constructor(store: Store<Tx>, world: Surroundings, consumer: string, goOn: () => boolean) {
+  constructor(store: Store<Tx>, env: Environment, consumer: string, goOn: () => boolean) {
     this.#store = store
-    this.#world = world
+    this.#env = env
     this.#consumer = consumer
     this.#goOn = goOn
   }
@@ -32,7 +32,7 @@ export class StoreWatch<Tx> {
 
   /** `failures`: how often the same batch was put off before. */
   async pause({ trouble, message }: StorePaused, failures: number): Promise<void> {
-    this.#world.log.warn(trouble === 'unavailable' ? 'store away, nothing settled' : 'waiting for a lock', {
+    this.#env.log.warn(trouble === 'unavailable' ? 'store away, nothing settled' : 'waiting for a lock', {
       consumer: this.#consumer,
       error: message,
     })
@@ -74,7 +74,7 @@ export class StoreWatch<Tx> {
     for (let tries = 0; this.#goOn(); tries++) {
       try {
         await this.#store.ping()
-        this.#world.log.info('store answers again', { consumer: this.#consumer })
+        this.#env.log.info('store answers again', { consumer: this.#consumer })
         return
       } catch (error) {
         // It answers, and says that people must act.
@@ -86,7 +86,7 @@ export class StoreWatch<Tx> {
 
   #wait(firstMs: number, mostMs: number, doublings: number): Promise<void> {
     const ceiling = Math.min(mostMs, firstMs * 2 ** Math.min(doublings, 10))
-    const delayMs = Math.floor((0.5 + this.#world.random() / 2) * ceiling)
-    return new Promise(resolve => void this.#world.timers.after(delayMs, resolve))
+    const delayMs = Math.floor((0.5 + this.#env.random() / 2) * ceiling)
+    return new Promise(resolve => void this.#env.timers.after(delayMs, resolve))
   }
 }

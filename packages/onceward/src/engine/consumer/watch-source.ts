@@ -5,9 +5,9 @@ export function watchSource<M, Tx>({
   consumer,
   subscription,
   breaker,
-  world,
+  env,
 }: ConsumerContext<M, Tx>): readonly (() => void)[] {
-  const { metrics } = world
+  const { metrics } = env
   const labels = { consumer: consumer.name }
   const unwatch: (() => void)[] = []
   if (subscription.lag !== undefined) unwatch.push(metrics.watchLag(consumer.name, () => subscription.lag!()))

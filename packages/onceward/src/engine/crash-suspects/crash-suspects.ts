@@ -1,8 +1,8 @@
+import type { Environment } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { Delivery, Ownership } from '../../ports/source.ts'
 import type { Enrolment } from '../../ports/store.ts'
 import { type SilentRun, type SuspectLedger, silentAfterMs } from '../../ports/suspects.ts'
-import type { Surroundings } from '../../surroundings.ts'
 
 /** How often a run says that it lives. */
 const beatMs = 2_000
@@ -13,17 +13,17 @@ const suspectMs = 5 * 60_000
 /** In place of a run: whatever happens to those. */
 const always = -1
 
-export interface SuspicionOptions {
+export interface CrashSuspectsOptions {
   readonly ledger: SuspectLedger
   readonly enrolment: Enrolment
-  readonly world: Surroundings
+  readonly env: Environment
   /** A lease of held work: as long again until what its dead holder had is handed over. */
   readonly leaseMs: number
   /** False once the source has taken the delivery back. */
   readonly isLive: (delivery: Delivery) => boolean
   /** The store answers a sign of life with an error that only people can mend. */
   readonly onRefused: (error: OncewardError) => void
-  /** Suspicion was lifted: more may be taken at once. */
+  /** CrashSuspects was lifted: more may be taken at once. */
   readonly onLifted: () => void
 }
 
@@ -34,8 +34,8 @@ export interface SuspicionOptions {
  *
  *   silent run ──▶ suspects, in groups that are halved at each death ──▶ all through, cause found, or time over ──▶ cleared for everybody
  */
-export class Suspicion {
-  readonly #options: SuspicionOptions
+export class CrashSuspects {
+  readonly #options: CrashSuspectsOptions
   readonly #silent = new Map<number, { readonly deliveriesMax: number; readonly cancel: () => void }>()
   /** Suspects that are not through, and on logs the run each is suspected for. */
   readonly #suspects = new Map<Delivery, number | null>()
@@ -49,7 +49,7 @@ export class Suspicion {
   #cancelBeat: () => void = () => {}
   #stopped = false
 
-  constructor(options: SuspicionOptions) {
+  constructor(options: CrashSuspectsOptions) {
     this.#options = options
   }
 
@@ -136,19 +136,19 @@ export class Suspicion {
   }
 
   #forgive(runIds: readonly number[]): void {
-    const { ledger, enrolment, world } = this.#options
+    const { ledger, enrolment, env } = this.#options
     if (runIds.length === 0) return
     for (const runId of runIds) this.#forget(runId)
     this.#lift()
     // Left open they only cost the next process some time.
     ledger.clear(enrolment, runIds).catch(error => {
       const fields = { consumer: enrolment.facts.name, error: errorText(error) }
-      world.log.warn('could not note that silent runs are dealt with', fields)
+      env.log.warn('could not note that silent runs are dealt with', fields)
     })
   }
 
   #beatLater(): void {
-    this.#cancelBeat = this.#options.world.timers.after(beatMs, () => {
+    this.#cancelBeat = this.#options.env.timers.after(beatMs, () => {
       this.#beatLater()
       this.#beat().catch(error => {
         if (error instanceof OncewardError && error.code === 'server_changed') this.#options.onRefused(error)
@@ -157,8 +157,8 @@ export class Suspicion {
   }
 
   async #beat(): Promise<void> {
-    const { ledger, enrolment, isLive, world } = this.#options
-    const runs = await ledger.beat(enrolment, silentAfterMs, world.clock)
+    const { ledger, enrolment, isLive, env } = this.#options
+    const runs = await ledger.beat(enrolment, silentAfterMs, env.clock)
     const silent = new Map(runs.map(run => [run.runId, run]))
     if (this.#stopped) return
     for (const runId of this.#silent.keys()) if (!silent.has(runId)) this.#forget(runId)
@@ -168,15 +168,15 @@ export class Suspicion {
   }
 
   #suspect({ runId, deliveriesMax }: SilentRun): void {
-    const { world, leaseMs } = this.#options
-    const cancel = world.timers.after(Math.max(suspectMs, 3 * leaseMs), () => this.#forgive([runId]))
+    const { env, leaseMs } = this.#options
+    const cancel = env.timers.after(Math.max(suspectMs, 3 * leaseMs), () => this.#forgive([runId]))
     this.#silent.set(runId, { deliveriesMax, cancel })
     this.#explained = false
   }
 
   #tell(): void {
-    const { world, enrolment } = this.#options
-    world.log.warn('a process seems to have died: what it may have died over is taken in small groups', {
+    const { env, enrolment } = this.#options
+    env.log.warn('a process seems to have died: what it may have died over is taken in small groups', {
       consumer: enrolment.facts.name,
       silentRuns: [...this.#silent.keys()],
     })

@@ -1,22 +1,22 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
+import type { Environment } from '../../environment.ts'
 import type { Received } from '../../message/received.ts'
 import { bytesKey, unreadKiller } from '../../message/unread.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { Enrolment, Store } from '../../ports/store.ts'
 import type { EarlierAttempts } from '../../ports/suspects.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { StoreWatch } from '../consumer/store-watch.ts'
-import type { Suspicion } from './crash-suspects.ts'
+import type { CrashSuspects } from './crash-suspects.ts'
 import { GroupRoom } from './suspect-groups.ts'
 
-export interface WaryReadingOptions<M, Tx> {
+export interface SuspectReaderOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
-  readonly suspicion: Suspicion
+  readonly suspicion: CrashSuspects
   readonly store: Store<Tx>
   readonly enrolment: Enrolment
   readonly watch: StoreWatch<Tx>
-  readonly world: Surroundings
+  readonly env: Environment
   /** No handler follows: who is read is through. */
   readonly readsOnly: boolean
 }
@@ -27,13 +27,13 @@ type Read<M> = (delivery: Delivery) => Received<M> | Promise<Received<M>>
  * Codecs, schemas and identity functions are the contract's code, and may end the process as a handler does. So suspects are read in groups as they
  * are handled in groups, alone in the end, each with a record under its bytes: nothing else of it is known.
  */
-export class WaryReading<M, Tx> {
-  readonly #options: WaryReadingOptions<M, Tx>
+export class SuspectReader<M, Tx> {
+  readonly #options: SuspectReaderOptions<M, Tx>
   /** Killers that are not read again and not decided yet. */
   readonly #found = new Set<Received>()
   #survived: readonly string[] = []
 
-  constructor(options: WaryReadingOptions<M, Tx>) {
+  constructor(options: SuspectReaderOptions<M, Tx>) {
     this.#options = options
   }
 
@@ -70,9 +70,9 @@ export class WaryReading<M, Tx> {
     ids: readonly string[],
     read: Read<M>,
   ): Promise<readonly (readonly [Delivery, Received<M>])[]> {
-    const { suspicion, readsOnly, world } = this.#options
+    const { suspicion, readsOnly, env } = this.#options
     const killed = await this.#begin(ids)
-    world.reach('suspect.reading')
+    env.reach('suspect.reading')
     if (killed !== null) return [[group[0]!, this.#giveUp(group[0]!, killed)]]
     const received = await Promise.all(group.map(async delivery => [delivery, await read(delivery)] as const))
     this.#survived = ids
@@ -98,10 +98,10 @@ export class WaryReading<M, Tx> {
 
   /** Not read again: it goes where the contract sends what kills. */
   #giveUp(delivery: Delivery, earlier: EarlierAttempts): Received<M> {
-    const { consumer, world } = this.#options
+    const { consumer, env } = this.#options
     const killer = unreadKiller(consumer, delivery, earlier)
     this.#found.add(killer)
-    world.log.error('a message that kills its process while it is read is not read again', {
+    env.log.error('a message that kills its process while it is read is not read again', {
       consumer: consumer.name,
       position: delivery.position,
       digest: killer.digest.toString('hex'),
@@ -113,11 +113,11 @@ export class WaryReading<M, Tx> {
   /** Called with what is committed. Only a killer that is set aside explains the deaths: before that, another one may still be read. */
   decided(decided: readonly Decided<M>[]): void {
     if (this.#found.size === 0) return
-    const { consumer, suspicion, world } = this.#options
+    const { consumer, suspicion, env } = this.#options
     for (const { received, decision } of decided) {
       if (decision.outcome === 'retry' || !this.#found.delete(received)) continue
       suspicion.explained(received.delivery)
-      world.metrics.add('killers', 1, { consumer: consumer.name })
+      env.metrics.add('killers', 1, { consumer: consumer.name })
     }
   }
 
@@ -125,8 +125,8 @@ export class WaryReading<M, Tx> {
   async #end(): Promise<void> {
     const ids = this.#survived
     if (ids.length === 0) return
-    const { store, enrolment, watch, world } = this.#options
-    world.reach('suspect.read')
+    const { store, enrolment, watch, env } = this.#options
+    env.reach('suspect.read')
     await watch.persist(() => store.transaction(enrolment, session => session.withdrawAttempts!(ids)))
     this.#survived = []
   }

@@ -1,11 +1,11 @@
+import type { Environment } from '../../environment.ts'
 import type { Received } from '../../message/received.ts'
 import type { Enrolment, Store } from '../../ports/store.ts'
 import { type EarlierAttempts, processDied } from '../../ports/suspects.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Lanes } from '../consumer/lanes.ts'
 import type { StoreWatch } from '../consumer/store-watch.ts'
-import type { Suspicion } from './crash-suspects.ts'
+import type { CrashSuspects } from './crash-suspects.ts'
 import { GroupRoom } from './suspect-groups.ts'
 
 /**
@@ -16,12 +16,12 @@ export interface SuspectTry {
   readonly killed: EarlierAttempts | null
 }
 
-export interface SuspectLineOptions<Tx> {
-  readonly suspicion: Suspicion
+export interface SuspectRunnerOptions<Tx> {
+  readonly suspicion: CrashSuspects
   readonly store: Store<Tx>
   readonly enrolment: Enrolment
   readonly watch: StoreWatch<Tx>
-  readonly world: Surroundings
+  readonly env: Environment
   readonly lanes: Lanes
   readonly attemptsMax: number
   /** Of the bodies of one group. */
@@ -39,11 +39,11 @@ type Run<M> = (
  * attempt of a message that was alone counts against it. Either record is taken back in the transaction that decides the message: what is
  * found of it later is a death, and whoever gets through is not blamed.
  */
-export class SuspectLine<M, Tx> {
-  readonly #options: SuspectLineOptions<Tx>
+export class SuspectRunner<M, Tx> {
+  readonly #options: SuspectRunnerOptions<Tx>
   #underWay: readonly Received<M>[] | null = null
 
-  constructor(options: SuspectLineOptions<Tx>) {
+  constructor(options: SuspectRunnerOptions<Tx>) {
     this.#options = options
   }
 
@@ -89,11 +89,11 @@ export class SuspectLine<M, Tx> {
 
   /** Rejects only when the attempt could not be put on record; then nothing was tried. */
   async run(group: readonly Received<M>[], run: Run<M>): Promise<void> {
-    const { world, enrolment } = this.#options
+    const { env, enrolment } = this.#options
     try {
       const suspect = { killed: group.length === 1 ? await this.#beginAlone(group[0]!) : null }
       if (group.length > 1) await this.#beginGroup(group)
-      world.metrics.add('suspects', group.length, { consumer: enrolment.facts.name })
+      env.metrics.add('suspects', group.length, { consumer: enrolment.facts.name })
       const decided = await run(suspect, decided => {
         this.#underWay = null
         for (const one of decided) this.#judge(one, suspect)
@@ -106,17 +106,17 @@ export class SuspectLine<M, Tx> {
 
   /** Answers with its deaths when it may not be tried any more. */
   async #beginAlone({ id }: Received<M>): Promise<EarlierAttempts | null> {
-    const { store, enrolment, watch, world, attemptsMax } = this.#options
+    const { store, enrolment, watch, env, attemptsMax } = this.#options
     const earlier = await watch.persist(() => store.suspects!.beginAttempt(enrolment, id!, attemptsMax))
-    world.reach('suspect.counted')
+    env.reach('suspect.counted')
     return earlier.deaths > 0 && earlier.attempts >= attemptsMax ? earlier : null
   }
 
   async #beginGroup(group: readonly Received<M>[]): Promise<void> {
-    const { store, enrolment, watch, world } = this.#options
+    const { store, enrolment, watch, env } = this.#options
     const ids = group.map(({ id }) => id!)
     await watch.persist(() => store.suspects!.beginGroup(enrolment, ids, group.length))
-    world.reach('suspect.grouped')
+    env.reach('suspect.grouped')
   }
 
   /** The broker took these back, their partition went to another owner, or we are leaving. Nobody died of them. */
@@ -129,13 +129,13 @@ export class SuspectLine<M, Tx> {
   }
 
   #judge({ received, decision }: Decided<M>, { killed }: SuspectTry): void {
-    const { suspicion, world, enrolment } = this.#options
+    const { suspicion, env, enrolment } = this.#options
     if (killed === null || decision.code !== processDied) return suspicion.cleared(received.delivery)
     if (decision.outcome === 'retry') return suspicion.keep(received.delivery)
     const consumer = enrolment.facts.name
     suspicion.explained(received.delivery)
-    world.metrics.add('killers', 1, { consumer })
-    world.log.error('the message that killed its process is parked', {
+    env.metrics.add('killers', 1, { consumer })
+    env.log.error('the message that killed its process is parked', {
       consumer,
       messageId: received.id,
       deaths: killed.deaths,

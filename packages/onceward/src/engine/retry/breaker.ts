@@ -1,6 +1,6 @@
 import type { FailureRules, PolicyClass } from '../../contract/failure-rules.ts'
+import type { Clock } from '../../environment.ts'
 import type { Received } from '../../message/received.ts'
-import type { Clock } from '../../surroundings.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Fact } from '../batch/outcome.ts'
 

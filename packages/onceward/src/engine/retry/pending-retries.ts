@@ -1,5 +1,5 @@
+import type { Timers } from '../../environment.ts'
 import type { Received } from '../../message/received.ts'
-import type { Timers } from '../../surroundings.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import { isUnvalidated } from '../consumer/intake.ts'
 import type { Lanes } from '../consumer/lanes.ts'
@@ -8,7 +8,7 @@ import type { Lanes } from '../consumer/lanes.ts'
  * Deliveries waiting, unsettled, for their next attempt. Their attempts are counted in the store, so a crash loses nothing but
  * the rest of the delay: the broker hands them over again. Ordered, the whole lane waits behind its head.
  */
-export class HeldRetries {
+export class PendingRetries {
   readonly #lanes: Lanes
   readonly #timers: Timers
   readonly #isLive: (received: Received) => boolean

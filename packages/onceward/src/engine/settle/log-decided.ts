@@ -1,4 +1,4 @@
-import type { Log, LogFields, LogLevel } from '../../surroundings.ts'
+import type { Log, LogFields, LogLevel } from '../../environment.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Decision, Outcome } from '../batch/outcome.ts'
 

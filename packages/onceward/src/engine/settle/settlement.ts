@@ -32,10 +32,10 @@ export class Settlements {
   #last: Promise<void> = Promise.resolve()
 
   constructor(context: ConsumerContext, tally: Tally) {
-    const { consumer, world, mode } = context
+    const { consumer, env, mode } = context
     this.#context = context
     this.#tally = tally
-    this.#count = decisionCounter(consumer, world.metrics, mode !== 'live')
+    this.#count = decisionCounter(consumer, env.metrics, mode !== 'live')
   }
 
   get idle(): boolean {
@@ -84,20 +84,20 @@ export class Settlements {
 
   async #settle(deliveries: readonly Delivery[]): Promise<void> {
     if (deliveries.length === 0) return
-    const { consumer, subscription, world } = this.#context
-    const began = world.clock.nowMs()
+    const { consumer, subscription, env } = this.#context
+    const began = env.clock.nowMs()
     const { missed } = await subscription.settle(deliveries)
     const labels = { consumer: consumer.name, 'messaging.system': messagingSystem(consumer.source.kind) }
-    world.metrics.record('settleDuration', (world.clock.nowMs() - began) / 1000, labels)
-    if (missed > 0) world.metrics.add('settleMissed', missed, { consumer: consumer.name })
+    env.metrics.record('settleDuration', (env.clock.nowMs() - began) / 1000, labels)
+    if (missed > 0) env.metrics.add('settleMissed', missed, { consumer: consumer.name })
     this.#tally.missed(missed)
-    world.reach('batch.settled')
+    env.reach('batch.settled')
   }
 
   /** Counts and logs what was decided; answers with the deliveries that may be settled. A worker's retries are durable in the store. */
   #durable(decided: readonly Decided[]): Delivery[] {
-    const { consumer, stage, world } = this.#context
-    logDecided(consumer.name, decided, world.log)
+    const { consumer, stage, env } = this.#context
+    logDecided(consumer.name, decided, env.log)
     const { outcomes, conflicts } = this.#count(decided)
     this.#tally.decided(outcomes, conflicts)
     const durable: Delivery[] = []

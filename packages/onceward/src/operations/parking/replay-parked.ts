@@ -57,12 +57,12 @@ export async function startReplay(
  * Hands the selection over to the workers, stage by stage, until nothing is left or somebody stops it. Killed anywhere it goes on when called
  * again; called twice at once the two take turns. What moves is judged in the transaction that moves it.
  */
-export async function runReplay(pool: SqlPool, requestId: string, world: ReplayWorld): Promise<RedriveStage> {
-  const reach = world.reach ?? inert
+export async function runReplay(pool: SqlPool, requestId: string, env: ReplayWorld): Promise<RedriveStage> {
+  const reach = env.reach ?? inert
   const total = { moved: 0, behind: 0, left: 0 }
   for (;;) {
     const call = 'onceward.redrive_stage($1, $2)'
-    const stage = await act<RedriveStage>(pool, call, [requestId, world.stageMax ?? 2_000], () =>
+    const stage = await act<RedriveStage>(pool, call, [requestId, env.stageMax ?? 2_000], () =>
       reach('parking.moving'),
     )
     reach('parking.moved')
@@ -70,9 +70,9 @@ export async function runReplay(pool: SqlPool, requestId: string, world: ReplayW
     total.behind += stage.behind
     total.left += stage.left
     const soFar = { ...stage, ...total }
-    world.onStage?.(soFar)
+    env.onStage?.(soFar)
     if (stage.state !== 'moving') return soFar
-    if (stage.waitMs > 0) await world.pause(stage.waitMs)
+    if (stage.waitMs > 0) await env.pause(stage.waitMs)
   }
 }
 

@@ -1,7 +1,7 @@
 import { durationText } from '../../contract/duration.ts'
 import { clockToleranceMs } from '../../contract/retention.ts'
+import type { Clock } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
-import type { Clock } from '../../surroundings.ts'
 
 /** Clocks that may forbid a removal. None of them ever decides what is removed: that is the database's alone. */
 export interface ClockWatch {

@@ -1,8 +1,8 @@
 import { durationText } from '../../contract/duration.ts'
 import type { Retention } from '../../contract/retention.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import type { Environment } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { ArchiveFile, type ArchiveOptions } from './archive-file.ts'
 import { assertClocksAgree, type ClockWatch } from './clock-watch.ts'
 import { type Cutoff, readCutoffs } from './cutoffs.ts'
@@ -13,7 +13,7 @@ import { purgeBatch } from './purge-batch.ts'
 
 export interface PurgeOptions {
   readonly pool: SqlPool
-  readonly world: Surroundings
+  readonly env: Environment
   readonly consumerId: number
   readonly consumerName: string
   readonly retention: Retention
@@ -85,10 +85,10 @@ function unlessGone(part: Cutoff, whole: Cutoff) {
 }
 
 /** What is to be walked through, once the days that can be dropped are. Days of a contract that does not want them any more are walked like the rest. */
-async function partsOf(cutoff: Cutoff, { pool, world, consumerId, retention, signal }: PurgeOptions) {
+async function partsOf(cutoff: Cutoff, { pool, env, consumerId, retention, signal }: PurgeOptions) {
   const whole = { removed: 0, walked: [cutoff], putOff: null, ended: null }
   if (cutoff.kind.kind !== 'markers' || !(await liesInDays(pool, consumerId))) return whole
-  if (retention.partitions === 'daily') return dropDays(pool, consumerId, cutoff, world.reach, signal)
+  if (retention.partitions === 'daily') return dropDays(pool, consumerId, cutoff, env.reach, signal)
   const days = await readDays(pool, consumerId, cutoff.cutoff)
   return { ...whole, walked: [cutoff, ...days.map(({ table, blocks }) => ({ ...cutoff, table, blocks }))] }
 }
@@ -98,7 +98,7 @@ async function purgeKind(
   nowMs: number,
   options: PurgeOptions,
 ): Promise<{ count: number; ended: PurgeResult['ended'] }> {
-  const { pool, world, consumerId, signal, share = shareDefault } = options
+  const { pool, env, consumerId, signal, share = shareDefault } = options
   const archive = archiveFor(kind.kind, nowMs, options)
   let count = 0
   let width = blocksFirst
@@ -106,21 +106,21 @@ async function purgeKind(
     for (let fromBlock = 0; fromBlock < blocks; ) {
       if (signal?.aborted) return { count, ended: 'told to stop' }
       const toBlock = Math.min(fromBlock + width, blocks)
-      const beganMs = world.clock.nowMs()
+      const beganMs = env.clock.nowMs()
       const removed = await purgeBatch(
         pool,
         { kind, table, consumerId, cutoff, fromBlock, toBlock },
         archive,
-        world.reach,
+        env.reach,
       )
       if (removed === null) return { count, ended: 'another process is at it' }
-      world.reach('retention.committed')
-      const tookMs = Math.max(1, world.clock.nowMs() - beganMs)
+      env.reach('retention.committed')
+      const tookMs = Math.max(1, env.clock.nowMs() - beganMs)
       count += removed
       fromBlock = toBlock
       options.onProgress?.({ kind: kind.kind, removed: count, part: toBlock / blocks })
       width = nextWidth(width, tookMs)
-      if (share < 1) await pause(world, tookMs * (1 / share - 1), signal)
+      if (share < 1) await pause(env, tookMs * (1 / share - 1), signal)
     }
   } finally {
     await archive?.close()
@@ -134,7 +134,7 @@ function nextWidth(width: number, tookMs: number): number {
   return tookMs < batchMs / 2 ? Math.min(blocksMax, width * 2) : width
 }
 
-function pause({ timers }: Surroundings, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+function pause({ timers }: Environment, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
   if (signal?.aborted) return Promise.resolve()
   return new Promise(resolve => {
     const done = () => {

@@ -46,17 +46,17 @@ export class RetentionLoop {
   }
 
   async start(): Promise<void> {
-    const { world, firstAfterMs = firstAfterDefaultMs } = this.#options
-    this.#startedMs = world.clock.nowMs()
+    const { env, firstAfterMs = firstAfterDefaultMs } = this.#options
+    this.#startedMs = env.clock.nowMs()
     this.#after(firstAfterMs, () => void this.#look())
     await this.#tell(id => declareTerms(this.#options.pool, id, this.#options.retention, firstAfterMs))
     if (this.#options.retention.partitions === 'daily') await this.#tell(id => this.#warnWithoutDays(id))
   }
 
   async #warnWithoutDays(consumerId: number): Promise<void> {
-    const { pool, world, consumerName } = this.#options
+    const { pool, env, consumerName } = this.#options
     if (await liesInDays(pool, consumerId)) return
-    world.log.warn(
+    env.log.warn(
       'markers are to lie in days and do not yet: they are removed row by row. Run "onceward retention partition" as the owner of the schema',
       { consumer: consumerName },
     )
@@ -78,12 +78,12 @@ export class RetentionLoop {
   #after(delayMs: number, callback: () => void): void {
     if (this.#stopping.signal.aborted) return
     this.#cancel()
-    this.#cancel = this.#options.world.timers.after(delayMs, callback)
+    this.#cancel = this.#options.env.timers.after(delayMs, callback)
   }
 
   async #look(): Promise<void> {
-    const { world, caughtUp, everyMs = everyDefaultMs } = this.#options
-    this.#caughtUp ||= caughtUp() || world.clock.nowMs() - this.#startedMs > backlogMaxMs
+    const { env, caughtUp, everyMs = everyDefaultMs } = this.#options
+    this.#caughtUp ||= caughtUp() || env.clock.nowMs() - this.#startedMs > backlogMaxMs
     if (!this.#caughtUp) return this.#after(lookMs, () => void this.#look())
     this.#passing = true
     const note = await this.#pass()
@@ -95,7 +95,7 @@ export class RetentionLoop {
 
   /** Why it was no whole pass; null when it was. */
   async #pass(): Promise<string | null> {
-    const { world, consumerName } = this.#options
+    const { env, consumerName } = this.#options
     const who = { consumer: consumerName }
     try {
       const consumerId = await this.#options.consumerId()
@@ -106,10 +106,10 @@ export class RetentionLoop {
         signal: this.#stopping.signal,
       })
       if (Object.values(removed).some(count => count > 0))
-        world.log.info('old memory removed', { ...who, ...removed })
+        env.log.info('old memory removed', { ...who, ...removed })
       return ended ?? putOff
     } catch (error) {
-      world.log.error('old memory stays: the pass failed, the consumer goes on', {
+      env.log.error('old memory stays: the pass failed, the consumer goes on', {
         ...who,
         error: errorText(error),
       })
@@ -122,8 +122,8 @@ export class RetentionLoop {
     try {
       await write(await this.#options.consumerId())
     } catch (error) {
-      const { world, consumerName } = this.#options
-      world.log.warn('the state of retention could not be recorded', {
+      const { env, consumerName } = this.#options
+      env.log.warn('the state of retention could not be recorded', {
         consumer: consumerName,
         error: errorText(error),
       })

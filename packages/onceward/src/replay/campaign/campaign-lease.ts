@@ -1,7 +1,7 @@
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { leaseEnded } from '../../drivers/postgres/sql/clock-ahead.ts'
+import type { Environment } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { type Campaign, refused } from './campaign.ts'
 
 const leaseS = 15
@@ -21,24 +21,24 @@ interface Watcher {
 export class CampaignLease {
   readonly campaignId: string
   readonly #pool: SqlPool
-  readonly #world: Surroundings
+  readonly #env: Environment
   readonly #epoch: number
   #wanted: 'pause' | 'cancel' | null = null
   #lost = false
   #cancel: () => void = () => {}
 
-  private constructor(campaignId: string, epoch: number, pool: SqlPool, world: Surroundings) {
+  private constructor(campaignId: string, epoch: number, pool: SqlPool, env: Environment) {
     this.campaignId = campaignId
     this.#epoch = epoch
     this.#pool = pool
-    this.#world = world
+    this.#env = env
   }
 
   /** The database decides between two that come at once, and whether the plan is approved. */
   static async take(
     pool: SqlPool,
     { id, state, holder }: Campaign,
-    { instance, world }: { readonly instance: string; readonly world: Surroundings },
+    { instance, env }: { readonly instance: string; readonly env: Environment },
   ): Promise<CampaignLease> {
     const { rows } = await pool
       .query(
@@ -59,7 +59,7 @@ export class CampaignLease {
           },
         )
       })
-    if (rows.length > 0) return new CampaignLease(id, rows[0].epoch, pool, world)
+    if (rows.length > 0) return new CampaignLease(id, rows[0].epoch, pool, env)
     const who = state === 'running' ? ` by ${holder}` : ''
     throw refused(`Campaign ${id} cannot be run: it is ${state}${who}, or was taken by another this moment.`)
   }
@@ -77,7 +77,7 @@ export class CampaignLease {
       await this.#beat(watcher)
       if (!this.#lost) this.#beatLater(watcher)
     }
-    this.#cancel = this.#world.timers.after(beatMs, () => void beat())
+    this.#cancel = this.#env.timers.after(beatMs, () => void beat())
   }
 
   pauseWanted: () => void = () => {
@@ -116,7 +116,7 @@ export class CampaignLease {
       this.#wanted = rows[0].wanted
       watcher.onWanted()
     } catch (error) {
-      this.#world.log.warn('campaign could not be extended yet', { error: errorText(error, 300) })
+      this.#env.log.warn('campaign could not be extended yet', { error: errorText(error, 300) })
     }
   }
 }

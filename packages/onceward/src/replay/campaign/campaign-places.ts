@@ -2,7 +2,7 @@ import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Progress } from '../../ports/source.ts'
 import type { DecidedMessage } from '../../ports/store.ts'
-import type { MovePlace } from './campaign-book.ts'
+import type { MovePlace } from './campaign-journal.ts'
 
 export interface MoveOptions {
   readonly campaignId: string

@@ -1,11 +1,11 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Progress } from '../../ports/source.ts'
-import type { ClaimAnswer, MarkerStatus, StoreSession } from '../../ports/store.ts'
-import type { CampaignBook } from './campaign-book.ts'
+import type { MarkerAnswer, MarkerStatus, StoreSession } from '../../ports/store.ts'
+import type { CampaignJournal } from './campaign-journal.ts'
 import { claimUnlessRetried } from './claim-unless-retried.ts'
 
 export interface CampaignSessionOptions {
-  readonly book: CampaignBook
+  readonly journal: CampaignJournal
   readonly consumerId: number
   /** What was decided without an effect and is decided anew; the dead and the quarantined where no row of theirs is left. */
   readonly reconsiders: readonly MarkerStatus[]
@@ -21,23 +21,23 @@ export interface CampaignSessionOptions {
 
 type Own<Tx> = Pick<
   StoreSession<Tx>,
-  'claim' | 'conclude' | 'positions' | 'advance' | 'book' | 'givenUp' | 'givenUpElsewhere'
+  'insertMarkers' | 'conclude' | 'positions' | 'advance' | 'journal' | 'givenUp' | 'givenUpElsewhere'
 >
 
-/** One batch of a campaign: the store's session, but for the position and the book, which are the campaign's. */
+/** One batch of a campaign: the store's session, but for the position and the journal, which are the campaign's. */
 export function campaignSession<Tx>(
   inner: StoreSession<Tx>,
   options: CampaignSessionOptions,
 ): StoreSession<Tx> {
-  const { book, consumerId, reconsiders, leavesRetried, ignoredByPeopleOnly, givenUp, advance } = options
+  const { journal, consumerId, reconsiders, leavesRetried, ignoredByPeopleOnly, givenUp, advance } = options
   const forgotten: Forgotten = new Map()
-  const claim: StoreSession<Tx>['claim'] =
+  const claim: StoreSession<Tx>['insertMarkers'] =
     reconsiders.length > 0
       ? (claims, as) =>
           claimAnew(inner, { consumerId, reconsiders, ignoredByPeopleOnly, forgotten }, claims, as)
-      : (claims, as) => inner.claim(claims, as)
+      : (claims, as) => inner.insertMarkers(claims, as)
   const own: Own<Tx> = {
-    book,
+    journal,
     ...(givenUp && { givenUp }),
     givenUpElsewhere: undefined,
     async advance(progress) {
@@ -53,7 +53,9 @@ export function campaignSession<Tx>(
     },
     // Only asked where there are no markers, and campaigns have them.
     positions: () => Promise.resolve(new Map()),
-    claim: leavesRetried ? (claims, as) => claimUnlessRetried(inner, consumerId, claim, claims, as) : claim,
+    insertMarkers: leavesRetried
+      ? (claims, as) => claimUnlessRetried(inner, consumerId, claim, claims, as)
+      : claim,
   }
   return new Proxy(inner, {
     get(session, name) {
@@ -88,9 +90,9 @@ async function claimAnew<Tx>(
   }: Pick<CampaignSessionOptions, 'consumerId' | 'reconsiders' | 'ignoredByPeopleOnly'> & {
     readonly forgotten: Forgotten
   },
-  ...[claims, as]: Parameters<StoreSession<Tx>['claim']>
-): Promise<readonly ClaimAnswer[]> {
-  const answers = await session.claim(claims, as)
+  ...[claims, as]: Parameters<StoreSession<Tx>['insertMarkers']>
+): Promise<readonly MarkerAnswer[]> {
+  const answers = await session.insertMarkers(claims, as)
   const again = claims.filter((_, index) => leftNothing(answers[index]!, reconsiders))
   if (again.length === 0) return answers
   const { rows } = await sqlOf(session).query<{ id: string; marker: string }>(
@@ -112,7 +114,7 @@ async function claimAnew<Tx>(
     [consumerId, again.map(({ id }) => id), reconsiders, ignoredByPeopleOnly],
   )
   for (const { id, marker } of rows) forgotten.set(id, marker)
-  const anew = await session.claim(again, as)
+  const anew = await session.insertMarkers(again, as)
   const byId = new Map(again.map(({ id }, index) => [id, anew[index]!]))
   return claims.map(({ id }, index) => byId.get(id) ?? answers[index]!)
 }
@@ -136,9 +138,9 @@ async function assertNoneRebuilt<Tx>(
 
 /** Statements of the campaign's own, in the batch's transaction. */
 export function sqlOf<Tx>(session: StoreSession<Tx>): SqlTransaction {
-  return session.lend(true).sql!
+  return session.handlerTransaction(true).sql!
 }
 
-function leftNothing(answer: ClaimAnswer, reconsiders: readonly MarkerStatus[]): boolean {
+function leftNothing(answer: MarkerAnswer, reconsiders: readonly MarkerStatus[]): boolean {
   return answer.kind === 'seen' && answer.sameDigest && reconsiders.includes(answer.status)
 }

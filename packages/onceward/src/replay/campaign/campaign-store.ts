@@ -3,7 +3,7 @@ import { OncewardError } from '../../errors.ts'
 import type { Progress } from '../../ports/source.ts'
 import type { Enrolment, MarkerStatus, Store, StoreSession } from '../../ports/store.ts'
 import type { Campaign } from './campaign.ts'
-import { CampaignBook } from './campaign-book.ts'
+import { CampaignJournal } from './campaign-journal.ts'
 import { movePlaces } from './campaign-places.ts'
 import { campaignSession, sqlOf } from './campaign-session.ts'
 import { findGivenUp } from './given-up.ts'
@@ -25,7 +25,7 @@ export interface CampaignStoreOptions<Tx> {
 
 /**
  * A store whose positions are a campaign's. Everything else is the consumer's own: markers, held work, attempts; so a message is applied once,
- * whoever brings it. The campaign's book is written with the effects, and after them where nothing of theirs may last.
+ * whoever brings it. The campaign's journal is written with the effects, and after them where nothing of theirs may last.
  */
 export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
   const { store, campaign, staysInPlace = false } = options
@@ -108,17 +108,17 @@ function keepAll<Tx, T>(
   work: (session: StoreSession<Tx>) => Promise<T>,
 ): Promise<T> {
   return store.transaction(enrolment, async session => {
-    const book = new CampaignBook(campaign, false)
+    const journal = new CampaignJournal(campaign, false)
     const advance = async (progress: readonly Progress[]) => {
       await around?.after(session)
       const moved = staysInPlace ? progress.map(one => ({ ...one, next: null })) : progress
       const move = movePlaces({ campaignId: campaign.id, runId: enrolment.runId, progress: moved })
-      await book.writeWithEffects(sqlOf(session), move, reach)
+      await journal.writeWithEffects(sqlOf(session), move, reach)
     }
     await around?.before(session)
     return work(
       campaignSession(session, {
-        book,
+        journal,
         advance,
         consumerId: enrolment.consumerId,
         leavesRetried,
@@ -146,7 +146,7 @@ async function leaveNothing<Tx, T>(
   enrolment: Enrolment,
   work: (session: StoreSession<Tx>) => Promise<T>,
 ): Promise<T> {
-  const book = new CampaignBook(campaign, true)
+  const journal = new CampaignJournal(campaign, true)
   let came: readonly Progress[] = []
   const advance = async (progress: readonly Progress[]) => {
     came = progress
@@ -156,7 +156,7 @@ async function leaveNothing<Tx, T>(
     .transaction(enrolment, async session => {
       const result = await work(
         campaignSession(session, {
-          book,
+          journal,
           advance,
           consumerId,
           leavesRetried: false,
@@ -173,7 +173,7 @@ async function leaveNothing<Tx, T>(
   await store.transaction(enrolment, async session => {
     const tx = sqlOf(session)
     await tx.query(assertOurs)
-    await book.write(tx, movePlaces({ campaignId: campaign.id, runId, progress: came }))
+    await journal.write(tx, movePlaces({ campaignId: campaign.id, runId, progress: came }))
   })
   return undone.result
 }

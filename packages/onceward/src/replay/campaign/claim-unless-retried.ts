@@ -2,11 +2,11 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { byBroker, levelQueue } from '../../ports/retry-levels.ts'
-import type { ClaimAnswer, StoreSession } from '../../ports/store.ts'
+import type { MarkerAnswer, StoreSession } from '../../ports/store.ts'
 import type { Campaign } from './campaign.ts'
 import { sqlOf } from './campaign-session.ts'
 
-type Claim = StoreSession<unknown>['claim']
+type Claim = StoreSession<unknown>['insertMarkers']
 
 /** Messages that live has tried and has no marker of, unless retention may have removed it. What a campaign has tried itself does not count. */
 const retried = `
@@ -33,7 +33,7 @@ export async function mayWaitAtBroker(
   return rows[0].waited
 }
 
-const atTheBroker: ClaimAnswer = { kind: 'seen', status: 'stored', sameDigest: true }
+const atTheBroker: MarkerAnswer = { kind: 'seen', status: 'stored', sameDigest: true }
 
 /**
  * Where failed messages wait at the broker, live has passed their position and has no marker of them. A campaign that suppresses effects leaves those to
@@ -44,7 +44,7 @@ export async function claimUnlessRetried<Tx>(
   consumerId: number,
   claim: Claim,
   ...[claims, as]: Parameters<Claim>
-): Promise<readonly ClaimAnswer[]> {
+): Promise<readonly MarkerAnswer[]> {
   const { rows } = await sqlOf(session).query<{ id: string }>(retried, [
     consumerId,
     claims.map(({ id }) => id),

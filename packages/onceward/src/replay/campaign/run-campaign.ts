@@ -8,9 +8,9 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { InlineCall } from '../../engine/batch/buffer-effects.ts'
 import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
 import type { Addressing } from '../../engine/consumer/consumer-facts.ts'
+import type { Environment } from '../../environment.ts'
 import { errorText } from '../../errors.ts'
 import type { Store } from '../../ports/store.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { ArchiveRangeReader } from '../archive/archive-range-reader.ts'
 import { namesOf } from '../archive/names-of.ts'
 import { createParkedProcess } from '../parked/parked-process.ts'
@@ -27,18 +27,18 @@ import { CampaignReader, type TakesRecords } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
 import { mayWaitAtBroker } from './claim-unless-retried.ts'
 import { assertRemembered, needsMemory } from './horizon.ts'
+import { watchForNobody } from './missing-worker.ts'
 import { selectKeys } from './select-keys.ts'
 import type { Selection } from './selection.ts'
 import { Throttle } from './throttle.ts'
 import { assertKnownToLive } from './unknown-to-live.ts'
-import { watchForNobody } from './waits-for-nobody.ts'
 
 export interface RunCampaignOptions {
   readonly consumer: Consumer<unknown, SqlTransaction>
   readonly store: Store<SqlTransaction>
   readonly pool: SqlPool
   readonly openReader: (selection: Selection) => Promise<RangeReader>
-  readonly world: Surroundings
+  readonly env: Environment
   readonly instance: string
   /** Called about once a second. */
   readonly onProgress?: (progress: CampaignProgress) => void
@@ -64,7 +64,7 @@ export interface Beyond {
  * the live one on another source: what is applied is recognised by its marker, whoever applied it.
  */
 export async function runCampaign(id: string, options: RunCampaignOptions): Promise<Campaign> {
-  const { pool, consumer, world } = options
+  const { pool, consumer, env } = options
   await assertUsable(pool)
   const campaign = await readCampaign(pool, id)
   assertOfConsumer(campaign, consumer)
@@ -79,7 +79,7 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
       ? await ArchiveRangeReader.open(await namesOf(pool, consumer.name), campaign, selection, consumer)
       : null
   const lease = await CampaignLease.take(pool, campaign, options)
-  world.reach('replay.taken')
+  env.reach('replay.taken')
   let failure: unknown = null
   try {
     if (campaign.mode === 'rebuild') await createShadow(pool, campaign)
@@ -87,12 +87,12 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   } catch (error) {
     failure = error
   }
-  world.reach('replay.ended')
+  env.reach('replay.ended')
   await lease.end(failure === null ? null : errorText(failure))
   if (failure !== null) throw failure
   const ended = await readCampaign(pool, id)
   const left = ended.state === 'cancelled' ? await dropCancelled(pool, ended) : null
-  if (left !== null) world.log.warn(left, { campaign: id, consumer: consumer.name })
+  if (left !== null) env.log.warn(left, { campaign: id, consumer: consumer.name })
   return ended
 }
 
@@ -114,10 +114,10 @@ async function createReadingProcess(
   options: RunCampaignOptions,
 ): Promise<Process> {
   const { consumer, store, instance, pool, callInline, addressing } = options
-  const { metrics } = options.world
-  const world = { ...options.world, metrics: metrics.inMode(campaign.mode) }
+  const { metrics } = options.env
+  const env = { ...options.env, metrics: metrics.inMode(campaign.mode) }
   const { id, mode, generation, rateMax, plan } = campaign
-  const throttle = rateMax === null ? null : new Throttle(rateMax, world)
+  const throttle = rateMax === null ? null : new Throttle(rateMax, env)
   const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
   const { ranges, takes = null } = options.beyond ?? { ranges: rangesOf(campaign) }
   const decided = takes === null ? null : await decidedPlaces(pool, id)
@@ -126,7 +126,7 @@ async function createReadingProcess(
   const kept = campaignStore({
     store,
     campaign,
-    reach: world.reach,
+    reach: env.reach,
     staysInPlace: takes !== null,
     leavesRetried:
       needsMemory(mode) &&
@@ -150,10 +150,10 @@ async function createReadingProcess(
     source: new PullSource(() => bounded, {
       name: `campaign ${id} on ${reader.origin}`,
       until: 'end',
-      world,
+      env,
     }),
     store: isRebuild ? rebuildStore(kept, pool, campaign) : kept,
-    world,
+    env,
     mode,
     suppresses: suppressesEffects(campaign, consumer),
     callInline,
@@ -168,21 +168,21 @@ async function runToTheEnd(
   engine: Process,
   campaign: Campaign,
   lease: CampaignLease,
-  { world, pool, onProgress, signal, patienceMs }: RunCampaignOptions,
+  { env, pool, onProgress, signal, patienceMs }: RunCampaignOptions,
 ): Promise<void> {
   const stop = () => void engine.drain().catch(() => {})
   lease.watch({ onWanted: stop, onLost: () => engine.leave() })
   const pause = () => lease.pauseWanted()
   signal?.addEventListener('abort', pause, { once: true })
   const endTelling =
-    onProgress === undefined ? () => {} : tellProgress(pool, lease.campaignId, world.timers, onProgress)
+    onProgress === undefined ? () => {} : tellProgress(pool, lease.campaignId, env.timers, onProgress)
   let stuck: Error | null = null
   const onStuck = (error: Error) => {
     stuck = error
     stop()
   }
   const tally = () => engine.tally
-  const unwatch = watchForNobody({ client: pool, world, campaign, tally, patienceMs, onStuck })
+  const unwatch = watchForNobody({ client: pool, env, campaign, tally, patienceMs, onStuck })
   try {
     await engine.start()
     if (signal?.aborted) pause()

@@ -1,14 +1,14 @@
-import type { Clock, Timers } from '../../surroundings.ts'
+import type { Clock, Timers } from '../../environment.ts'
 
 /** Lets so many through in a second, evenly: each waits for those before it. */
 export class Throttle {
-  readonly #world: { readonly clock: Clock; readonly timers: Pick<Timers, 'after'> }
+  readonly #env: { readonly clock: Clock; readonly timers: Pick<Timers, 'after'> }
   readonly #perSecond: number
   #freeAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(perSecond: number, world: { readonly clock: Clock; readonly timers: Pick<Timers, 'after'> }) {
+  constructor(perSecond: number, env: { readonly clock: Clock; readonly timers: Pick<Timers, 'after'> }) {
     this.#perSecond = perSecond
-    this.#world = world
+    this.#env = env
   }
 
   /** How many to ask for at once, so that nobody waits much longer than a quarter of a second. */
@@ -18,9 +18,9 @@ export class Throttle {
 
   /** Resolves when these may go. */
   async pass(count: number): Promise<void> {
-    const now = this.#world.clock.nowMs()
+    const now = this.#env.clock.nowMs()
     const mine = Math.max(now, this.#freeAtMs)
     this.#freeAtMs = mine + (count * 1_000) / this.#perSecond
-    if (mine > now) await new Promise<void>(resolve => void this.#world.timers.after(mine - now, resolve))
+    if (mine > now) await new Promise<void>(resolve => void this.#env.timers.after(mine - now, resolve))
   }
 }

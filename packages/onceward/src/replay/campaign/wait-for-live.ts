@@ -22,22 +22,22 @@ interface Awaited<T> {
 /** Looks until there is nothing to wait for, the patience is over, or no live process is heard. Answers with what it saw last. */
 export async function waitForLive<T>(
   { id, consumer, liveGeneration }: Campaign,
-  { pool, world, patienceMs, signal }: RunCampaignOptions,
+  { pool, env, patienceMs, signal }: RunCampaignOptions,
   { look, waits, text }: Awaited<T>,
 ): Promise<T> {
-  const endMs = world.clock.nowMs() + patienceMs
+  const endMs = env.clock.nowMs() + patienceMs
   let saidMs = Number.NEGATIVE_INFINITY
   for (;;) {
     // Asked first: a process that ends after it has finished everything is seen to have finished.
     const isHeard = await isLive(pool, consumer, liveGeneration)
     const found = await look()
-    const nowMs = world.clock.nowMs()
+    const nowMs = env.clock.nowMs()
     if (!waits(found) || !isHeard || nowMs >= endMs || signal?.aborted) return found
     if (nowMs - saidMs >= sayEveryMs) {
-      world.log.info(`waiting for the live consumer: ${text(found)}`, { campaign: id, consumer })
+      env.log.info(`waiting for the live consumer: ${text(found)}`, { campaign: id, consumer })
       saidMs = nowMs
     }
-    await new Promise<void>(resolve => world.timers.after(Math.min(lookEveryMs, endMs - nowMs), resolve))
+    await new Promise<void>(resolve => env.timers.after(Math.min(lookEveryMs, endMs - nowMs), resolve))
   }
 }
 

@@ -4,7 +4,7 @@ import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
 import { HeldSource } from '../../inbox/held-source.ts'
 import type { Store } from '../../ports/store.ts'
 import { type Campaign, suppressesEffects } from '../campaign/campaign.ts'
-import { CampaignBook } from '../campaign/campaign-book.ts'
+import { CampaignJournal } from '../campaign/campaign-journal.ts'
 import type { RunCampaignOptions } from '../campaign/run-campaign.ts'
 import { Throttle } from '../campaign/throttle.ts'
 import { parkedQueue } from './parked-queue.ts'
@@ -25,15 +25,15 @@ const takePlace = `
 /** The engine as a worker of what people have selected among the parked. */
 export async function createParkedProcess(
   campaign: Campaign,
-  { consumer, store, pool, world: given, instance, callInline, addressing }: RunCampaignOptions,
+  { consumer, store, pool, env: given, instance, callInline, addressing }: RunCampaignOptions,
 ): Promise<ConsumerProcess<unknown, SqlTransaction>> {
-  const world = { ...given, metrics: given.metrics.inMode?.(campaign.mode) ?? given.metrics }
+  const env = { ...given, metrics: given.metrics.inMode?.(campaign.mode) ?? given.metrics }
   const { id, mode, rateMax, plan } = campaign
   const { rows } = await pool.query(takePlace, [id, plan!.parked!.digest])
   const epoch = rows[0].epoch as number
-  const throttle = rateMax === null ? null : new Throttle(rateMax, world)
+  const throttle = rateMax === null ? null : new Throttle(rateMax, env)
   const onEnd = () => void engine.drain().catch(() => {})
-  const kept = parkedStore({ store, pool, campaign, epoch, throttle, reach: world.reach, onEnd })
+  const kept = parkedStore({ store, pool, campaign, epoch, throttle, reach: env.reach, onEnd })
   const { leaseMs, workers } = consumer.inbox
   const ordered = consumer.order === 'key'
   const engine: ConsumerProcess<unknown, SqlTransaction> = new ConsumerProcess({
@@ -46,7 +46,7 @@ export async function createParkedProcess(
     },
     source: new HeldSource({
       store: kept as unknown as Store<never>,
-      world,
+      env,
       consumerName: consumer.name,
       leaseMs,
       workers,
@@ -54,7 +54,7 @@ export async function createParkedProcess(
       rest: null,
     }),
     store: kept,
-    world,
+    env,
     mode,
     suppresses: suppressesEffects(campaign, consumer),
     callInline,
@@ -71,7 +71,7 @@ interface ParkedStoreOptions {
   readonly campaign: Pick<Campaign, 'id' | 'selection'>
   readonly epoch: number
   readonly throttle: Throttle | null
-  readonly reach: RunCampaignOptions['world']['reach']
+  readonly reach: RunCampaignOptions['env']['reach']
   readonly onEnd: () => void
 }
 
@@ -92,14 +92,14 @@ function parkedStore(options: ParkedStoreOptions): Store<SqlTransaction> {
     },
     transaction: (enrolment, run) =>
       store.transaction(enrolment, async inner => {
-        const book = new CampaignBook(campaign, false)
+        const journal = new CampaignJournal(campaign, false)
         const giveBack = (claims: Parameters<typeof work.giveBack>[0]) =>
           void work.giveBack(claims).catch(() => {})
         const batch = new ParkedSession(inner, {
           campaignId: campaign.id,
           epoch,
           enrolment,
-          book,
+          journal,
           reach,
           giveBack,
         })

@@ -1,7 +1,7 @@
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { effectsOf, heldRow } from '../../drivers/postgres/sql/claim-work.ts'
 import { isoTime } from '../../drivers/postgres/sql/iso-time.ts'
-import type { ClaimedWork, WorkQueue } from '../../ports/held-work.ts'
+import { effectsOf, heldRow } from '../../drivers/postgres/sql/lease-work.ts'
+import type { LeasedWork, WorkQueue } from '../../ports/held-work.ts'
 import type { Throttle } from '../campaign/throttle.ts'
 
 const claim = `
@@ -33,7 +33,7 @@ export function parkedQueue({
   onEnd,
 }: ParkedQueueOptions): WorkQueue {
   return {
-    async claim({ consumerId }, { countMax, leaseMs }): Promise<ClaimedWork> {
+    async lease({ consumerId }, { countMax, leaseMs }): Promise<LeasedWork> {
       const count = Math.min(countMax, throttle?.countMax ?? countMax)
       const { rows } = await pool.query(claim, [campaignId, consumerId, epoch, count, leaseMs])
       if (rows.length > 0) await throttle?.pass(rows.length)

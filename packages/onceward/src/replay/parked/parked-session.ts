@@ -1,9 +1,9 @@
 import type { Reach } from '../../crash-points.ts'
-import { claimLost } from '../../drivers/postgres/sql/claim-lost.ts'
+import { leaseLost } from '../../drivers/postgres/sql/lease-lost.ts'
 import { OncewardError } from '../../errors.ts'
-import type { DoneWork, HeldSession, PutOffWork, TakenWork, WorkClaim } from '../../ports/held-work.ts'
+import type { DoneWork, HeldSession, PutOffWork, TakenWork, WorkLease } from '../../ports/held-work.ts'
 import type { Enrolment, StoreSession } from '../../ports/store.ts'
-import type { CampaignBook } from '../campaign/campaign-book.ts'
+import type { CampaignJournal } from '../campaign/campaign-journal.ts'
 import { sqlOf } from '../campaign/campaign-session.ts'
 
 const takeUp = 'select onceward.take_up_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
@@ -27,10 +27,10 @@ export interface ParkedSessionOptions {
   readonly campaignId: string
   readonly epoch: number
   readonly enrolment: Enrolment
-  readonly book: CampaignBook
+  readonly journal: CampaignJournal
   readonly reach: Reach
   /** Ends the claims of rows that were not to be had now. */
-  readonly giveBack: (claims: readonly WorkClaim[]) => void
+  readonly giveBack: (claims: readonly WorkLease[]) => void
 }
 
 /** One batch of a campaign on parked rows: a worker's session, but the rows are parked until the moment they are done. */
@@ -52,7 +52,7 @@ export class ParkedSession<Tx> {
       makeLive: ids => inner.held!.makeLive(ids),
       noteSuppressed: (id, effects) => inner.held!.noteSuppressed(id, effects),
     }
-    const own = { held, book: options.book, parkedTotal: () => this.#othersParked() }
+    const own = { held, journal: options.journal, parkedTotal: () => this.#othersParked() }
     this.session = new Proxy(inner, {
       get(session, name) {
         if (Object.hasOwn(own, name)) return own[name as keyof typeof own]
@@ -64,7 +64,7 @@ export class ParkedSession<Tx> {
 
   /** Called last: counts, the campaign's place, and keys that nothing holds any more. */
   async close(): Promise<void> {
-    const { book, campaignId, epoch, enrolment, reach } = this.#options
+    const { journal, campaignId, epoch, enrolment, reach } = this.#options
     const tx = sqlOf(this.#inner)
     const keys = this.#taken.flatMap(({ headOf }) => headOf ?? [])
     if (keys.length > 0) await tx.query(free, [campaignId, enrolment.consumerId, keys])
@@ -79,7 +79,7 @@ export class ParkedSession<Tx> {
       // A row is done once: whoever comes again does not find it open.
       return () => false
     }
-    await book.writeWithEffects(tx, move, reach)
+    await journal.writeWithEffects(tx, move, reach)
   }
 
   async #takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>> {
@@ -94,7 +94,7 @@ export class ParkedSession<Tx> {
     const lost = new Set(rows[0]!.lost)
     if (lost.size === 0) return new Map()
     giveBack(work.filter(({ row }) => lost.has(row)))
-    throw claimLost([...lost])
+    throw leaseLost([...lost])
   }
 
   async #finish(finished: readonly DoneWork[], again: readonly PutOffWork[]): Promise<void> {

@@ -48,7 +48,7 @@ export async function swapTables(
     readonly accept: Accepted
   },
 ): Promise<Swap> {
-  const { pool, world, consumer, acceptMissing, acceptUnknown, accept } = options
+  const { pool, env, consumer, acceptMissing, acceptUnknown, accept } = options
   const campaign = await assertRebuild(pool, id, 'verified')
   if (asksOutside(consumer)) await awaitFinishedByLive(campaign, options, acceptUnknown)
   for (let round = 0; round < roundsMax && (await followLive(id, options)) > nearlyThere; round++);
@@ -76,10 +76,10 @@ export async function swapTables(
       `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp(), compared = $2 where id = $1`,
       [id, JSON.stringify({ tables: compared, accepted: accept })],
     )
-    world.reach('swap.moved')
+    env.reach('swap.moved')
     return { tables: tables!, messages, closed, compared }
   })
-  world.reach('swap.done')
+  env.reach('swap.done')
   return { campaign: await readCampaign(pool, id), ...swap }
 }
 
@@ -87,7 +87,7 @@ export async function swapTables(
  * Puts the old tables back. What was applied since is in the new ones alone, so its markers go in the same transaction: a replay of that time
  * applies exactly those messages to the old tables.
  */
-export async function rollBackTables(id: string, { pool, world }: RebuildOptions): Promise<Swap> {
+export async function rollBackTables(id: string, { pool, env }: RebuildOptions): Promise<Swap> {
   const campaign = await assertRebuild(pool, id, 'swapped')
   const { tables } = campaign.plan!
   const swap = await lockedTransaction(pool, tables!, async client => {
@@ -96,7 +96,7 @@ export async function rollBackTables(id: string, { pool, world }: RebuildOptions
     await reopenRebuilt(client, campaign)
     await exchangeTables(client, tables!, oldSchema(id), shadowSchema(id))
     await client.query(`update onceward.campaign set state = 'cancelled' where id = $1`, [id])
-    world.reach('swap.undone')
+    env.reach('swap.undone')
     return { tables: tables!, messages }
   })
   return { campaign: await readCampaign(pool, id), ...swap }

@@ -1,8 +1,8 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SourceWindow } from '../../contract/needed-retention.ts'
 import type { BrokerSecurity } from '../../drivers/broker-security.ts'
+import type { Environment } from '../../environment.ts'
 import type { BrokerIdentity } from '../../ports/source.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import { type Finding, findingsOf, type Rule, type RuleResult, type RuleText } from '../rule.ts'
 
 /** Where the servers are that contracts are compared with. What is not given is not asked. */
@@ -13,7 +13,7 @@ export interface LiveAccess extends BrokerSecurity {
   readonly managementUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
   readonly environment?: string | undefined
-  readonly world: Surroundings
+  readonly env: Environment
   /** This machine's idea of the date. */
   readonly wallMs: () => number
   /** Longest wait for one server, whatever its client thinks. Default 15 s. */

@@ -1,8 +1,8 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { createPool, type OwnPool } from '../../drivers/postgres/pool.ts'
 import type { PostgresQueue } from '../../drivers/postgres/queue/declaration.ts'
+import type { Environment } from '../../environment.ts'
 import { errorText } from '../../errors.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import type { Finding } from '../rule.ts'
 import { silentServer, unaskedServer } from '../rules/itself.ts'
 import { memoryRules } from '../rules/memory.ts'
@@ -66,7 +66,7 @@ interface StoredAnswer {
 }
 
 async function checkDatabase(all: readonly Checked[], access: LiveAccess): Promise<StoredAnswer> {
-  const { databaseUrl, world, wallMs } = access
+  const { databaseUrl, env, wallMs } = access
   const unfit = new Map<string, string>()
   if (databaseUrl === undefined) {
     const text = 'no address of the database is known (ONCEWARD_DATABASE_URL)'
@@ -81,13 +81,13 @@ async function checkDatabase(all: readonly Checked[], access: LiveAccess): Promi
       ...hiddenTransactions(facts, place),
     ]
     if (facts.pooling !== 'statement' && facts.schema !== null)
-      await within(access, verifyEffects(pool, all, world, unfit), () => pool.cut())
+      await within(access, verifyEffects(pool, all, env, unfit), () => pool.cut())
     return { findings, facts, unfit }
   } catch (error) {
     return { findings: aboutServer(silentServer, errorText(error, 500), place), facts: null, unfit }
   } finally {
     // A connection that was never answered would be waited for as long as the client tries.
-    await within({ world, timeoutMs: 1_000 }, pool.end()).catch(() => {})
+    await within({ env, timeoutMs: 1_000 }, pool.end()).catch(() => {})
   }
 }
 
@@ -102,7 +102,7 @@ function hiddenTransactions({ role, seesTransactions }: DatabaseFacts, place: st
 async function verifyEffects(
   pool: OwnPool,
   all: readonly Checked[],
-  world: Surroundings,
+  env: Environment,
   unfit: Map<string, string>,
 ): Promise<void> {
   for (const { consumer, file } of all) {
@@ -115,7 +115,7 @@ async function verifyEffects(
         const { rows, rowCount } = await client.query(text, values)
         return { rows, rowCount: rowCount ?? 0 }
       }
-      await effect.verify(query as never, { consumer: consumer as Consumer, world })
+      await effect.verify(query as never, { consumer: consumer as Consumer, env })
     } catch (error) {
       unfit.set(file, errorText(error, 500))
     } finally {

@@ -6,12 +6,12 @@ const serverTimeoutMs = 15_000
 
 /** A server that accepts connections and then says nothing is a finding, not a reason to hang. `giveUp` is called when it is too late. */
 export async function within<T>(
-  { world, timeoutMs = serverTimeoutMs }: Pick<LiveAccess, 'world' | 'timeoutMs'>,
+  { env, timeoutMs = serverTimeoutMs }: Pick<LiveAccess, 'env' | 'timeoutMs'>,
   work: Promise<T>,
   giveUp: () => void = () => {},
 ): Promise<T> {
   const late = Promise.withResolvers<never>()
-  const cancel = world.timers.after(timeoutMs, () => {
+  const cancel = env.timers.after(timeoutMs, () => {
     late.reject(
       new OncewardError(
         'broker_unreachable',

@@ -6,7 +6,7 @@ import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
 import { createSharedLimits } from '../../engine/consumer/shared-limits.ts'
 import { createWorker, leavesWork } from '../../inbox/create-worker.ts'
 import type { Store } from '../../ports/store.ts'
-import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { realEnvironment } from '../../runtime/real-environment.ts'
 import { until } from '../until.ts'
 import type { PublishedMessage, SourceUnderTest } from './source.ts'
 import { expectRemaining, positionOf } from './source-bench.ts'
@@ -61,11 +61,11 @@ export class DeliveryBench<Tx> {
     const around = {
       consumer: defineConsumer<Job, unknown>(this.#contract(changes)),
       store: (options.unclosed ? neverClosed(store) : store) as Store<unknown>,
-      world: realSurroundings(),
+      env: realEnvironment(),
       mode: options.mode ?? 'live',
       instance: `process ${this.#processes.length + 1}`,
     }
-    const shared = createSharedLimits(around.consumer, around.world)
+    const shared = createSharedLimits(around.consumer, around.env)
     const worker = leavesWork(around.consumer)
       ? createWorker({ ...around, shared, onCommitted: () => worker?.kick() })
       : null

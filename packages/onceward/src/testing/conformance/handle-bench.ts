@@ -4,7 +4,7 @@ import { defineConsumer } from '../../contract/define-consumer.ts'
 import type { HandlerContext } from '../../contract/handler.ts'
 import { MemoryQueue } from '../../drivers/memory/source.ts'
 import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
-import { realSurroundings } from '../../runtime/real-surroundings.ts'
+import { realEnvironment } from '../../runtime/real-environment.ts'
 import { until } from '../until.ts'
 import type { HandlesUnderTest } from './handles.ts'
 
@@ -69,7 +69,7 @@ export class HandleBench {
       consumer,
       source: this.#queue,
       store: this.under.store,
-      world: realSurroundings(),
+      env: realEnvironment(),
       instance: 'conformance',
     })
     await this.#process.start()

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import type {
-  Claim,
   Conclusion,
   ConsumerFacts,
   Enrolment,
   HeldRecord,
   Intent,
+  NewMarker,
   Outgoing,
   Store,
   StoreSession,
@@ -50,9 +50,9 @@ export class StoreBench<Tx> {
 
   /** The business effect through a loan, as a handler would do it. */
   async apply(session: StoreSession<Tx>, key: string): Promise<void> {
-    const loan = session.lend()
-    await this.under.apply(loan.tx, key)
-    loan.revoke()
+    const handlerTx = session.handlerTransaction()
+    await this.under.apply(handlerTx.tx, key)
+    handlerTx.revoke()
   }
 
   /** How often this key was applied, committed writes only. */
@@ -81,7 +81,11 @@ export function factsOf(name: string, changes: Partial<ConsumerFacts> = {}): Con
 export const digest = (content: string): Buffer =>
   Buffer.concat([Buffer.of(1), hash('sha256', content, 'buffer')])
 
-export const claimOf = (id: string, content = id): Claim => ({ id, digest: digest(content), position: null })
+export const claimOf = (id: string, content = id): NewMarker => ({
+  id,
+  digest: digest(content),
+  position: null,
+})
 
 export function intentOf(key: string, content = key, messageId = `m-${key}`): Intent {
   const body = Buffer.from(content)

@@ -113,7 +113,7 @@ export const storeCheckpointCases: Cases = [
       const beside = alone.map(one => [one, move('other', 1, '0', '1')])
       for (const stale of [...alone.map(one => [one]), ...beside]) {
         const zombie = bench.transaction(async session => {
-          await session.claim([claimOf('m1')])
+          await session.insertMarkers([claimOf('m1')])
           await bench.apply(session, `${bench.name} zombie`)
           await session.advance(stale)
         })
@@ -277,7 +277,7 @@ export const storeCheckpointCases: Cases = [
       await begin(bench, 'p', '0')
       const [working, goOn] = [gate(), gate()]
       const zombie = bench.transaction(async session => {
-        await session.claim([claimOf('m1')])
+        await session.insertMarkers([claimOf('m1')])
         await bench.apply(session, `${bench.name} late`)
         working.open()
         await goOn.opened

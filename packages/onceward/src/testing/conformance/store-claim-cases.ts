@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Claim, ClaimAnswer } from '../../ports/store.ts'
+import type { MarkerAnswer, NewMarker } from '../../ports/store.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { StoreFeature } from './store.ts'
@@ -7,37 +7,39 @@ import { claimOf, conclusionOf, digest, factsOf, gate, type StoreBench } from '.
 
 type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 
-const first: ClaimAnswer = { kind: 'first' }
-const seen = (sameDigest: boolean): ClaimAnswer => ({ kind: 'seen', status: 'applied', sameDigest })
+const first: MarkerAnswer = { kind: 'first' }
+const seen = (sameDigest: boolean): MarkerAnswer => ({ kind: 'seen', status: 'applied', sameDigest })
 
 /** Who comes first, and how that is found out. */
 export const storeClaimCases: Cases = [
   {
     name: 'the first claim of an id is first, later ones have seen it, with the same or with other content',
     async run(bench) {
-      assert.deepEqual(await bench.transaction(s => s.claim([claimOf('a')])), [first])
-      assert.deepEqual(await bench.transaction(s => s.claim([claimOf('a')])), [seen(true)])
-      assert.deepEqual(await bench.transaction(s => s.claim([claimOf('a', 'other')])), [seen(false)])
+      assert.deepEqual(await bench.transaction(s => s.insertMarkers([claimOf('a')])), [first])
+      assert.deepEqual(await bench.transaction(s => s.insertMarkers([claimOf('a')])), [seen(true)])
+      assert.deepEqual(await bench.transaction(s => s.insertMarkers([claimOf('a', 'other')])), [seen(false)])
       assert.equal(await bench.marker('a'), 'applied')
     },
   },
   {
     name: 'a marker with the former digest of a content is one of that content',
     async run(bench) {
-      await bench.transaction(s => s.claim([claimOf('a', 'as older code saw it'), claimOf('b', 'other')]))
+      await bench.transaction(s =>
+        s.insertMarkers([claimOf('a', 'as older code saw it'), claimOf('b', 'other')]),
+      )
       const again = ['a', 'b'].map(id => ({
         ...claimOf(id, 'as we see it'),
         formerDigest: digest('as older code saw it'),
       }))
-      assert.deepEqual(await bench.transaction(s => s.claim(again)), [seen(true), seen(false)])
+      assert.deepEqual(await bench.transaction(s => s.insertMarkers(again)), [seen(true), seen(false)])
     },
   },
   {
     name: 'a batch is answered in the order of its claims',
     async run(bench) {
-      await bench.transaction(s => s.claim([claimOf('b'), claimOf('d')]))
+      await bench.transaction(s => s.insertMarkers([claimOf('b'), claimOf('d')]))
       const answers = await bench.transaction(s =>
-        s.claim([claimOf('e'), claimOf('d'), claimOf('c'), claimOf('b', 'other'), claimOf('a')]),
+        s.insertMarkers([claimOf('e'), claimOf('d'), claimOf('c'), claimOf('b', 'other'), claimOf('a')]),
       )
       assert.deepEqual(answers, [first, seen(true), first, seen(false), first])
     },
@@ -53,12 +55,12 @@ export const storeClaimCases: Cases = [
           odd: () => 'p\u001f0',
         }
         for (const [name, position] of Object.entries(positions)) {
-          const claims: readonly Claim[] = ids.map((id, n) => ({
+          const claims: readonly NewMarker[] = ids.map((id, n) => ({
             ...claimOf(`${id}${name}`),
             position: position(n),
           }))
           const answers = async () =>
-            new Set((await bench.transaction(s => s.claim(claims))).map(({ kind }) => kind))
+            new Set((await bench.transaction(s => s.insertMarkers(claims))).map(({ kind }) => kind))
           assert.deepEqual([...(await answers())], ['first'])
           assert.deepEqual([...(await answers())], ['seen'])
         }
@@ -70,20 +72,20 @@ export const storeClaimCases: Cases = [
     name: 'consumers and generations do not see each other’s markers',
     async run(bench) {
       const { store } = bench.under
-      await bench.transaction(s => s.claim([claimOf('a')]))
+      await bench.transaction(s => s.insertMarkers([claimOf('a')]))
       for (const facts of [factsOf(`${bench.name}_other`), factsOf(bench.name, { generation: 2 })]) {
         const enrolment = await store.enroll(facts)
-        assert.deepEqual(await store.transaction(enrolment, s => s.claim([claimOf('a')])), [first])
+        assert.deepEqual(await store.transaction(enrolment, s => s.insertMarkers([claimOf('a')])), [first])
       }
     },
   },
   {
     name: 'a consumer that enrols again finds its markers',
     async run(bench) {
-      await bench.transaction(s => s.claim([claimOf('a')]))
+      await bench.transaction(s => s.insertMarkers([claimOf('a')]))
       await bench.under.store.closeRun(bench.enrolment)
       const again = await bench.under.second.enroll(bench.enrolment.facts)
-      assert.deepEqual(await bench.under.second.transaction(again, s => s.claim([claimOf('a')])), [
+      assert.deepEqual(await bench.under.second.transaction(again, s => s.insertMarkers([claimOf('a')])), [
         seen(true),
       ])
     },
@@ -118,11 +120,11 @@ export const storeClaimCases: Cases = [
         const batches = [claims, [...claims].reverse()].map((batch, index) =>
           bench.transaction(
             async session => {
-              const answers = await session.claim(batch)
+              const answers = await session.insertMarkers(batch)
               const fresh = keys.filter(
                 key => answers[batch.findIndex(claim => claim.id === key.id)]!.kind === 'first',
               )
-              await session.claimBusinessKeys(index === 0 ? fresh : fresh.reverse())
+              await session.insertBusinessKeys(index === 0 ? fresh : fresh.reverse())
               return answers
             },
             index === 0 ? store : second,
@@ -153,11 +155,11 @@ export const storeClaimCases: Cases = [
         '\u2028',
       ]
       assert.deepEqual(
-        await bench.transaction(s => s.claim(ids.map(id => claimOf(id)))),
+        await bench.transaction(s => s.insertMarkers(ids.map(id => claimOf(id)))),
         ids.map(() => first),
       )
       assert.deepEqual(
-        await bench.transaction(s => s.claim(ids.map(id => claimOf(id)))),
+        await bench.transaction(s => s.insertMarkers(ids.map(id => claimOf(id)))),
         ids.map(() => seen(true)),
       )
       for (const id of ids) assert.equal(await bench.marker(id), 'applied', id)
@@ -168,8 +170,8 @@ export const storeClaimCases: Cases = [
     async run(bench) {
       const claim = (id: string, content: string | null) =>
         bench.transaction(async session => {
-          await session.claim([claimOf(id)])
-          return session.claimBusinessKeys([
+          await session.insertMarkers([claimOf(id)])
+          return session.insertBusinessKeys([
             { key: 'k', digest: content === null ? null : digest(content), id },
           ])
         })
@@ -186,14 +188,14 @@ export const storeClaimCases: Cases = [
     async run(bench) {
       const parked = conclusionOf('a', 'parked')
       await bench.transaction(async session => {
-        await session.claim([claimOf('a')])
-        await session.claimBusinessKeys([{ key: 'k', digest: null, id: 'a' }])
+        await session.insertMarkers([claimOf('a')])
+        await session.insertBusinessKeys([{ key: 'k', digest: null, id: 'a' }])
         await session.conclude([{ ...parked, held: { ...parked.held!, businessKey: 'k' } }])
       })
       const behind = (id: string) =>
         bench.transaction(async session => {
-          await session.claim([claimOf(id)])
-          const answers = await session.claimBusinessKeys([{ key: 'k', digest: null, id }])
+          await session.insertMarkers([claimOf(id)])
+          const answers = await session.insertBusinessKeys([{ key: 'k', digest: null, id }])
           const { held, ...waits } = conclusionOf(id, 'parked')
           await session.conclude([{ ...waits, held: { ...held!, businessKey: 'k', keyless: true } }])
           return answers
@@ -224,7 +226,7 @@ export const storeClaimCases: Cases = [
       assert.deepEqual((await atWork(many)) ?? [], [])
       assert.equal(await bench.transaction(s => s.parkedTotal()), 0)
       await bench.transaction(async session => {
-        await session.claim([claimOf('a')])
+        await session.insertMarkers([claimOf('a')])
         const parked = conclusionOf('a', 'parked')
         await session.conclude([{ ...parked, held: { ...parked.held!, orderKey: 'k' } }])
       })
@@ -232,7 +234,7 @@ export const storeClaimCases: Cases = [
       assert.deepEqual(await atWork(many), await atWork(['k']))
       assert.equal(await bench.transaction(s => s.parkedTotal()), 1)
       await bench.transaction(async session => {
-        await session.claim([claimOf('b')])
+        await session.insertMarkers([claimOf('b')])
         const parked = conclusionOf('b', 'parked')
         await session.conclude([
           { ...parked, held: { ...parked.held!, orderKey: 'k', code: 'behind_parked' } },
@@ -250,7 +252,7 @@ async function raceForOneId(bench: StoreBench<unknown>, failure?: Error) {
   const claimed = gate()
   let over = false
   const holder = bench.transaction(async session => {
-    assert.deepEqual(await session.claim([claimOf('a')]), [first])
+    assert.deepEqual(await session.insertMarkers([claimOf('a')]), [first])
     claimed.open()
     await held.opened
     over = true
@@ -259,7 +261,7 @@ async function raceForOneId(bench: StoreBench<unknown>, failure?: Error) {
   holder.catch(() => {})
   await claimed.opened
   const other = bench.transaction(async session => {
-    const answers = await session.claim([claimOf('a')])
+    const answers = await session.insertMarkers([claimOf('a')])
     assert.ok(over, 'the second claim was answered while the first was undecided')
     return answers
   }, under.second)

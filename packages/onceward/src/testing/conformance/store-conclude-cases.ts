@@ -12,8 +12,8 @@ export const storeConcludeCases: Cases = [
     name: 'a message to be retried gives its marker and its business key back',
     async run(bench) {
       await bench.transaction(async session => {
-        await session.claim([claimOf('a'), claimOf('b')])
-        await session.claimBusinessKeys([
+        await session.insertMarkers([claimOf('a'), claimOf('b')])
+        await session.insertBusinessKeys([
           { key: 'ka', digest: null, id: 'a' },
           { key: 'kb', digest: null, id: 'b' },
         ])
@@ -24,8 +24,8 @@ export const storeConcludeCases: Cases = [
       assert.equal(await bench.under.businessKey(bench.name, 'ka'), null)
       assert.equal(await bench.under.businessKey(bench.name, 'kb'), 'b')
       const answers = await bench.transaction(async s => [
-        ...(await s.claim([claimOf('a')])),
-        ...(await s.claimBusinessKeys([{ key: 'ka', digest: null, id: 'a' }])),
+        ...(await s.insertMarkers([claimOf('a')])),
+        ...(await s.insertBusinessKeys([{ key: 'ka', digest: null, id: 'a' }])),
       ])
       assert.deepEqual(answers, [{ kind: 'first' }, { kind: 'first' }])
     },
@@ -35,12 +35,12 @@ export const storeConcludeCases: Cases = [
     async run(bench) {
       const states = ['ignored', 'duplicate', 'parked', 'dead', 'quarantined'] as const
       await bench.transaction(async session => {
-        await session.claim(states.map(state => claimOf(state)))
+        await session.insertMarkers(states.map(state => claimOf(state)))
         await session.conclude(states.map(state => conclusionOf(state, state)))
       })
       for (const state of states) {
         assert.equal(await bench.marker(state), state)
-        const [answer] = await bench.transaction(s => s.claim([claimOf(state)]))
+        const [answer] = await bench.transaction(s => s.insertMarkers([claimOf(state)]))
         assert.deepEqual(answer, { kind: 'seen', status: state, sameDigest: true })
       }
     },
@@ -49,7 +49,7 @@ export const storeConcludeCases: Cases = [
     name: 'held work keeps every byte and what is known about it',
     async run(bench) {
       await bench.transaction(async session => {
-        await session.claim([claimOf('a')])
+        await session.insertMarkers([claimOf('a')])
         await session.conclude([conclusionOf('a', 'parked')])
       })
       const { body, ...row } = (await bench.held())[0]!
@@ -71,7 +71,7 @@ export const storeConcludeCases: Cases = [
         bench.transaction(s =>
           s.conclude([conclusionOf('a', 'quarantined', { claimed: false, digest: digest(content) })]),
         )
-      await bench.transaction(s => s.claim([claimOf('a')]))
+      await bench.transaction(s => s.insertMarkers([claimOf('a')]))
       await quarantine('x')
       await quarantine('x')
       await quarantine('y')
@@ -158,12 +158,12 @@ export const storeConcludeCases: Cases = [
     name: 'giving one message back leaves the business key of another alone',
     async run(bench) {
       await bench.transaction(async session => {
-        await session.claim([claimOf('a')])
-        await session.claimBusinessKeys([{ key: 'k', digest: digest('x'), id: 'a' }])
+        await session.insertMarkers([claimOf('a')])
+        await session.insertBusinessKeys([{ key: 'k', digest: digest('x'), id: 'a' }])
       })
       await bench.transaction(async session => {
-        await session.claim([claimOf('b')])
-        await session.claimBusinessKeys([{ key: 'k', digest: digest('y'), id: 'b' }])
+        await session.insertMarkers([claimOf('b')])
+        await session.insertBusinessKeys([{ key: 'k', digest: digest('y'), id: 'b' }])
         await session.conclude([conclusionOf('b', 'quarantined', { held: heldOf('quarantined') })])
       })
       assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')

@@ -76,7 +76,7 @@ export const storeReplicationCases: readonly ConformanceCase<ReplicationBench, n
 /** As the engine does: the effect where the message is new, a skip where it is known. */
 async function claim(bench: StoreBench<unknown>, id: string): Promise<string> {
   return bench.transaction(async session => {
-    const [answer] = await session.claim([claimOf(id)])
+    const [answer] = await session.insertMarkers([claimOf(id)])
     if (answer?.kind === 'first') await bench.apply(session, `${bench.name}-${id}`)
     return answer!.kind
   })

@@ -104,7 +104,7 @@ export const storeSuspectCases: Cases = [
       )
       assert.equal(await under.attempts(name, 'a'), 1)
       await bench.transaction(async session => {
-        await session.claim([claimOf('a')])
+        await session.insertMarkers([claimOf('a')])
         await session.withdrawAttempts!(['a'])
       })
       assert.equal(await under.attempts(name, 'a'), 0)
@@ -189,7 +189,7 @@ export const storeSuspectCases: Cases = [
       )
       assert.deepEqual((await limits()).sort(), ['a', 'b'])
       await bench.transaction(async session => {
-        await session.claim([claimOf('a')])
+        await session.insertMarkers([claimOf('a')])
         await session.withdrawAttempts!(['a'])
       })
       assert.deepEqual(await limits(), ['b'])

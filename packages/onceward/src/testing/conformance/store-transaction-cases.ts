@@ -12,7 +12,7 @@ export const storeTransactionCases: Cases = [
     name: 'marker and effect commit together',
     async run(bench) {
       const answer = await bench.transaction(async session => {
-        await session.claim([claimOf('a')])
+        await session.insertMarkers([claimOf('a')])
         await bench.apply(session, `${bench.name}-a`)
         return 'the result'
       })
@@ -26,7 +26,7 @@ export const storeTransactionCases: Cases = [
     async run(bench) {
       const failure = new Error('on purpose')
       const failing = bench.transaction(async session => {
-        await session.claim([claimOf('a')])
+        await session.insertMarkers([claimOf('a')])
         await bench.apply(session, `${bench.name}-a`)
         throw failure
       })
@@ -36,30 +36,30 @@ export const storeTransactionCases: Cases = [
     },
   },
   {
-    name: 'a loan knows whether it was used and is refused once it is revoked',
+    name: 'a handlerTx knows whether it was used and is refused once it is revoked',
     async run(bench) {
       await bench.transaction(async session => {
-        const loan = session.lend()
-        assert.equal(loan.used, false)
-        await bench.under.apply(loan.tx, `${bench.name}-a`)
-        assert.equal(loan.used, true)
-        assert.equal(loan.pending, 0)
-        assert.equal(loan.failure, undefined)
-        loan.revoke()
-        await assert.rejects(bench.under.apply(loan.tx, `${bench.name}-b`), isClosed)
-        await loan.idle()
+        const handlerTx = session.handlerTransaction()
+        assert.equal(handlerTx.used, false)
+        await bench.under.apply(handlerTx.tx, `${bench.name}-a`)
+        assert.equal(handlerTx.used, true)
+        assert.equal(handlerTx.pending, 0)
+        assert.equal(handlerTx.failure, undefined)
+        handlerTx.revoke()
+        await assert.rejects(bench.under.apply(handlerTx.tx, `${bench.name}-b`), isClosed)
+        await handlerTx.idle()
       })
       assert.equal(await bench.count(`${bench.name}-a`), 1)
       assert.equal(await bench.count(`${bench.name}-b`), 0)
     },
   },
   {
-    name: 'a loan nobody revoked is refused after the transaction, committed or not',
+    name: 'a handlerTx nobody revoked is refused after the transaction, committed or not',
     async run(bench) {
       for (const failure of [null, new Error('on purpose')]) {
         let apply: () => Promise<void> = () => Promise.resolve()
         const work = bench.transaction(async session => {
-          const { tx } = session.lend()
+          const { tx } = session.handlerTransaction()
           apply = () => bench.under.apply(tx, `${bench.name}-late`)
           if (failure !== null) throw failure
         })
@@ -70,16 +70,16 @@ export const storeTransactionCases: Cases = [
     },
   },
   {
-    name: 'a swallowed statement error is remembered by the loan and never commits',
+    name: 'a swallowed statement error is remembered by the handlerTx and never commits',
     needs: ['failing statements'],
     async run(bench) {
       const work = bench.transaction(async session => {
-        await session.claim([claimOf('a')])
-        const loan = session.lend()
-        await bench.under.apply(loan.tx, `${bench.name}-a`)
-        await bench.under.fail!(loan.tx).catch(() => {})
-        assert.ok(loan.failure instanceof Error)
-        assert.equal(bench.under.store.diagnose(loan.failure), 'statement')
+        await session.insertMarkers([claimOf('a')])
+        const handlerTx = session.handlerTransaction()
+        await bench.under.apply(handlerTx.tx, `${bench.name}-a`)
+        await bench.under.fail!(handlerTx.tx).catch(() => {})
+        assert.ok(handlerTx.failure instanceof Error)
+        assert.equal(bench.under.store.diagnose(handlerTx.failure), 'statement')
       })
       await assert.rejects(
         work,
@@ -94,8 +94,8 @@ export const storeTransactionCases: Cases = [
     needs: ['failing statements'],
     async run(bench) {
       const work = bench.transaction(async session => {
-        const [loan, bystander] = [session.lend(), session.lend()]
-        await assert.rejects(bench.under.fail!(loan.tx))
+        const [handlerTx, bystander] = [session.handlerTransaction(), session.handlerTransaction()]
+        await assert.rejects(bench.under.fail!(handlerTx.tx))
         await assert.rejects(bench.under.apply(bystander.tx, `${bench.name}-a`))
         assert.equal(bench.under.store.diagnose(bystander.failure), 'victim')
         throw bystander.failure
@@ -121,7 +121,7 @@ export const storeTransactionCases: Cases = [
         ids.map((id, index) =>
           bench.transaction(
             async session => {
-              await session.claim([claimOf(id)])
+              await session.insertMarkers([claimOf(id)])
               await bench.apply(session, `${bench.name}-${id}`)
             },
             index % 2 === 0 ? store : second,

@@ -1,5 +1,5 @@
 import { lateUse } from '../../ports/late-use.ts'
-import type { Loan } from '../../ports/store.ts'
+import type { HandlerTransaction } from '../../ports/store.ts'
 import { SimulatedStoreError } from './store-error.ts'
 import type { EffectRow } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
@@ -19,7 +19,7 @@ export interface SimulatedTx {
 }
 
 /** The transaction as one handler call sees it; watches what `SqlLoan` watches. */
-export class SimulatedLoan implements Loan<SimulatedTx>, SimulatedTx {
+export class SimulatedHandlerTransaction implements HandlerTransaction<SimulatedTx>, SimulatedTx {
   readonly #transaction: SimulatedDatabaseTransaction
   #revoked = false
   #cut: Error | undefined

@@ -1,10 +1,10 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { CrashPoint, Reach } from '../../crash-points.ts'
 import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
+import { type Environment, silent } from '../../environment.ts'
 import { errorCode, errorText } from '../../errors.ts'
 import type { Source } from '../../ports/source.ts'
 import type { Store } from '../../ports/store.ts'
-import { type Surroundings, silent } from '../../surroundings.ts'
 import { unmeasured } from '../../telemetry/metrics.ts'
 import { untraced } from '../../telemetry/traces.ts'
 import { Actor } from './actor.ts'
@@ -79,7 +79,7 @@ export class SimulatedProcess {
       consumer: this.#parts.consumerOf(actor),
       source: this.#parts.sourceOf(actor),
       store: this.#parts.storeOf(actor),
-      world: worldOf(actor, this.#scheduler, point => this.#reach(actor, point)),
+      env: worldOf(actor, this.#scheduler, point => this.#reach(actor, point)),
       instance: name,
     })
     this.#engine = engine
@@ -113,7 +113,7 @@ export class SimulatedProcess {
   }
 }
 
-function worldOf(actor: Actor, scheduler: Scheduler, reach: Reach): Surroundings {
+function worldOf(actor: Actor, scheduler: Scheduler, reach: Reach): Environment {
   return {
     clock: { nowMs: () => scheduler.nowMs },
     timers: {

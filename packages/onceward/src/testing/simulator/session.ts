@@ -4,17 +4,17 @@ import type {
   AttemptCount,
   AttemptRecord,
   BlockedKey,
-  BusinessAnswer,
-  BusinessClaim,
-  Claim,
-  ClaimAnswer,
+  BusinessKeyAnswer,
   Conclusion,
   Intent,
   IntentAnswer,
+  MarkerAnswer,
+  NewBusinessKey,
+  NewMarker,
   Outgoing,
   StoreSession,
 } from '../../ports/store.ts'
-import { SimulatedLoan, type SimulatedTx } from './loan.ts'
+import { SimulatedHandlerTransaction, type SimulatedTx } from './loan.ts'
 import { heldKey } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
 
@@ -24,19 +24,19 @@ import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
  */
 export class SimulatedSession implements StoreSession<SimulatedTx> {
   readonly transaction: SimulatedDatabaseTransaction
-  readonly #loans: SimulatedLoan[] = []
+  readonly #handlerTxs: SimulatedHandlerTransaction[] = []
 
   constructor(transaction: SimulatedDatabaseTransaction) {
     this.transaction = transaction
   }
 
   end(): void {
-    for (const loan of this.#loans) loan.revoke()
+    for (const handlerTx of this.#handlerTxs) handlerTx.revoke()
   }
 
-  claim(claims: readonly Claim[]): Promise<readonly ClaimAnswer[]> {
+  insertMarkers(claims: readonly NewMarker[]): Promise<readonly MarkerAnswer[]> {
     const { transaction } = this
-    return this.#insert<Claim, ClaimAnswer>('claim', 'marker', claims, {
+    return this.#insert<NewMarker, MarkerAnswer>('claim', 'marker', claims, {
       keyOf: ({ id }) => id,
       find: ({ id, digest }) => {
         const marker = transaction.read('markers', id)
@@ -63,10 +63,10 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     return this.transaction.send('how many are parked', () => 0)
   }
 
-  claimBusinessKeys(claims: readonly BusinessClaim[]): Promise<readonly BusinessAnswer[]> {
+  insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]> {
     const { transaction } = this
-    const hex = ({ digest }: BusinessClaim) => digest?.toString('hex') ?? null
-    return this.#insert<BusinessClaim, BusinessAnswer>('claim business keys', 'business', claims, {
+    const hex = ({ digest }: NewBusinessKey) => digest?.toString('hex') ?? null
+    return this.#insert<NewBusinessKey, BusinessKeyAnswer>('claim business keys', 'business', claims, {
       keyOf: ({ key }) => key,
       find: claim => {
         const taken = transaction.read('businessKeys', claim.key)
@@ -83,10 +83,10 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     })
   }
 
-  lend(): SimulatedLoan {
-    const loan = new SimulatedLoan(this.transaction)
-    this.#loans.push(loan)
-    return loan
+  handlerTransaction(): SimulatedHandlerTransaction {
+    const handlerTx = new SimulatedHandlerTransaction(this.transaction)
+    this.#handlerTxs.push(handlerTx)
+    return handlerTx
   }
 
   request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
 import { createDispatcher, type Dispatcher } from '../../../src/effects/external/dispatcher.ts'
-import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../../src/runtime/real-environment.ts'
 import { skipWithout } from '../../services/services.ts'
 import { Gateway } from '../gateway.ts'
 import { type Child, openScene, type Scene, startChild } from '../scene.ts'
@@ -36,10 +36,10 @@ describe('a dispatcher that dies or freezes', await skipWithout('postgres'), () 
   })
 
   const startHere = async (consumerName: string, attemptsMax?: number, times?: typeof lease) => {
-    const world = realSurroundings()
+    const env = realEnvironment()
     const dispatcher = createDispatcher({
       pool: scene.pool,
-      world,
+      env,
       instance: 'here',
       ...optionsFor(consumerName, attemptsMax, times),
     })
@@ -130,11 +130,11 @@ describe('a dispatcher that dies or freezes', await skipWithout('postgres'), () 
     await scene.intend('clock', ['clock-1'])
     const first = await startHere('clock', 8, patient)
     await until('its call is in flight', () => gateway.callsFor('clock-1').length === 1)
-    const world = realSurroundings()
-    const skewed = { ...world, clock: { nowMs: () => world.clock.nowMs() + 5 * 86_400_000 } }
+    const env = realEnvironment()
+    const skewed = { ...env, clock: { nowMs: () => env.clock.nowMs() + 5 * 86_400_000 } }
     const second = createDispatcher({
       pool: scene.pool,
-      world: skewed,
+      env: skewed,
       instance: 'skewed',
       ...optionsFor('clock', 8, patient),
     })

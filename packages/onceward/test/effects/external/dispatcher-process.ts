@@ -1,7 +1,7 @@
 import type { ExternalTarget, QueryAnswer } from '../../../src/contract/external-target.ts'
 import { createPool } from '../../../src/drivers/postgres/pool.ts'
 import { createDispatcher } from '../../../src/effects/external/dispatcher.ts'
-import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../../src/runtime/real-environment.ts'
 
 /** A dispatcher in a process of its own against the lying gateway, one target for each policy. */
 const { url, gatewayUrl, consumerName } = JSON.parse(process.argv[2]!) as Record<string, string>
@@ -33,12 +33,12 @@ const targets: Record<string, ExternalTarget> = {
 }
 
 const pool = createPool(url!)
-const world = realSurroundings()
+const env = realEnvironment()
 const dispatcher = createDispatcher({
   pool,
   targets,
   consumerName: consumerName!,
-  world,
+  env,
   instance: 'child',
   leaseMs: 1_000,
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
-import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
-import type { Log, Timers } from '../../../src/surroundings.ts'
+import type { Log, Timers } from '../../../src/environment.ts'
+import { realEnvironment } from '../../../src/runtime/real-environment.ts'
 import { skipWithout } from '../../services/services.ts'
 import { openRig, quick, type Rig } from './rig.ts'
 
@@ -21,16 +21,16 @@ describe('how many calls a dispatcher makes at once', await skipWithout('postgre
     await rig.scene.intend(consumer, [limited])
     let nowMs = 1_000
     let looks = 0
-    const world = realSurroundings()
+    const env = realEnvironment()
     const after: Timers['after'] = (delayMs, callback) =>
-      world.timers.after(delayMs, () => {
+      env.timers.after(delayMs, () => {
         looks++
         callback()
       })
     const dispatcher = await rig.start(
       consumer,
       { retryDelayMaxMs: 300 },
-      { world: { ...world, clock: { nowMs: () => nowMs }, timers: { ...world.timers, after } } },
+      { env: { ...env, clock: { nowMs: () => nowMs }, timers: { ...env.timers, after } } },
     )
     await until('it is limited', async () => (await rig.scene.row(consumer, limited)).state === 'retryable')
     await rig.scene.intend(consumer, [`${consumer}-next`])
@@ -82,17 +82,17 @@ describe('how many calls a dispatcher makes at once', await skipWithout('postgre
     for (const key of keys) own.plan(key, 'hold, then charge')
     await rig.scene.intend(consumer, keys)
     let looks = 0
-    const world = realSurroundings()
+    const env = realEnvironment()
     const after: Timers['after'] = (delayMs, callback) => {
       const look = () => {
         looks++
         callback()
       }
-      return world.timers.after(delayMs, delayMs === quick.timeoutMs ? callback : look)
+      return env.timers.after(delayMs, delayMs === quick.timeoutMs ? callback : look)
     }
-    const timers = { ...world.timers, after }
+    const timers = { ...env.timers, after }
     const target = { url: own.url, concurrencyMax: 3 }
-    const dispatcher = await rig.start(consumer, target, { world: { ...world, timers } })
+    const dispatcher = await rig.start(consumer, target, { env: { ...env, timers } })
     await until('three calls are in flight', () => own.calls.length >= 3)
     const before = looks
     await until('it has looked again', () => looks >= before + 3)
@@ -115,7 +115,7 @@ describe('how many calls a dispatcher makes at once', await skipWithout('postgre
     const dispatcher = await rig.start(
       consumer,
       { concurrencyMax: 2, retryDelayMaxMs: 60_000 },
-      { world: realSurroundings({ log }) },
+      { env: realEnvironment({ log }) },
     )
     await until('the first fail', async () => (await rig.scene.states(consumer)).failed === 2)
     dispatcher.kick()
@@ -149,14 +149,14 @@ describe('how many calls a dispatcher makes at once', await skipWithout('postgre
     const warned: string[] = []
     const log: Log = { debug() {}, info() {}, warn: message => warned.push(message), error() {} }
     let nowMs = 1_000
-    const world = { ...realSurroundings({ log }), clock: { nowMs: () => nowMs } }
+    const env = { ...realEnvironment({ log }), clock: { nowMs: () => nowMs } }
     const target = {
       url: own.url,
       concurrencyMax: 4,
       attemptsMax: 100,
       breaker: { failuresMax: 4, pauseMs: 60_000 },
     }
-    const dispatcher = await rig.start(consumer, target, { world })
+    const dispatcher = await rig.start(consumer, target, { env })
     await until('it has opened', () => warned.some(message => message.includes('keeps failing')))
     await until('the last results are recorded', () => dispatcher.tally.inFlight === 0)
     const before = own.calls.length

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
 import type { ExternalTarget } from '../../../src/contract/external-target.ts'
 import { createDispatcher } from '../../../src/effects/external/dispatcher.ts'
-import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../../src/runtime/real-environment.ts'
 import { skipWithout } from '../../services/services.ts'
 import { openRig, quick, type Rig } from './rig.ts'
 
@@ -37,18 +37,18 @@ describe('the life of a dispatcher', await skipWithout('postgres'), () => {
   it('wakes on a kick long before its next poll', async () => {
     const consumer = rig.nextConsumer()
     const timers: { delayMs: number; callback: () => void }[] = []
-    const world = realSurroundings()
+    const env = realEnvironment()
     const dispatcher = await rig.start(
       consumer,
       {},
       {
-        world: {
-          ...world,
+        env: {
+          ...env,
           timers: {
-            ...world.timers,
+            ...env.timers,
             // Polls never fire: only kicks can wake it.
             after: (delayMs, callback) => {
-              if (delayMs === quick.timeoutMs) return world.timers.after(delayMs, callback)
+              if (delayMs === quick.timeoutMs) return env.timers.after(delayMs, callback)
               timers.push({ delayMs, callback })
               return () => {}
             },
@@ -72,7 +72,7 @@ describe('the life of a dispatcher', await skipWithout('postgres'), () => {
         pool: rig.scene.pool,
         targets: { gateway: target },
         consumerName: 'x',
-        world: realSurroundings(),
+        env: realEnvironment(),
         instance: 'test',
         ...(leaseMs && { leaseMs }),
       })

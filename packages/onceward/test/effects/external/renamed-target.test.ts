@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type ConsumerContract, defineConsumer, realSurroundings, runConsumer } from 'onceward'
+import { type ConsumerContract, defineConsumer, realEnvironment, runConsumer } from 'onceward'
 import { createQueue, postgresQueue } from 'onceward/postgres'
 import type { ExternalTarget } from '../../../src/contract/external-target.ts'
 import { skipWithout } from '../../services/services.ts'
@@ -36,7 +36,7 @@ describe('a target that was renamed while intents wait for it', await skipWithou
       }
       const running = await runConsumer(defineConsumer(contract), {
         databaseUrl: scene.url,
-        world: realSurroundings({ log }),
+        env: realEnvironment({ log }),
         parts: ['dispatcher'],
       })
       await running.drain()

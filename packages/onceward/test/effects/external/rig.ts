@@ -6,7 +6,7 @@ import {
   type Dispatcher,
   type DispatcherOptions,
 } from '../../../src/effects/external/dispatcher.ts'
-import { realSurroundings } from '../../../src/runtime/real-surroundings.ts'
+import { realEnvironment } from '../../../src/runtime/real-environment.ts'
 import { type Behaviour, Gateway } from '../gateway.ts'
 import { openScene } from '../scene.ts'
 
@@ -37,7 +37,7 @@ export async function openRig() {
       pool: scene.pool,
       targets: { gateway: target },
       consumerName,
-      world: realSurroundings(),
+      env: realEnvironment(),
       instance: 'test',
       leaseMs: 8_000,
       ...options,

@@ -1,5 +1,5 @@
 import { endWithNpm } from '../../../runtime/end-with-npm.ts'
-import { realSurroundings } from '../../../runtime/real-surroundings.ts'
+import { realEnvironment } from '../../../runtime/real-environment.ts'
 import { openReplay, type Replay } from '../../../runtime/replay.ts'
 import { attachDatabase } from '../../database.ts'
 import { loadConsumer, loadStore } from '../../load-consumer.ts'
@@ -25,7 +25,7 @@ export async function withReplay(
       databaseUrl: database.url,
       store,
       ...serverAddresses(),
-      world: realSurroundings({ log }),
+      env: realEnvironment({ log }),
     })
     await work(replay, stopping.signal).finally(() => replay.close())
   } finally {

@@ -5,10 +5,10 @@ import {
   NodePgSession,
   NodePgTransaction,
 } from 'drizzle-orm/node-postgres'
+import type { Log } from '../../../environment.ts'
 import { OncewardError } from '../../../errors.ts'
-import type { Loan } from '../../../ports/store.ts'
-import type { Log } from '../../../surroundings.ts'
-import { ClientLoan } from '../loan.ts'
+import type { HandlerTransaction } from '../../../ports/store.ts'
+import { ClientTransaction } from '../handler-transaction.ts'
 import type { PooledClient, SqlPool } from '../pool.ts'
 import { createPooledStore } from '../store.ts'
 import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
@@ -36,7 +36,7 @@ export function createDrizzleStore<S extends Schema>(
     )
   }
   return {
-    ...createPooledStore(pool, options, (...of) => new DrizzleLoan(db, ...of)),
+    ...createPooledStore(pool, options, (...of) => new DrizzleHandlerTransaction(db, ...of)),
     unwrap: error => (error instanceof DrizzleQueryError ? error.cause : error),
     close: () => pool.end(),
   }
@@ -56,7 +56,10 @@ interface Inside {
   }
 }
 
-class DrizzleLoan<S extends Schema> extends ClientLoan implements Loan<DrizzleTransaction<S>> {
+class DrizzleHandlerTransaction<S extends Schema>
+  extends ClientTransaction
+  implements HandlerTransaction<DrizzleTransaction<S>>
+{
   readonly tx: DrizzleTransaction<S>
 
   constructor(db: NodePgDatabase<S>, client: PooledClient, log: Log, shared: boolean) {

@@ -1,7 +1,7 @@
 import { inert, type Reach } from '../../../crash-points.ts'
+import { type Log, silent } from '../../../environment.ts'
 import { OncewardError } from '../../../errors.ts'
 import type { QueueSource } from '../../../ports/source.ts'
-import { type Log, silent } from '../../../surroundings.ts'
 import { createPool, type SqlPool } from '../pool.ts'
 import type { PostgresQueue } from './declaration.ts'
 import { PostgresSubscription } from './subscription.ts'

@@ -1,16 +1,16 @@
 import type { Reach } from '../../../crash-points.ts'
+import type { Log } from '../../../environment.ts'
 import { errorText, OncewardError } from '../../../errors.ts'
 import type { Delivery, PartitionLag, QueueOpenOptions, Subscription } from '../../../ports/source.ts'
-import type { Log } from '../../../surroundings.ts'
 import { QueueDepth } from '../../log/queue-depth.ts'
 import type { SqlPool } from '../pool.ts'
 import { ClaimAhead, lookAroundMs } from './claim-ahead.ts'
-import { Debts } from './debts.ts'
 import { HintListener } from './hint-listener.ts'
 import { Holdings, type QueueToken } from './holdings.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
 import { Signal } from './signal.ts'
 import { configurationTrouble } from './trouble.ts'
+import { Debts } from './unconfirmed-acks.ts'
 
 export interface SubscriptionOptions extends QueueOpenOptions {
   readonly name: string

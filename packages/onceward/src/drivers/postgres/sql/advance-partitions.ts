@@ -117,7 +117,7 @@ async function moveRow(
 }
 
 /** A fence that leaves with COMMIT: a statement that fails where it moves nothing, so that the server turns COMMIT into ROLLBACK. */
-export interface LateFence {
+export interface CommitFence {
   readonly text: string
   readonly values: readonly unknown[]
   /** Says why it failed, once the transaction is over. */
@@ -128,7 +128,7 @@ export interface LateFence {
  * Null for batches that move some partitions and hold others, or move several: these need more than one statement, or locks in order. It
  * spares a round trip with rows locked. Also the proof that the transaction is ours: the setting is local to it.
  */
-export function lateFence({ consumerId }: Enrolment, progress: readonly Progress[]): LateFence | null {
+export function commitFence({ consumerId }: Enrolment, progress: readonly Progress[]): CommitFence | null {
   const stays = progress.every(({ next }) => next === null)
   if (!stays && progress.length > 1) return null
   const statement = stays ? holdAll(consumerId, progress) : moveOne(consumerId, progress[0]!)

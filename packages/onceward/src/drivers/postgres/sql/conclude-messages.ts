@@ -2,7 +2,7 @@ import type { Conclusion, Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { holdMessages } from './hold-messages.ts'
 import { endKeyWaits, isAwaited } from './key-waits.ts'
-import { byKey, isAsked, isKeyed, oneByOne } from './one-by-one.ts'
+import { byKey, isAsked, isKeyed, oneByOne } from './lookup-by-key.ts'
 
 const asked = 'unnest($2::text[]) as asked (key)'
 const found = `ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', asked)})) and ${isAsked}`

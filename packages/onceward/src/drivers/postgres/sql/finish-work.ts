@@ -1,10 +1,10 @@
-import type { DoneWork, PutOffWork, WorkClaim } from '../../../ports/held-work.ts'
+import type { DoneWork, PutOffWork, WorkLease } from '../../../ports/held-work.ts'
 import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
-import { claimLost } from './claim-lost.ts'
 import { intArray } from './int-array.ts'
 import { endKeyWaits, isAwaited } from './key-waits.ts'
-import { byKey, isKeyed, oneByOne } from './one-by-one.ts'
+import { leaseLost } from './lease-lost.ts'
+import { byKey, isKeyed, oneByOne } from './lookup-by-key.ts'
 
 const applied = `status = 'applied', run_id = current_setting('onceward.run')::integer, arrived_at = coalesce(arrived_at, at), at = now()`
 
@@ -80,7 +80,7 @@ export async function finishWork(
   const lost: string[] = []
   if (done.length > 0) lost.push(...(await removeDone(client, enrolment, done)))
   if (again.length > 0) lost.push(...(await putOffAgain(client, again)))
-  if (lost.length > 0) throw claimLost(lost)
+  if (lost.length > 0) throw leaseLost(lost)
 }
 
 /**
@@ -160,7 +160,7 @@ async function putOffAgain(client: SqlClient, again: readonly PutOffWork[]): Pro
   )
 }
 
-function missing(claims: readonly WorkClaim[], found: readonly string[]): string[] {
+function missing(claims: readonly WorkLease[], found: readonly string[]): string[] {
   const there = new Set(found)
   return claims.map(claim => claim.row).filter(row => !there.has(row))
 }

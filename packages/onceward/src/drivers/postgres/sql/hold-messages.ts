@@ -2,7 +2,7 @@ import type { Conclusion, Enrolment, HeldRecord, Outgoing } from '../../../ports
 import type { SqlClient } from '../pool.ts'
 import { copyOfDeadLetter } from './dead-letter-copy.ts'
 import { intArray } from './int-array.ts'
-import { byKey, isKeyed, oneByOne } from './one-by-one.ts'
+import { byKey, isKeyed, oneByOne } from './lookup-by-key.ts'
 import { writeOutbox } from './write-outbox.ts'
 
 const markedKeys = '(select message_id as key, state from m where marked) asked'

@@ -1,4 +1,4 @@
-import type { KeptMessage, WorkClaim, WorkHolder } from '../../../ports/held-work.ts'
+import type { KeptMessage, WorkHolder, WorkLease } from '../../../ports/held-work.ts'
 import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { intArray } from './int-array.ts'
@@ -48,7 +48,7 @@ export async function keepMessages(
   { consumerId, runId, facts }: Enrolment,
   messages: readonly KeptMessage[],
   holder: WorkHolder | null,
-): Promise<readonly (WorkClaim | null)[]> {
+): Promise<readonly (WorkLease | null)[]> {
   const { origin } = messages[0]!
   const { rows } = await client.query(holder?.ordered ? inserts.inTurn : inserts.claimed, [
     consumerId,

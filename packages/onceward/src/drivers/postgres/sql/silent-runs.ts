@@ -1,7 +1,7 @@
 import { processDied, type SuspectLedger } from '../../../ports/suspects.ts'
 import type { ClockSteps } from '../clock-steps.ts'
 import type { SqlClient } from '../pool.ts'
-import type { ServerLife } from '../server-life.ts'
+import type { ServerLife } from '../server-incarnation.ts'
 
 /** A time from ahead of the clock was written when the clock was wrong: such a sign of life is none, and such a start compares with nothing. */
 const beat = `

@@ -1,9 +1,9 @@
 import type { TakenWork } from '../../../ports/held-work.ts'
 import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
-import { claimLost } from './claim-lost.ts'
-import { effectsOf } from './claim-work.ts'
 import { intArray } from './int-array.ts'
+import { leaseLost } from './lease-lost.ts'
+import { effectsOf } from './lease-work.ts'
 
 /** As the claim of markers it needs the setting of our transaction: outside of it nothing of a worker may ever run. */
 const inOurs = `current_setting('onceward.run') is not null`
@@ -56,6 +56,6 @@ export async function takeUpWork(
     ? await client.query(inTurn, [...claims, consumerId, work.map(one => one.headOf)])
     : await client.query(stillMine, claims)
   const lost = rows.filter(row => row.lost)
-  if (lost.length > 0) throw claimLost(lost.map(row => row.row as string))
+  if (lost.length > 0) throw leaseLost(lost.map(row => row.row as string))
   return new Map(rows.map(row => [row.key as string, row.before as 'stored' | 'parked']))
 }

@@ -1,5 +1,5 @@
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
-import type { Log } from '../../../surroundings.ts'
+import type { Log } from '../../../environment.ts'
 
 /** Counts no further than what makes no difference any more. */
 const countOrphans = `

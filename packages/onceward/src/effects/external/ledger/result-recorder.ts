@@ -1,5 +1,5 @@
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
-import type { Surroundings } from '../../../surroundings.ts'
+import type { Environment } from '../../../environment.ts'
 import { awayDelayMs, isPassing } from '../../store-away.ts'
 import { type EffectResult, recordResults } from './record-results.ts'
 
@@ -16,14 +16,14 @@ const flushMax = 500
  */
 export class ResultRecorder {
   readonly #pool: SqlPool
-  readonly #world: Surroundings
+  readonly #env: Environment
   readonly #leaving: AbortSignal
   #waiting: Waiting[] = []
   #flushing = false
 
-  constructor(pool: SqlPool, world: Surroundings, leaving: AbortSignal) {
+  constructor(pool: SqlPool, env: Environment, leaving: AbortSignal) {
     this.#pool = pool
-    this.#world = world
+    this.#env = env
     this.#leaving = leaving
   }
 
@@ -41,7 +41,7 @@ export class ResultRecorder {
       const batch = this.#waiting.splice(0, flushMax)
       try {
         const ours = await this.#write(batch.map(({ result }) => result))
-        this.#world.reach('dispatch.recorded')
+        this.#env.reach('dispatch.recorded')
         batch.forEach(({ done }, index) => {
           done.resolve(ours[index]!)
         })
@@ -60,7 +60,7 @@ export class ResultRecorder {
       } catch (error) {
         if (!isPassing(error)) throw error
         const { promise, resolve } = Promise.withResolvers<void>()
-        this.#world.timers.after(awayDelayMs(failures, this.#world.random()), resolve)
+        this.#env.timers.after(awayDelayMs(failures, this.#env.random()), resolve)
         await promise
       }
     }

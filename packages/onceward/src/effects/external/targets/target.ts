@@ -1,5 +1,5 @@
 import type { RepeatPolicy, TargetTraits } from '../../../contract/external-target.ts'
-import type { Log } from '../../../surroundings.ts'
+import type { Log } from '../../../environment.ts'
 import type { Answer } from '../answer.ts'
 
 /** An external target with its defaults applied; made once, never changed. Secrets live in the closure of `send`, nowhere else. */

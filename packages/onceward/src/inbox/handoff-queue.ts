@@ -5,7 +5,7 @@ import { fromStoredJson, toStoredJson } from '../message/stored-json.ts'
 import type { Delivery } from '../ports/source.ts'
 
 /** Work that was claimed as it was stored, on its way to the worker of the same process. */
-export class HandedWork {
+export class HandoffQueue {
   #deliveries: Delivery[] = []
   #bytes = 0
 

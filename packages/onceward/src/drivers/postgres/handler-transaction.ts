@@ -1,11 +1,11 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
-import type { Loan } from '../../ports/store.ts'
-import type { Log } from '../../surroundings.ts'
+import type { Log } from '../../environment.ts'
+import type { HandlerTransaction } from '../../ports/store.ts'
 import type { PooledClient, SqlResult } from './pool.ts'
 import { StatementWatch } from './statement-watch.ts'
 
 /** The transaction as one handler call sees it, on a client of `pg`. */
-export class ClientLoan extends StatementWatch implements SqlTransaction {
+export class ClientTransaction extends StatementWatch implements SqlTransaction {
   readonly #client: PooledClient
 
   constructor(client: PooledClient, log: Log, shared: boolean) {
@@ -36,7 +36,7 @@ export class ClientLoan extends StatementWatch implements SqlTransaction {
 }
 
 /** What a handler gets from `createPostgresStore`: itself. */
-export class SqlLoan extends ClientLoan implements Loan<SqlTransaction> {
+export class SqlHandlerTransaction extends ClientTransaction implements HandlerTransaction<SqlTransaction> {
   get tx(): SqlTransaction {
     return this
   }

@@ -3,7 +3,7 @@ import type { Metrics } from './telemetry/metrics.ts'
 import type { Traces } from './telemetry/traces.ts'
 
 /** Everything the engine may know of the world; passed in, so that a simulator can replace it. */
-export interface Surroundings {
+export interface Environment {
   readonly clock: Clock
   readonly timers: Timers
   /** In [0, 1). */

@@ -1,14 +1,14 @@
 import type { Meter } from '@opentelemetry/api'
 import { inert, type Reach } from '../crash-points.ts'
-import { type Log, type Surroundings, silent } from '../surroundings.ts'
+import { type Environment, type Log, silent } from '../environment.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { createTraces } from '../telemetry/traces.ts'
 import { evenClock } from './even-clock.ts'
 
 /** The world as it is: this process's clock, timers and randomness. */
-export function realSurroundings(
+export function realEnvironment(
   options: { readonly log?: Log; readonly reach?: Reach; readonly meter?: Meter | undefined } = {},
-): Surroundings {
+): Environment {
   return {
     clock: evenClock(),
     timers: {

@@ -1,12 +1,12 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
-import type { Loan } from '../../ports/store.ts'
-import type { Log } from '../../surroundings.ts'
+import type { Log } from '../../environment.ts'
+import type { HandlerTransaction } from '../../ports/store.ts'
 import type { OpenTransaction } from './port.ts'
 import { severalCommands } from './several-commands.ts'
 import { StatementWatch } from './statement-watch.ts'
 
 /** A library's transaction as one handler call sees it. */
-export class PortLoan<Tx> extends StatementWatch implements Loan<Tx> {
+export class PortHandlerTransaction<Tx> extends StatementWatch implements HandlerTransaction<Tx> {
   readonly tx: Tx
   readonly sql: SqlTransaction
 

@@ -1,11 +1,11 @@
+import type { Log } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import type { BrokerIdentity } from '../../ports/source.ts'
-import type { Log } from '../../surroundings.ts'
 import type { SqlClient } from './pool.ts'
 import { recogniseCluster } from './recognise-cluster.ts'
 
 /** Where the database belongs to a named environment, a second cluster of a kind is refused; elsewhere people are told. */
-export async function meetBroker(client: SqlClient, broker: BrokerIdentity, log: Log): Promise<void> {
+export async function registerBroker(client: SqlClient, broker: BrokerIdentity, log: Log): Promise<void> {
   for (let refused = false; ; ) {
     const { cluster, proof, keep } = await recogniseCluster(client, broker)
     if (proof === 'none') return warnUnproven(broker, cluster, log)

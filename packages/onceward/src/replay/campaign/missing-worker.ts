@@ -1,8 +1,8 @@
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { isHeard } from '../../drivers/postgres/sql/clock-ahead.ts'
 import type { TallySnapshot } from '../../engine/consumer/tally.ts'
+import type { Environment } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
-import type { Surroundings } from '../../surroundings.ts'
 import type { Campaign } from './campaign.ts'
 
 const lookEveryMs = 1_000
@@ -16,7 +16,7 @@ const look = `
 
 export interface NobodyOptions {
   readonly client: SqlClient
-  readonly world: Surroundings
+  readonly env: Environment
   readonly campaign: Campaign
   readonly tally: () => TallySnapshot
   /** How long nothing may come through before anybody is asked for. */
@@ -27,7 +27,7 @@ export interface NobodyOptions {
 /** Under key order a campaign waits for what live workers have of a key. Without a worker it would for ever: then it ends, and says what to do. */
 export function watchForNobody({
   client,
-  world,
+  env,
   campaign,
   tally,
   patienceMs,
@@ -35,13 +35,13 @@ export function watchForNobody({
 }: NobodyOptions): () => void {
   let cancel = () => {}
   let over = false
-  let [through, since] = [-1, world.clock.nowMs()]
+  let [through, since] = [-1, env.clock.nowMs()]
   const isStill = () => {
     const { outcomes, held } = tally()
     const now = Object.entries(outcomes).reduce((sum, [of, count]) => sum + (of === 'retry' ? 0 : count), 0)
-    if (held > 0 && now === through) return world.clock.nowMs() - since >= patienceMs
+    if (held > 0 && now === through) return env.clock.nowMs() - since >= patienceMs
     through = now
-    since = world.clock.nowMs()
+    since = env.clock.nowMs()
     return false
   }
   const beat = async () => {
@@ -52,7 +52,7 @@ export function watchForNobody({
     later()
   }
   const later = () => {
-    if (!over) cancel = world.timers.after(Math.min(lookEveryMs, patienceMs), () => void beat().catch(later))
+    if (!over) cancel = env.timers.after(Math.min(lookEveryMs, patienceMs), () => void beat().catch(later))
   }
   later()
   return () => {

@@ -1,6 +1,6 @@
-import type { BusinessAnswer, BusinessClaim, Enrolment, MarkerStatus } from '../../../ports/store.ts'
+import type { BusinessKeyAnswer, Enrolment, MarkerStatus, NewBusinessKey } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
-import { oneByOne } from './one-by-one.ts'
+import { oneByOne } from './lookup-by-key.ts'
 
 const insert = `
   insert into onceward.business_key (consumer_id, key, message_id, digest)
@@ -30,7 +30,7 @@ const readHeld = readBack.replace(
     where w.consumer_id = $1 and w.business_key = asked.key and w.business_key is not null and w.keyless) as waiting`,
 )
 
-const first: BusinessAnswer = { kind: 'first' }
+const first: BusinessKeyAnswer = { kind: 'first' }
 const notDone: ReadonlySet<MarkerStatus | null> = new Set([
   'stored',
   'waiting',
@@ -48,11 +48,11 @@ interface Found {
 }
 
 /** As the markers: insert sorted, ignore conflicts, read the rest back in a second statement. */
-export async function claimBusinessKeys(
+export async function insertBusinessKeys(
   client: SqlClient,
   { consumerId }: Enrolment,
-  claims: readonly BusinessClaim[],
-): Promise<readonly BusinessAnswer[]> {
+  claims: readonly NewBusinessKey[],
+): Promise<readonly BusinessKeyAnswer[]> {
   const sorted = [...claims].sort((a, b) => (a.key < b.key ? -1 : 1))
   const { rows } = await client.query(insert, [
     consumerId,
@@ -79,7 +79,7 @@ export async function claimBusinessKeys(
 async function readHolders(
   client: SqlClient,
   consumerId: number,
-  claims: readonly BusinessClaim[],
+  claims: readonly NewBusinessKey[],
 ): Promise<ReadonlyMap<string, Found>> {
   const keysOf = (rows: readonly Found[]) => new Map(rows.map(row => [row.key, row]))
   const found = keysOf((await client.query(readBack, [consumerId, claims.map(({ key }) => key)])).rows)

@@ -1,7 +1,7 @@
 import { invariant } from '../../../errors.ts'
-import type { Claim, ClaimAnswer, Enrolment, MarkerStatus } from '../../../ports/store.ts'
+import type { Enrolment, MarkerAnswer, MarkerStatus, NewMarker } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
-import { oneByOne } from './one-by-one.ts'
+import { oneByOne } from './lookup-by-key.ts'
 import { fromTextList, textList } from './text-list.ts'
 
 /** One row back for the whole batch; the ids only where some were not inserted. A row each cost the client as much as parsing the messages. */
@@ -48,7 +48,7 @@ const readBack = `
 const fixes = `
   select message_id, digest_after as digest from onceward.lineage where consumer_id = $1 and message_id = any($2::text[]) and kind = 'payload'`
 
-const first: ClaimAnswer = { kind: 'first' }
+const first: MarkerAnswer = { kind: 'first' }
 
 /**
  * Insert first, sorted, so that two batches can never wait for each other in a circle. A conflicting insert waits for
@@ -58,12 +58,12 @@ const first: ClaimAnswer = { kind: 'first' }
  * The run comes from a setting local to the transaction, not from a parameter: outside of it the insert fails, so no marker
  * can ever commit by itself.
  */
-export async function claimMarkers(
+export async function insertMarkers(
   client: SqlClient,
   { consumerId }: Enrolment,
-  claims: readonly Claim[],
+  claims: readonly NewMarker[],
   as: 'applied' | 'stored' = 'applied',
-): Promise<readonly ClaimAnswer[]> {
+): Promise<readonly MarkerAnswer[]> {
   if (claims.length === 1) return [await claimOne(client, consumerId, claims[0]!, as)]
   const sorted = [...claims].sort((a, b) => (a.id < b.id ? -1 : 1))
   const ids = sorted.map(claim => claim.id)
@@ -91,7 +91,7 @@ export async function claimMarkers(
 }
 
 /** Null on queues, which have none. */
-function positionsOf(claims: readonly Claim[]): readonly (string | null)[] | null {
+function positionsOf(claims: readonly NewMarker[]): readonly (string | null)[] | null {
   return claims.some(claim => claim.position !== null) ? claims.map(claim => claim.position) : null
 }
 
@@ -110,9 +110,9 @@ function chooseInsert(
 async function claimOne(
   client: SqlClient,
   consumerId: number,
-  claim: Claim,
+  claim: NewMarker,
   as: 'applied' | 'stored',
-): Promise<ClaimAnswer> {
+): Promise<MarkerAnswer> {
   const { id, digest, position } = claim
   const { rowCount } = await client.query(insertOne, [consumerId, as, id, digest, position])
   if (rowCount === 1) return first
@@ -123,14 +123,14 @@ async function claimOne(
 async function readMarkers(
   client: SqlClient,
   consumerId: number,
-  claims: readonly Claim[],
-): Promise<ReadonlyMap<Claim, ClaimAnswer>> {
+  claims: readonly NewMarker[],
+): Promise<ReadonlyMap<NewMarker, MarkerAnswer>> {
   const { rows } = await client.query(readBack, [consumerId, claims.map(({ id }) => id)])
   const byId = new Map(rows.map(row => [row.message_id as string, row]))
   const odd = claims.filter(({ id, digest }) => !digest.equals(byId.get(id)?.digest ?? digest))
   const fixed =
     odd.length === 0 ? [] : (await client.query(fixes, [consumerId, odd.map(claim => claim.id)])).rows
-  const answers = new Map<Claim, ClaimAnswer>()
+  const answers = new Map<NewMarker, MarkerAnswer>()
   for (const claim of claims) {
     const { id, digest, formerDigest } = claim
     const row = byId.get(id)

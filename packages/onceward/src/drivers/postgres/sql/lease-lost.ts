@@ -1,7 +1,7 @@
 import { OncewardError } from '../../../errors.ts'
 
 /** What a worker meets whose lease ran out: the work is somebody else's now, or done. */
-export function claimLost(rows: readonly string[]): OncewardError {
+export function leaseLost(rows: readonly string[]): OncewardError {
   return new OncewardError(
     'claim_lost',
     `The claim of ${rows.length} stored message${rows.length === 1 ? '' : 's'} ran out before the work was done. Nothing was committed; another worker has them.`,

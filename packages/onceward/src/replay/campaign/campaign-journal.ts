@@ -2,7 +2,7 @@ import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Reach } from '../../crash-points.ts'
 import { noteSuppressed } from '../../drivers/postgres/sql/note-suppressed.ts'
 import { givenUpCode } from '../../engine/batch/outcome.ts'
-import type { BatchBook, DecidedMessage, SuppressedEffect } from '../../ports/store.ts'
+import type { BatchJournal, DecidedMessage, SuppressedEffect } from '../../ports/store.ts'
 import type { Campaign } from './campaign.ts'
 import { reopenGivenUp } from './given-up.ts'
 
@@ -24,7 +24,7 @@ export type MovePlace = (
 ) => Promise<(message: DecidedMessage) => boolean>
 
 /** What one batch of a campaign leaves beside its effects: counts, findings, what it did not ask for, and how far it came. */
-export class CampaignBook implements BatchBook {
+export class CampaignJournal implements BatchJournal {
   readonly #campaignId: string
   readonly #expected: ReadonlySet<string>
   readonly #reopens: boolean

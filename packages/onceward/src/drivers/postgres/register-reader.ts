@@ -4,7 +4,7 @@ import type { SqlClient } from './pool.ts'
 import { isoTime } from './sql/iso-time.ts'
 
 /** Refuses a name that is new where another has been reading: it would remember nothing of what that one applied. Writes nothing. */
-export async function checkReading(client: SqlClient, { name, reading }: ConsumerFacts): Promise<void> {
+export async function checkReader(client: SqlClient, { name, reading }: ConsumerFacts): Promise<void> {
   if (reading === undefined) return
   const { kind, place, virtualHost, reader } = reading
   const { rows } = await client.query(
@@ -15,7 +15,7 @@ export async function checkReading(client: SqlClient, { name, reading }: Consume
 }
 
 /** The same, and from now on this name is the one that reads there. */
-export async function noteReading(client: SqlClient, { name, reading }: ConsumerFacts): Promise<void> {
+export async function registerReader(client: SqlClient, { name, reading }: ConsumerFacts): Promise<void> {
   if (reading === undefined) return
   const { kind, place, virtualHost, reader, keeper } = reading
   const { rows } = await client.query(

@@ -1,5 +1,5 @@
 import type { CrashPoint, Reach } from '../crash-points.ts'
-import type { LogFields, Surroundings } from '../surroundings.ts'
+import type { Environment, LogFields } from '../environment.ts'
 import { type Metrics, unmeasured } from '../telemetry/metrics.ts'
 import { untraced } from '../telemetry/traces.ts'
 
@@ -10,7 +10,7 @@ export interface LogLine {
 }
 
 /** A world that stands still until a test moves it. */
-export interface TestSurroundings extends Surroundings {
+export interface TestEnvironment extends Environment {
   /** Moves the clock, firing what falls due in order of its time and letting all that follows from it run. */
   advance(ms: number): Promise<void>
   /** Lets everything run that needs neither time nor the network. */
@@ -29,7 +29,7 @@ export interface TestSurroundingsOptions {
   readonly reach?: Reach
 }
 
-export function createTestSurroundings(options: TestSurroundingsOptions = {}): TestSurroundings {
+export function createTestSurroundings(options: TestSurroundingsOptions = {}): TestEnvironment {
   const { random = 0.5 } = options
   const timers = new ManualTimers()
   const lines: LogLine[] = []

@@ -1,4 +1,4 @@
-import type { ClaimedWork, WorkRequest, WorkRow } from '../../../ports/held-work.ts'
+import type { LeasedWork, WorkRequest, WorkRow } from '../../../ports/held-work.ts'
 import type { Enrolment } from '../../../ports/store.ts'
 import type { ShortTransaction } from '../work-queue.ts'
 import { leaseEnded } from './clock-ahead.ts'
@@ -108,7 +108,7 @@ export async function claimWork(
   short: ShortTransaction,
   { consumerId, runId, facts }: Enrolment,
   { countMax, leaseMs, ordered, after }: WorkRequest,
-): Promise<ClaimedWork> {
+): Promise<LeasedWork> {
   const from = after === null ? start : (JSON.parse(after) as Cursor)
   const values = [consumerId, countMax, leaseMs, runId, from.due, from.id, facts.mode]
   const seenMax = 2 * countMax + 100

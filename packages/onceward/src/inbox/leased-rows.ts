@@ -1,9 +1,9 @@
 import { OncewardError } from '../errors.ts'
-import type { LostClaim, WorkClaim } from '../ports/held-work.ts'
+import type { LostLease, WorkLease } from '../ports/held-work.ts'
 import type { Delivery } from '../ports/source.ts'
 
 interface Watch {
-  readonly claims: readonly WorkClaim[]
+  readonly claims: readonly WorkLease[]
   readonly onLost: (error: Error) => void
 }
 
@@ -12,7 +12,7 @@ interface Watch {
  * before the end of its last claim is heard of here, so everything is about a claim, never about a row.
  */
 export class LeasedRows {
-  readonly #claims = new Map<string, WorkClaim>()
+  readonly #claims = new Map<string, WorkLease>()
   readonly #watches = new Set<Watch>()
   #gone: ReadonlySet<string> = new Set()
 
@@ -20,19 +20,19 @@ export class LeasedRows {
     return this.#claims.size
   }
 
-  get claims(): readonly WorkClaim[] {
+  get claims(): readonly WorkLease[] {
     return [...this.#claims.values()]
   }
 
-  add(claims: readonly WorkClaim[]): void {
+  add(claims: readonly WorkLease[]): void {
     for (const claim of claims) this.#claims.set(claim.row, claim)
   }
 
-  has({ row, epoch }: WorkClaim): boolean {
+  has({ row, epoch }: WorkLease): boolean {
     return this.#claims.get(row)?.epoch === epoch
   }
 
-  forget(claims: readonly WorkClaim[]): void {
+  forget(claims: readonly WorkLease[]): void {
     for (const claim of claims) if (this.has(claim)) this.#claims.delete(claim.row)
   }
 
@@ -40,14 +40,14 @@ export class LeasedRows {
    * What the store did not know as ours. A row that is gone may just have been finished by us, with the answer still on its way; gone at the
    * second look it is lost. Answers how many are.
    */
-  notOurs(claims: readonly LostClaim[]): number {
+  notOurs(claims: readonly LostLease[]): number {
     const lost = claims.filter(claim => this.has(claim) && (claim.taken || this.#gone.has(claim.row)))
     this.#gone = new Set(claims.filter(({ taken }) => !taken).map(({ row }) => row))
     this.lose(lost)
     return lost.length
   }
 
-  lose(claims: readonly WorkClaim[]): void {
+  lose(claims: readonly WorkLease[]): void {
     if (claims.length === 0) return
     this.forget(claims)
     const gone = new Map(claims.map(({ row, epoch }) => [row, epoch]))
@@ -63,7 +63,7 @@ export class LeasedRows {
     return () => void this.#watches.delete(watch)
   }
 
-  #tell(watch: Watch, claims: readonly WorkClaim[]): void {
+  #tell(watch: Watch, claims: readonly WorkLease[]): void {
     this.#watches.delete(watch)
     watch.onLost(
       new OncewardError(
