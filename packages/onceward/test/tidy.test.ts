@@ -291,7 +291,7 @@ describe('error codes', () => {
 const publicNames: Record<string, string> = {
   '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
     Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget ClassPolicy FailureClass FailureSection HandlerContext Health ignore jsonBigintCodec jsonCodec jsonRoundedCodec Limits
-    Log Mode OncewardError Outcome park Part PublishRequest PublishTarget quarantine realSurroundings reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
+    Log Mode OncewardError Outcome park Part PublishRequest PublishTarget quarantine realEnvironment reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
     SourceDeclaration SourceEvent SqlTransaction stableId stale Store StoreCapabilities StoreSession StoreTrouble Subscription Environment Timers Verdict
     AggregateTable audit AuditDeclaration Command CommandOptions commandFrom contribution ContributionDeclaration ContributionEffect
     ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration

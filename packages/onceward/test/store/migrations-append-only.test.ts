@@ -8,7 +8,7 @@ const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: '96488fefcd01c2c88284d356b7650efb0209a8b64875f355228ce7805feffdac',
+    sha256: 'a230207e76768f110def66af35a72e3fa82f48247f22b0c9ebf1a9eae961c18a',
   },
 ]
 
