@@ -151,9 +151,9 @@ export default defineConsumer<{ id: string }>({ name: 'guarded', owner: 'tests',
 
   test('no command makes a pool past the guard', () => {
     const cli = fileURLToPath(new URL('cli/', source))
-    const makers = globSync('**/*.ts', { cwd: cli }).filter(path =>
-      /createPool\(/.test(readFileSync(join(cli, path), 'utf8')),
-    )
+    // The texts that "onceward init" writes are programs of their own.
+    const files = globSync('**/*.ts', { cwd: cli }).filter(path => !/^init\/.*-text\.ts$/.test(path))
+    const makers = files.filter(path => /createPool\(/.test(readFileSync(join(cli, path), 'utf8')))
     assert.deepEqual(makers, [])
   })
 })

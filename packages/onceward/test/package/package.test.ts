@@ -88,7 +88,7 @@ async function install(folder: string): Promise<void> {
   const paths = (files as { path: string }[]).map(file => file.path)
   assert.deepEqual(
     paths.filter(path =>
-      /^(src|test|examples|scripts)\/|\.test\.|^dist\/demo\/|migrations.*\.d\.ts$/.test(path),
+      /^(src|test|examples|scripts)\/|\.test\.|^dist\/demo\/|migrations\/0.*\.d\.ts$/.test(path),
     ),
     [],
     'only what users need is packed',
