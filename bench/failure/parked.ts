@@ -3,7 +3,7 @@ import { createPool, createQueue, migrate, postgresQueue, publish } from 'oncewa
 import { groupParked } from '../../packages/onceward/src/operations/parking/group-parked.ts'
 import { listParked } from '../../packages/onceward/src/operations/parking/list-parked.ts'
 import { previewParked } from '../../packages/onceward/src/operations/parking/preview-parked.ts'
-import { runReplay, startReplay } from '../../packages/onceward/src/operations/parking/replay-parked.ts'
+import { runRedrive, startRedrive } from '../../packages/onceward/src/operations/parking/redrive-parked.ts'
 import { createDatabase } from '../../packages/onceward/test/services/services.ts'
 import { median } from '../median.ts'
 
@@ -118,8 +118,8 @@ async function measureRedrive(pool: Pool, databaseUrl: string, count: number): P
   const began = performance.now()
   const { rows, digest } = await previewParked(pool, { consumer, countMax: count })
   const ids = rows.map(row => row.id)
-  await startReplay(pool, { requestId: consumer, consumer, ids, digest, perSecond: null, because: 'bench' })
-  await runReplay(pool, consumer, { pause })
+  await startRedrive(pool, { requestId: consumer, consumer, ids, digest, perSecond: null, because: 'bench' })
+  await runRedrive(pool, consumer, { pause })
   await applied(pool, count)
   const seconds = (performance.now() - began) / 1000
   await running.drain()

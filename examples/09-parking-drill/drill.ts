@@ -42,10 +42,10 @@ export async function drill({ ann, bob }: OnCall, say: Say = () => {}): Promise<
 
   say('# she looks at exactly what would move, and moves that')
   const which = `--consumer ${consumer} --cause ${causeOf('no_account')} --because account-opened`
-  const preview = await annDoes(`parked replay ${which} --dry-run`)
-  await annDoes(`parked replay ${which} --expect ${preview.digest} --id drill-south --rate 100`)
+  const preview = await annDoes(`parked redrive ${which} --dry-run`)
+  await annDoes(`parked redrive ${which} --expect ${preview.digest} --id drill-south --rate 100`)
   say('# given twice, the order moves nothing twice')
-  await annDoes(`parked replay ${which} --expect ${preview.digest} --id drill-south --rate 100`)
+  await annDoes(`parked redrive ${which} --expect ${preview.digest} --id drill-south --rate 100`)
 
   say('# one invoice of "east" is in dollars: the sender confirms euros')
   const wrong = await annDoes(`parked list --consumer ${consumer} --cause ${causeOf('wrong_currency')}`)
@@ -64,7 +64,7 @@ export async function drill({ ann, bob }: OnCall, say: Say = () => {}): Promise<
   await bobDoes(`parked show ${numberOf('east-1')}`)
   await bobDoes(`parked approve ${looked.id} --expect ${looked.digest} --because read-the-invoice`)
   await annDoes(
-    `parked replay ${numberOf('east-1')} --consumer ${consumer} --because sender-confirmed --id drill-east`,
+    `parked redrive ${numberOf('east-1')} --consumer ${consumer} --because sender-confirmed --id drill-east`,
   )
 
   say('# the test invoice of "west" is given up, with a reason; the one behind it goes on')

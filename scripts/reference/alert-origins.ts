@@ -17,7 +17,7 @@ export const alertOrigins: Partial<Record<AlertName, readonly string[]>> = {
   OncewardPoison: ['001 §30: poison message detected'],
   OncewardUnreadable: ['001 §30: deserialization failure'],
   OncewardQuarantined: ['003 §19: quarantined count increasing'],
-  OncewardClaimsExpired: ['003 §19: claim expired count increasing'],
+  OncewardLeasesExpired: ['003 §19: claim expired count increasing'],
   OncewardOffsetCommitFailures: [
     '001 §30: offset commit failures',
     '000 §22: consumer.ack.after.commit.failures',

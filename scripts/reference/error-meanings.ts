@@ -150,7 +150,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
     happened: 'Another process reads this partition or runs this campaign by now. Nothing was committed.',
     remedy: 'Nothing: the other one goes on. If it repeats, two processes use the same name.',
   },
-  claim_lost: {
+  lease_lost: {
     happened:
       'The lease of stored work ran out before it was done. Nothing was committed; no attempt is counted.',
     remedy: 'If it repeats, the event loop is blocked for longer than `inbox.leaseMs`.',

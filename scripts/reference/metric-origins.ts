@@ -54,6 +54,6 @@ export const metricOrigins: Partial<Record<MetricKey, readonly Origin[]>> = {
   ],
   settleMissed: [idempotency('consumer.ack.after.commit.failures')],
   claims: [state('consumer.inbox.claimed.count')],
-  claimsExpired: [state('consumer.inbox.claim.expired.count')],
+  leasesExpired: [state('consumer.inbox.claim.expired.count')],
   heldOldest: [state('consumer.inbox.oldest_pending_age.seconds')],
 }

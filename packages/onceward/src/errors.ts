@@ -31,7 +31,7 @@ export type ErrorCode =
   | 'effect_closed'
   | 'effect_halted'
   | 'ownership_lost'
-  | 'claim_lost'
+  | 'lease_lost'
   | 'position_moved'
   | 'records_lost'
   | 'retention_too_short'

@@ -10,7 +10,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   relay: async () => (await import('./commands/relay.ts')).relayCommand(),
   status: async () => (await import('./commands/status.ts')).statusCommand(),
   explain: async () => (await import('./commands/explain.ts')).explainCommand(),
-  inbox: async () => (await import('./commands/inbox.ts')).inboxCommand(),
+  work: async () => (await import('./commands/work.ts')).workCommand(),
   parked: async () => (await import('./commands/parked.ts')).parkedCommand(),
   audit: async () => (await import('./commands/audit.ts')).auditCommand(),
   losses: async () => (await import('./commands/losses.ts')).lossesCommand(),

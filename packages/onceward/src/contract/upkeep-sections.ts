@@ -21,7 +21,7 @@ export interface RetentionSection {
   /** Dead letters and quarantined messages with their bytes, counted from when they were last seen. Default: never removed. */
   deadLetters?: Duration
   /** What campaigns that are over would have asked for. Default: as long as markers. */
-  wouldHave?: Duration
+  suppressedEffects?: Duration
   /** What people did to held messages that are held no more; the audit keeps it for good. Default: as long as markers. */
   heldActions?: Duration
   /** Longest time after which the source may hand a message over again, where it cannot be asked or says that it keeps for ever. */
@@ -55,7 +55,7 @@ export interface ObjectivesSection {
   /** How long any of them may wait, however few they are. Default 24h. */
   setAsideAgeMax?: Duration
   /** Work taken from silent workers in an hour. Default 5. */
-  claimsExpiredPerHourMax?: number
+  leasesExpiredPerHourMax?: number
   /** Age of the oldest message in the outbox. Default as `lagMax`. */
   outboxAgeMax?: Duration
   /** Share of `failure.parking.totalMax` from which parking is nearly full. Default 0.8. */

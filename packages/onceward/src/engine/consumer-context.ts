@@ -15,7 +15,7 @@ import type { SettleTiming } from './settle/settlement.ts'
  * What the engine does with a batch. `whole`: claims and applies deliveries. `store`: claims and keeps them for later. `work`: applies what was
  * kept, under a lease.
  */
-export type Stage = 'whole' | 'store' | 'work'
+export type Stage = 'inline' | 'enqueue' | 'work'
 
 /** What is fixed for a consumer from its start to its end. What belongs to one try of a batch is in `BatchAttempt`. */
 export interface ConsumerContext<M = unknown, Tx = unknown> {

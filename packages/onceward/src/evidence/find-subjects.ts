@@ -55,7 +55,7 @@ const traced = `
   ${tables.map(there).join('\n  ')}
   left join lateral (select true as there from onceward.held t where t.consumer_id = c.id and t.message_id = $1
     and t.state in ('parked', 'dead', 'quarantined') limit 1) held on true
-  left join lateral (select true as there from onceward.would_have t join onceward.campaign k on k.id = t.campaign_id
+  left join lateral (select true as there from onceward.suppressed_effect t join onceward.campaign k on k.id = t.campaign_id
     where t.message_id = $1 and k.consumer_name = c.name and k.generation = c.generation limit 1) w on true`
 
 /** Those of the consumers that have any trace of the message. */

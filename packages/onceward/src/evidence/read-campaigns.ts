@@ -11,7 +11,7 @@ const findings = `
 
 const suppressed = `
   select ${about}, w.at, w.kind, w.target, w.key
-  from onceward.would_have w join onceward.campaign c on c.id = w.campaign_id
+  from onceward.suppressed_effect w join onceward.campaign c on c.id = w.campaign_id
   where w.message_id = $2 and c.consumer_name = $1 limit 200`
 
 /** What campaigns found of the message, and what they did not let it ask for. */

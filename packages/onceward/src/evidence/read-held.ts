@@ -39,7 +39,7 @@ const now = `${known}, h.first_at, h.last_at, h.seen, h.reason, h.failure_class,
 
 /** Rows of others that are gone through for what is not done. */
 const dueMax = 20_000
-const notFound = `Its row was not among the ${dueMax} that become due after its marker: see "onceward inbox list".`
+const notFound = `Its row was not among the ${dueMax} that become due after its marker: see "onceward work list".`
 
 /**
  * By index where people look. What is stored or waits is looked for among what becomes due from the moment of its marker on: fresh work at

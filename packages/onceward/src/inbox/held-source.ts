@@ -88,7 +88,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     const claimed = decided.filter(({ claim }) => claim !== undefined)
     if (decided.some(({ decision, claim }) => decision.outcome === 'stored' && !claim)) this.#backlog = true
     if (claimed.length === 0) return
-    this.#options.env.reach('work.handed')
+    this.#options.env.reach('work.handed_off')
     const claims = claimed.map(({ claim }) => claim!)
     if (this.#closed) return void this.#options.store.work!.giveBack(claims).catch(() => {})
     this.#work.add(claims)
@@ -179,10 +179,10 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
       this.#after = next
       this.#backlog = next !== null
       if (next === null && rest !== null) this.#restUntilMs = env.clock.nowMs() + rest.ms
-      if (rows.length > 0) env.reach('work.claimed')
+      if (rows.length > 0) env.reach('work.leased')
       this.#work.add(rows)
       if (expired > 0) {
-        env.metrics.add('claimsExpired', expired, { consumer: consumerName })
+        env.metrics.add('leasesExpired', expired, { consumer: consumerName })
         env.log.warn('took over work whose lease ran out', { consumer: consumerName, count: expired })
       }
       if (!this.#closed) return rows

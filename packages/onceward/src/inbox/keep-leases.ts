@@ -36,7 +36,7 @@ function every(periodMs: number, work: () => Promise<void>, { timers }: Environm
 
 export function reportLost(count: number, { env, consumerName }: WorkLeaseOptions): void {
   if (count === 0) return
-  env.metrics.add('claimsLost', count, { consumer: consumerName })
+  env.metrics.add('leasesLost', count, { consumer: consumerName })
   env.log.warn('claims lost: the lease ran out before the work was done', {
     consumer: consumerName,
     count,

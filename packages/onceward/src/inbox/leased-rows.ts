@@ -67,7 +67,7 @@ export class LeasedRows {
     this.#watches.delete(watch)
     watch.onLost(
       new OncewardError(
-        'claim_lost',
+        'lease_lost',
         `The lease of ${claims.length} stored message${claims.length === 1 ? '' : 's'} ran out while a handler was at work. Nothing was committed; another worker has them.`,
         { details: { rows: claims.map(({ row }) => row) } },
       ),

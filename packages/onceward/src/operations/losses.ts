@@ -33,7 +33,7 @@ export async function readLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]
       onceward.loss_digest(gap) as digest,
       case when withdrawn_because is not null then 'withdrawn' when resumed_at is not null then 'resumed'
         when accepted_at is not null then 'accepted' else 'open' end as state
-    from onceward.gap join onceward.consumer on consumer.id = gap.consumer_id order by gap.id`)
+    from onceward.loss join onceward.consumer on consumer.id = gap.consumer_id order by gap.id`)
   return rows
 }
 

@@ -65,14 +65,14 @@ export interface HeldSession {
   keysAtWork(keys: readonly string[]): Promise<ReadonlyMap<string, number>>
 
   /**
-   * The first statement of a worker's transaction. Rejects with `claim_lost` (details: `rows`) when any row is not ours any more. Of the keys
+   * The first statement of a worker's transaction. Rejects with `lease_lost` (details: `rows`) when any row is not ours any more. Of the keys
    * given, answers with those that have unfinished work before the row, and what it is.
    */
   takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>>
 
   /**
    * The fence of a worker. Removes the rows that are done and moves their markers, puts off those to be tried again. What waits for the
-   * business key of an effect that happened becomes due. Rejects with `claim_lost` (details: `rows`) when any is not ours any more, having
+   * business key of an effect that happened becomes due. Rejects with `lease_lost` (details: `rows`) when any is not ours any more, having
    * written nothing that could commit.
    */
   finish(done: readonly DoneWork[], again: readonly PutOffWork[]): Promise<void>

@@ -324,7 +324,7 @@ export interface Subscription {
   disown?(partitions: readonly string[]): void
 
   /**
-   * Held work only. Calls `onLost` once, with a `claim_lost` error, when one of these is not ours any more; the result ends the watch.
+   * Held work only. Calls `onLost` once, with a `lease_lost` error, when one of these is not ours any more; the result ends the watch.
    */
   watchLeases?(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void
 

@@ -18,7 +18,7 @@ export interface HeldWork {
   readonly version: string | null
   readonly attempts: number
   /** How often a worker took it. */
-  readonly claims: number
+  readonly leases: number
   readonly ageSeconds: number
   /** Until it is due, or its lease ends; null for what only people take up. */
   readonly dueInSeconds: number | null
@@ -50,7 +50,7 @@ export interface HeldDetails extends HeldWork {
 
 const columns = `
   held.id::text, name as consumer, generation, state::text, message_id as "messageId", order_key as key, version::text, attempts,
-  epoch as claims, extract(epoch from clock_timestamp() - first_at)::float8 as "ageSeconds",
+  epoch as leases, extract(epoch from clock_timestamp() - first_at)::float8 as "ageSeconds",
   extract(epoch from due_at - clock_timestamp())::float8 as "dueInSeconds",
   extract(epoch from lease_until - clock_timestamp())::float8 as "leaseSeconds",
   failure_class as "failureClass", code, reason, held.mode, campaign_id::text as campaign,
@@ -107,7 +107,7 @@ export interface Release {
   readonly consumer: string
   readonly because: string
   /** How often it had been claimed when it was looked at; without it, what stands there now. */
-  readonly claims?: number | undefined
+  readonly leases?: number | undefined
 }
 
 /**
@@ -117,12 +117,12 @@ export interface Release {
  */
 export async function releaseHeld(
   pool: SqlPool,
-  { id, consumer, because, claims }: Release,
+  { id, consumer, because, leases }: Release,
 ): Promise<{ readonly released: number; readonly from: string }> {
   await assertUsable(pool)
   const { rows } = await pool.query(
     `select onceward.release_held($1, $2, coalesce($3, (select epoch from onceward.held where id = $2)), $4) as answer`,
-    [consumer, id, claims ?? null, because],
+    [consumer, id, leases ?? null, because],
   )
   const { ok, why, released, from } = rows[0].answer
   if (!ok) throw refused(why)
@@ -139,5 +139,5 @@ function nothingLike(id: string): OncewardError {
 }
 
 function refused(why: string): OncewardError {
-  return new OncewardError('usage', `${why} Nothing was changed; see "onceward inbox list".`)
+  return new OncewardError('usage', `${why} Nothing was changed; see "onceward work list".`)
 }

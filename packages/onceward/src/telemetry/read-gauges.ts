@@ -89,7 +89,7 @@ const read = `
     (select coalesce(jsonb_agg(jsonb_build_object('partition', partition, 'age', ${age('at')})), '[]') from (
       select k.partition, k.at from c join onceward.checkpoint k on k.consumer_id = c.id
       order by k.partition limit ${partitionsMax}) p) as checkpoints,
-    (select count(*)::float8 from c join onceward.gap g on g.consumer_id = c.id
+    (select count(*)::float8 from c join onceward.loss g on g.consumer_id = c.id
       where g.accepted_at is null and g.resumed_at is null) as losses,
     (select coalesce(jsonb_agg(jsonb_build_object('target', target, 'state', state, 'count', n, 'oldest', oldest)), '[]') from (
       select target, state::text, count(*) as n, ${age('min(created_at)')} as oldest from (

@@ -131,7 +131,7 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
   const unserved = await pool.query(`select * from (${unservedWork}) u order by 1, 2, 3`)
   const unread = await pool.query(unreadLevels)
   const losses = await pool.query(
-    'select count(*)::int as open from onceward.gap where accepted_at is null and resumed_at is null',
+    'select count(*)::int as open from onceward.loss where accepted_at is null and resumed_at is null',
   )
   return {
     schemaVersion: about[0].version,

@@ -192,9 +192,9 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
     ],
     quiet: [at(5, exported('parkingUsed', '0.5x20', { cap: 'total' }), exported('parkingFull', '0x20'))],
   },
-  OncewardClaimsExpired: {
-    fires: [at(30, exported('claimsExpired', steady)), at(10, exported('heldStuck', '1x20'))],
-    quiet: [at(30, exported('claimsExpired', '0 1 2 2x60'), exported('heldStuck', '0x60'))],
+  OncewardLeasesExpired: {
+    fires: [at(30, exported('leasesExpired', steady)), at(10, exported('heldStuck', '1x20'))],
+    quiet: [at(30, exported('leasesExpired', '0 1 2 2x60'), exported('heldStuck', '0x60'))],
   },
   OncewardCommitFailures: {
     fires: [at(30, exported('commitFailures', steady))],

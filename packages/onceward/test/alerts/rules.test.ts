@@ -117,7 +117,7 @@ describe('alerts', () => {
     for (const missing of [
       'OncewardOutboxGrowing',
       'OncewardUnknownEffects',
-      'OncewardClaimsExpired',
+      'OncewardLeasesExpired',
       'OncewardLoss',
       'OncewardHorizonTooShort',
     ])

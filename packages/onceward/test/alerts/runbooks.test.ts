@@ -17,7 +17,7 @@ const required = [
   'dead-letters',
   'poison',
   'conflict',
-  'stuck-claims',
+  'stuck-leases',
   'deserialization-failures',
   'commit-failures',
   'outbox-growing',

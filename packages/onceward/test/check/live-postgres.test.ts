@@ -138,11 +138,11 @@ describe('check --live on PostgreSQL', () => {
   })
 
   test('the server is another copy than the one accepted, then accepted', async () => {
-    await pool.query('create table life as select * from onceward.server_life')
-    await pool.query('update onceward.server_life set database_oid = 1')
+    await pool.query('create table life as select * from onceward.server_incarnation')
+    await pool.query('update onceward.server_incarnation set database_oid = 1')
     const first = await look()
     await pool.query(
-      'update onceward.server_life l set database_oid = s.database_oid from life s where s.id = l.id',
+      'update onceward.server_incarnation l set database_oid = s.database_oid from life s where s.id = l.id',
     )
     seen.note('OW417', first, await look())
   })
@@ -176,8 +176,8 @@ describe('check --live on PostgreSQL', () => {
       assert.match(textOf(await asApp(), 'OW413'), new RegExp(`app has no right to ${right}$`))
       await pool.query(`grant ${right} to onceward_run`)
     }
-    await pool.query('revoke execute on function onceward.note_reading from onceward_run')
-    assert.match(textOf(await asApp(), 'OW413'), /execute on onceward\.note_reading/)
+    await pool.query('revoke execute on function onceward.register_reader from onceward_run')
+    assert.match(textOf(await asApp(), 'OW413'), /execute on onceward\.register_reader/)
     await pool.query('select onceward.create_roles()')
     seen.note('OW414', await look(), enough)
   })
@@ -239,10 +239,10 @@ describe('check --live on PostgreSQL', () => {
     const byVersion = { dedup: 'version', ...projected(), identity: { id: () => '1' } } as const
     seen.note('OW507', await look({ name: 'payments_old', ...byVersion }), known)
     await pool.query(
-      `insert into onceward.reading (consumer_name, kind, place, reader, keeper) values ('payments_old', 'postgres', 'q', '', 'queue')`,
+      `insert into onceward.reader (consumer_name, kind, place, reader, keeper) values ('payments_old', 'postgres', 'q', '', 'queue')`,
     )
     seen.note('OW509', await look({ name: 'payments' }), known)
-    await pool.query('delete from onceward.reading')
+    await pool.query('delete from onceward.reader')
     seen.note('OW503', await look({}, { environment: 'staging' }), known)
     seen.note('OW504', await look({}, { environment: undefined }), known)
     assert.match(textOf(renamed, 'OW505'), /memory of payments_old/)

@@ -112,7 +112,7 @@ export async function readers(pool: Pool) {
         [consumer, partition, generation],
       )) ?? null,
     gaps: async (consumer: string): Promise<GapRow[]> =>
-      (await pool.query(`select * from onceward.gap where ${ofConsumer} order by id`, [consumer])).rows.map(
+      (await pool.query(`select * from onceward.loss where ${ofConsumer} order by id`, [consumer])).rows.map(
         row => ({
           partition: row.partition,
           from: { incarnation: row.from_incarnation, next: row.from_next },
@@ -122,7 +122,7 @@ export async function readers(pool: Pool) {
       ),
     acceptGap: async (consumer: string, partition: string) =>
       void (await pool.query(
-        `update onceward.gap set accepted_at = clock_timestamp() where ${ofConsumer} and partition = $2`,
+        `update onceward.loss set accepted_at = clock_timestamp() where ${ofConsumer} and partition = $2`,
         [consumer, partition],
       )),
     intents: async (consumer: string): Promise<IntentRow[]> =>

@@ -51,7 +51,7 @@ export const killedElsewhere = {
   'parking.fixed': 'parking/kill.test.ts',
   'parking.deleted': 'parking/kill.test.ts',
   'replay.taken': 'replay/deaths.ts',
-  'replay.booked': 'replay/deaths.ts',
+  'replay.journaled': 'replay/deaths.ts',
   'replay.undone': 'replay/deaths.ts',
   'replay.ended': 'replay/deaths.ts',
   'swap.moved': 'replay/deaths.ts',
@@ -75,17 +75,17 @@ export type ReplayPoint = Extract<CrashPoint, `replay.${string}` | `swap.${strin
 
 export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
   'batch.received': consume,
-  'batch.claimed': consume,
+  'batch.marked': consume,
   'batch.applied': consume,
   'batch.concluded': consume,
   'batch.fenced': { ...consume, without: logsOnly },
   'batch.committed': consume,
   'batch.settled': consume,
   'checkpoint.taken': { task: 'consume', hits: [1], without: logsOnly },
-  'checkpoint.told': { task: 'consume', hits: [1], without: logsOnly },
+  'checkpoint.confirmed': { task: 'consume', hits: [1], without: logsOnly },
   'drain.begun': { task: 'drain', hits: [1] },
   'relay.leased': { task: 'consume', hits: [1, 2], sourceless: true },
-  'relay.claimed': publish,
+  'relay.read': publish,
   'relay.published': publish,
   'relay.deleted': publish,
   'relay.moved': {
@@ -94,7 +94,7 @@ export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
     sourceless: true,
     without: { rabbitmq: publishes, kafka: publishes, 'rabbitmq-stream': publishes },
   },
-  'dispatch.claimed': dispatch,
+  'dispatch.leased': dispatch,
   'dispatch.queried': { task: 'consume', hits: [1, 2], sourceless: true },
   'dispatch.called': dispatch,
   'dispatch.recorded': dispatch,
@@ -108,8 +108,8 @@ export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
       file: leasesNothing,
     },
   },
-  'work.claimed': work,
-  'work.handed': { task: 'consume', hits: [1], memory: 'handed' },
+  'work.leased': work,
+  'work.handed_off': { task: 'consume', hits: [1], memory: 'handed' },
   'work.finished': work,
   'work.committed': work,
   'suspect.counted': { task: 'consume', hits: [1], after: ['batch.applied'], before: 'suspect.grouped' },
@@ -138,7 +138,7 @@ export const storedPoints = ['batch.concluded', 'batch.committed', 'batch.settle
 export const deferredPoints = ['batch.concluded', 'batch.committed', 'batch.settled'] as const
 
 /** Points around that try, which knows no source. */
-export const triedAgainPoints = ['work.claimed', 'work.finished', 'work.committed'] as const
+export const triedAgainPoints = ['work.leased', 'work.finished', 'work.committed'] as const
 
 export interface CrashRun {
   readonly point: ConsumerPoint

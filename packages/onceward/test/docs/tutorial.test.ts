@@ -43,7 +43,7 @@ describe('the tutorial', () => {
         if (block.marks === 'settled') await settled(await first.type('echo $ONCEWARD_DATABASE_URL'))
         if (block.code.includes('replay')) {
           // Without an address the same server is found by its folder, and left running for the consumer.
-          await first.type('env -u ONCEWARD_DATABASE_URL npx onceward inbox list')
+          await first.type('env -u ONCEWARD_DATABASE_URL npx onceward work list')
         }
         if (block.code.includes('stop')) await Promise.all(others.map(one => one.interrupt()))
         printed = await first.type(asHere(block.code, folder))

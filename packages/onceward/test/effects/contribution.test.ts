@@ -270,7 +270,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
 
   for (const point of [
     'batch.received',
-    'batch.claimed',
+    'batch.marked',
     'batch.applied',
     'batch.concluded',
     'batch.committed',

@@ -17,7 +17,7 @@ describe('a projection whose process is killed', {
   ...(await skipWithout('postgres')),
 }, () => {
   for (const dedup of ['marker', 'version'] as const) {
-    for (const killAt of ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled'] as const) {
+    for (const killAt of ['received', 'marked', 'applied', 'concluded', 'committed', 'settled'] as const) {
       it(`at batch.${killAt} under dedup '${dedup}' moves each version once`, async () => {
         await using env = await openWorld({ dedup, waits: false, ordered: true })
         await env.publish(facts)
@@ -35,7 +35,7 @@ describe('a projection whose process is killed', {
     }
   }
 
-  for (const killAt of ['batch.committed', 'work.claimed', 'work.finished', 'work.committed'] as const) {
+  for (const killAt of ['batch.committed', 'work.leased', 'work.finished', 'work.committed'] as const) {
     it(`at ${killAt} while versions wait loses none of them, and keeps their order`, async () => {
       await using env = await openWorld({ dedup: 'marker', waits: true, ordered: false })
       await env.publish(facts.filter(({ version }) => version !== 1))

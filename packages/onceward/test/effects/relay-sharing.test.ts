@@ -65,7 +65,7 @@ describe('several relays', await skipWithout('postgres'), () => {
 
   for (const { point, copies } of [
     { point: 'relay.leased', copies: 1 },
-    { point: 'relay.claimed', copies: 1 },
+    { point: 'relay.read', copies: 1 },
     { point: 'relay.published', copies: 2 },
     { point: 'relay.deleted', copies: 1 },
   ]) {
@@ -116,7 +116,7 @@ describe('several relays', await skipWithout('postgres'), () => {
     }
     const stayer = await scene.start({ broker, instance: 'stays', batchMax: 5, leaseMs: 1_500 })
     for (let n = 0; n < 4; n++) {
-      const killAt = n % 2 === 0 ? 'relay.published' : 'relay.claimed'
+      const killAt = n % 2 === 0 ? 'relay.published' : 'relay.read'
       const child = scene.spawn({ broker, instance: `killed ${n}`, killAt, batchMax: 5 })
       let alive = true
       void child.ended.then(() => {
@@ -139,7 +139,7 @@ describe('several relays', await skipWithout('postgres'), () => {
   it('one that was frozen and wakes up repeats at most what it had read, and overtakes nothing', async () => {
     const broker = scene.nextBroker()
     await scene.put(broker, 'frozen', numbered(5, 20))
-    const child = scene.spawn({ broker, instance: 'frozen', freezeAt: 'relay.claimed', batchMax: 30 })
+    const child = scene.spawn({ broker, instance: 'frozen', freezeAt: 'relay.read', batchMax: 30 })
     await child.said('frozen')
     const relay = await scene.start({ broker, instance: 'heir', batchMax: 30 })
     await empty(broker)

@@ -328,7 +328,7 @@ describe('a transition', await skipWithout('postgres'), () => {
 
   for (const point of [
     'batch.received',
-    'batch.claimed',
+    'batch.marked',
     'batch.applied',
     'batch.concluded',
     'batch.committed',

@@ -8,7 +8,7 @@ import type { ExplainQuestion } from '../../src/evidence/explanation.ts'
 import { fixPayload } from '../../src/operations/parking/fix-parked.ts'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { runReplay, startReplay } from '../../src/operations/parking/replay-parked.ts'
+import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { pause } from '../parking/parked-scene.ts'
 import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
@@ -36,8 +36,8 @@ async function liveThrough(scene: Evidence): Promise<void> {
   await people.close()
   const { digest } = await previewParked(pool, { consumer: 'payment_capture', countMax: 10 })
   const order = { requestId: 'mend-1', consumer: 'payment_capture', ids: [row!.id], digest, perSecond: null }
-  await startReplay(pool, { ...order, because: 'mended' })
-  await runReplay(pool, 'mend-1', { pause })
+  await startRedrive(pool, { ...order, because: 'mended' })
+  await runRedrive(pool, 'mend-1', { pause })
   await until(
     'the gateway has answered',
     async () => (await scene.count(`onceward.ledger where state = 'completed'`)) > 0,

@@ -10,7 +10,7 @@ import { type HeldRow, Scene, write } from './scene.ts'
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const workOnly = { parts: ['worker'] as const }
 
-describe('onceward inbox', await skipWithout('postgres'), () => {
+describe('onceward work', await skipWithout('postgres'), () => {
   let scene: Scene
   before(async () => {
     scene = await Scene.open()
@@ -26,19 +26,19 @@ describe('onceward inbox', await skipWithout('postgres'), () => {
     })
   const asJson = async (...args: string[]) => JSON.parse((await run(...args, '--json')).stdout)
   const release = (id: string, consumer: string, because = 'mended') =>
-    asJson('inbox', 'release', id, '--consumer', consumer, '--because', because)
+    asJson('work', 'release', id, '--consumer', consumer, '--because', because)
 
   it('lists what is held, says what becomes of it next, and how old the oldest is', async () => {
     await scene.store('listed', {}, { id: 'a' }, { id: 'b' })
     await scene.pool.query(
       `update onceward.held set lease_until = clock_timestamp() - interval '1 second', epoch = 1 where message_id = 'b'`,
     )
-    const { work } = await asJson('inbox', 'list', '--consumer', 'listed', '--state', 'stored')
+    const { work } = await asJson('work', 'list', '--consumer', 'listed', '--state', 'stored')
     assert.deepEqual(
-      work.map((one: { messageId: string; next: string; claims: number }) => [
+      work.map((one: { messageId: string; next: string; leases: number }) => [
         one.messageId,
         one.next,
-        one.claims,
+        one.leases,
       ]),
       [
         ['a', 'due', 0],
@@ -49,7 +49,7 @@ describe('onceward inbox', await skipWithout('postgres'), () => {
     const status = consumers.find((one: { name: string }) => one.name === 'listed')
     assert.equal(status.pending, 2)
     assert.ok(status.oldestPendingSeconds > 0)
-    const { stdout } = await run('inbox', 'list', '--consumer', 'listed')
+    const { stdout } = await run('work', 'list', '--consumer', 'listed')
     assert.match(stdout, /listed\s+stored\s+stuck\s+b/)
   })
 
@@ -60,8 +60,8 @@ describe('onceward inbox', await skipWithout('postgres'), () => {
        where consumer_id = (select id from onceward.consumer where name = 'hostile') returning id::text`,
       [JSON.stringify({ x: '\u009b2J\u009b31m' }), 'a\n999  forged'],
     )
-    const shown = (await run('inbox', 'show', rows[0].id)).stdout
-    const listed = (await run('inbox', 'list', '--consumer', 'hostile')).stdout
+    const shown = (await run('work', 'show', rows[0].id)).stdout
+    const listed = (await run('work', 'list', '--consumer', 'hostile')).stdout
     assert.doesNotMatch(shown, /\u009b/)
     assert.doesNotMatch(shown + listed, /^999/m)
   })
@@ -78,11 +78,11 @@ describe('onceward inbox', await skipWithout('postgres'), () => {
     await until('it is parked', async () => (await scene.held('shown'))[0]!.state === 'parked')
     await worker.drain()
     const [row] = (await scene.held('shown')) as [HeldRow]
-    const { work } = await asJson('inbox', 'show', row.id)
+    const { work } = await asJson('work', 'show', row.id)
     assert.deepEqual(JSON.parse(work.body), { id: 'a', part: 'x' })
     assert.deepEqual([work.state, work.next, work.history.length], ['parked', 'for people', 1])
     assert.match(work.history[0].error, /no printer/)
-    assert.match((await run('inbox', 'show', row.id)).stdout, /no printer/)
+    assert.match((await run('work', 'show', row.id)).stdout, /no printer/)
   })
 
   it('releases what is parked, to be tried once more, and records who and why', async () => {
@@ -146,6 +146,6 @@ describe('onceward inbox', await skipWithout('postgres'), () => {
     assert.match((await release(row.id, 'other')).error, /not of consumer/)
     assert.match((await release(row.id, 'refused', ' ')).error, /Say why/)
     assert.match((await release('999999999', 'refused')).error, /no held work/)
-    assert.equal((await run('inbox', 'show', 'x')).code, 2)
+    assert.equal((await run('work', 'show', 'x')).code, 2)
   })
 })

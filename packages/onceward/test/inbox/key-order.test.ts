@@ -117,7 +117,7 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
     assert.deepEqual([...(await before(first))], [])
     assert.deepEqual([...(await before(second))], [['k', 'stored']])
     await store.work!.giveBack(claimed.rows)
-    await assert.rejects(before({ ...first!, epoch: first!.epoch + 1 }), { code: 'claim_lost' })
+    await assert.rejects(before({ ...first!, epoch: first!.epoch + 1 }), { code: 'lease_lost' })
   })
 
   it('any number of messages behind a stuck key keeps nobody else from being found', async () => {

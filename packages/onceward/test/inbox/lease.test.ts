@@ -47,7 +47,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     await until('it is done', async () => (await scene.held('long')).length === 0)
     await Promise.all([worker.drain(), rival.drain()])
     assert.deepEqual([calls, await scene.done('long')], [1, ['a']])
-    assert.equal(scene.counted('claimsExpired'), 0)
+    assert.equal(scene.counted('leasesExpired'), 0)
   })
 
   it('lost while a handler works: the handler is told, nothing commits, and the claim counts as lost', async () => {
@@ -68,14 +68,14 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     const worker = await scene.start('lost', changes, workOnly)
     await begun.promise
     await scene.pool.query(takeOver, ['lost'])
-    assert.equal(((await told.promise) as { code: string }).code, 'claim_lost')
-    await until('the loss is counted', () => scene.counted('claimsLost') === 1)
+    assert.equal(((await told.promise) as { code: string }).code, 'lease_lost')
+    await until('the loss is counted', () => scene.counted('leasesLost') === 1)
     assert.deepEqual(await scene.done('lost'), [])
     await scene.pool.query(`update onceward.held set lease_until = clock_timestamp() - interval '1 minute'`)
     await until('it was taken up again and done', async () => (await scene.held('lost')).length === 0)
     await worker.drain()
     assert.deepEqual(await scene.done('lost'), ['a'])
-    assert.equal(scene.counted('claimsExpired'), 1)
+    assert.equal(scene.counted('leasesExpired'), 1)
     const { rows } = await scene.pool.query('select count(*)::int from onceward.attempt')
     assert.equal(rows[0].count, 0, 'a lost claim is no failed attempt')
   })
@@ -124,7 +124,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
       },
     }
     await scene.store('beaten', changes, { id: 'beaten' })
-    const lost = scene.counted('claimsLost')
+    const lost = scene.counted('leasesLost')
     const worker = await scene.start('beaten', changes, workOnly)
     const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`
     await until('finishing waits for it', async () => (await scene.pool.query(waiting)).rows.length === 1)
@@ -132,7 +132,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     beat.release()
     await until('it is done', async () => (await scene.held('beaten')).length === 0)
     await worker.drain()
-    assert.deepEqual([await scene.done('beaten'), scene.counted('claimsLost') - lost], [['beaten'], 0])
+    assert.deepEqual([await scene.done('beaten'), scene.counted('leasesLost') - lost], [['beaten'], 0])
   })
 
   it("follows the database's clock: a worker whose own is days off neither loses nor steals", async () => {

@@ -153,7 +153,7 @@ describe('stored mode', await skipWithout('postgres'), () => {
     const worker = await scene.start('leaves', {}, workOnly)
     await until('another has done it', async () => (await scene.done('leaves')).length === 1)
     await worker.drain()
-    assert.equal(scene.counted('claimsExpired'), 0)
+    assert.equal(scene.counted('leasesExpired'), 0)
   })
 
   it('asked to wait by a handler, it waits in the table and not in memory', async () => {

@@ -176,7 +176,7 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
       assert.ok(now.sum('consumer_gauges_age') <= 15)
       assert.equal(now.sum('consumer_up', { consumer: 'counted' }), 1)
       assert.equal(now.sum('consumer_info', { owner: 'tests', risk: 'projection' }), 1)
-      assert.ok(now.sum('messaging_process_duration_count', { stage: 'whole' }) > 0)
+      assert.ok(now.sum('messaging_process_duration_count', { stage: 'inline' }) > 0)
       assert.ok(now.sum('external_call_duration_count') === 3)
       assert.ok(![...now.values.keys()].some(series => /plain-|evil|call-/.test(series)), 'no ids in labels')
     } finally {

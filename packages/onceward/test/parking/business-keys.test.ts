@@ -4,7 +4,7 @@ import { reject } from 'onceward'
 import { until } from 'onceward/testing'
 import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { showReplay } from '../../src/operations/parking/replay-parked.ts'
+import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, isIdle, replayAll, settled } from './parked-scene.ts'
@@ -27,7 +27,7 @@ describe('parked work of one business key', await skipWithout('postgres'), () =>
     },
   })
   const outcomes = async (request: string) =>
-    (await showReplay(scene.pool, request, 10)).rows.map(({ messageId, outcome, why }) => [
+    (await showRedrive(scene.pool, request, 10)).rows.map(({ messageId, outcome, why }) => [
       messageId,
       outcome,
       why,

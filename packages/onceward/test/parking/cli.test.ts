@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { startReplay, stopReplay } from '../../src/operations/parking/replay-parked.ts'
+import { startRedrive, stopRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, failing, settled } from './parked-scene.ts'
@@ -75,23 +75,23 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     const done = await json('parked', 'skip', ...because, '--limit', '2', '--expect', preview.digest)
     assert.deepEqual([done.exit, done.closed], [0, 2])
     assert.equal((await json('parked', 'groups')).groups[0].count, 4)
-    const gaps = await json('parked', 'gaps', '--consumer', 'cli')
+    const gaps = await json('parked', 'closed', '--consumer', 'cli')
     assert.deepEqual([gaps.total, gaps.rows[0].how, gaps.rows[0].because], [2, 'skipped', 'a test'])
   })
 
   it('replays by number under a name, and tells what became of it', async () => {
     const { rows } = await json('parked', 'list', '--consumer', 'cli')
     const ids = rows.map((row: { id: string }) => row.id)
-    const wrong = await json('parked', 'replay', ids[0], '--consumer', 'other', '--because', 'x')
+    const wrong = await json('parked', 'redrive', ids[0], '--consumer', 'other', '--because', 'x')
     assert.equal(wrong.exit, 2)
-    const replay = ['parked', 'replay', ...ids, ...because, '--id', 'cli-1', '--rate', '1000']
+    const replay = ['parked', 'redrive', ...ids, ...because, '--id', 'cli-1', '--rate', '1000']
     assert.deepEqual((await json(...replay)).moved, 4)
     assert.deepEqual((await json(...replay)).moved, 0)
     const { replay: result } = await json('parked', 'result', 'cli-1')
     assert.deepEqual(result.outcomes, { 'at work': 4 })
     assert.equal((await json('parked', 'stop', 'cli-1', '--because', 'x')).exit, 2)
     assert.match((await run('parked', 'result', 'cli-1')).stdout, /at work\s+4/)
-    const other = await json('parked', 'replay', '--consumer', 'other', '--because', 'x', '--id', 'cli-1')
+    const other = await json('parked', 'redrive', '--consumer', 'other', '--because', 'x', '--id', 'cli-1')
     assert.match(other.error, /cli-1 is not of consumer "other"/)
   })
 
@@ -104,8 +104,8 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     const { rows, digest } = await previewParked(scene.pool, { consumer: 'halted', countMax: 10 })
     const ids = rows.map(row => row.id)
     const order = { requestId: 'halted-1', consumer: 'halted', ids, digest, perSecond: null, because: 'x' }
-    await startReplay(scene.pool, order)
-    await stopReplay(scene.pool, 'halted-1', 'wait')
+    await startRedrive(scene.pool, order)
+    await stopRedrive(scene.pool, 'halted-1', 'wait')
     const on = await json(
       'parked',
       'replay',

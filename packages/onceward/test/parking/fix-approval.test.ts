@@ -8,7 +8,7 @@ import { approveRequest, deleteParked, listApprovals } from '../../src/operation
 import { fixPayload, noteStateFixed } from '../../src/operations/parking/fix-parked.ts'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { runReplay, startReplay } from '../../src/operations/parking/replay-parked.ts'
+import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { releaseHeld } from '../../src/telemetry/inbox.ts'
 import { type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
@@ -63,8 +63,8 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     const replay = async (requestId: string) => {
       const { rows, digest } = await previewParked(ann.pool, { consumer: name, countMax: 10 })
       const order = { requestId, consumer: name, ids: rows.map(row => row.id), digest, perSecond: null }
-      await startReplay(ann.pool, { ...order, because: 'mended' })
-      await runReplay(ann.pool, requestId, { pause })
+      await startRedrive(ann.pool, { ...order, because: 'mended' })
+      await runRedrive(ann.pool, requestId, { pause })
       const { rows: results } = await scene.pool.query(
         'select r.why from onceward.redrive_row r join onceward.redrive d on d.id = r.redrive_id where d.request_id = $1 order by r.held_id',
         [requestId],

@@ -5,7 +5,7 @@ import { until } from 'onceward/testing'
 import { explain } from '../../src/evidence/explain.ts'
 import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { showReplay } from '../../src/operations/parking/replay-parked.ts'
+import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { releaseHeld } from '../../src/telemetry/inbox.ts'
 import { type Job, type JobContext, Scene, write } from '../inbox/scene.ts'
@@ -81,7 +81,7 @@ describe('a message that waits for its business key', await skipWithout('postgre
     await marked('a parked', 'b parked')
     await replayAll(scene, name, 'alone', { ids: [await rowOf(scene, 'b')] })
     assert.deepEqual(
-      (await showReplay(scene.pool, 'alone', 10)).rows.map(({ outcome, why }) => [outcome, why]),
+      (await showRedrive(scene.pool, 'alone', 10)).rows.map(({ outcome, why }) => [outcome, why]),
       [['left', 'waits for its business key, which message a holds']],
     )
     await assert.rejects(

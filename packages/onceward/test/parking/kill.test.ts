@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { type CrashPoint, until } from 'onceward/testing'
 import { deleteParked } from '../../src/operations/parking/delete-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { showReplay } from '../../src/operations/parking/replay-parked.ts'
+import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -78,7 +78,7 @@ describe('an operator whose process is killed', await skipWithout('postgres'), (
       await running.drain()
       assert.deepEqual((await scene.done(consumer)).length, 8)
       await inKeyOrder(consumer)
-      const { outcomes } = await showReplay(scene.pool, consumer, 10)
+      const { outcomes } = await showRedrive(scene.pool, consumer, 10)
       assert.deepEqual(outcomes, { applied: 8 })
     })
   }

@@ -8,7 +8,12 @@ import { fixPayload, noteStateFixed } from '../../src/operations/parking/fix-par
 import { groupParked } from '../../src/operations/parking/group-parked.ts'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { runReplay, showReplay, startReplay, stopReplay } from '../../src/operations/parking/replay-parked.ts'
+import {
+  runRedrive,
+  showRedrive,
+  startRedrive,
+  stopRedrive,
+} from '../../src/operations/parking/redrive-parked.ts'
 import { showParked } from '../../src/operations/parking/show-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
@@ -109,19 +114,19 @@ describe('the operator', await skipWithout('postgres'), () => {
       perSecond: null,
       because: 'mended',
     }
-    assert.equal((await startReplay(scene.pool, order)).known, false)
-    assert.equal((await startReplay(scene.pool, order)).known, true)
-    const runs = await Promise.all([1, 2].map(() => runReplay(scene.pool, 'r-1', { pause })))
+    assert.equal((await startRedrive(scene.pool, order)).known, false)
+    assert.equal((await startRedrive(scene.pool, order)).known, true)
+    const runs = await Promise.all([1, 2].map(() => runRedrive(scene.pool, 'r-1', { pause })))
     assert.equal(
       runs.reduce((sum, { moved }) => sum + moved, 0),
       4,
     )
-    const over = async () => (await showReplay(scene.pool, 'r-1', 10)).outcomes
+    const over = async () => (await showRedrive(scene.pool, 'r-1', 10)).outcomes
     await until('all are decided', async () => (await over())['at work'] === undefined)
     assert.deepEqual(await over(), { applied: 3, 'parked again': 1 })
-    await runReplay(scene.pool, 'r-1', { pause })
-    await assert.rejects(startReplay(scene.pool, { ...order, digest: '0'.repeat(64) }), /another selection/)
-    await assert.rejects(startReplay(scene.pool, { ...order, requestId: 'r-2' }), /Not all of these|changed/)
+    await runRedrive(scene.pool, 'r-1', { pause })
+    await assert.rejects(startRedrive(scene.pool, { ...order, digest: '0'.repeat(64) }), /another selection/)
+    await assert.rejects(startRedrive(scene.pool, { ...order, requestId: 'r-2' }), /Not all of these|changed/)
     bad.clear()
     await replayAll(scene, 'replayed', 'r-3')
     await until('the last is done', async () => (await scene.done('replayed')).length === 4)
@@ -148,7 +153,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     await publish(scene.pool, 'once', [{ body: { id: 'second', part: 'order-2' } }])
     await until('its other content is quarantined', async () => (await scene.held('once')).length === 2)
     await replayAll(scene, 'once', 'once-1')
-    const { rows } = await showReplay(scene.pool, 'once-1', 10)
+    const { rows } = await showRedrive(scene.pool, 'once-1', 10)
     assert.deepEqual(
       rows.map(({ messageId, outcome, why }) => [messageId, outcome, why]),
       [
@@ -251,7 +256,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     bad.clear()
     const { rows, digest } = await selected('slow')
     const ids = rows.map(row => row.id)
-    await startReplay(scene.pool, {
+    await startRedrive(scene.pool, {
       requestId: 'slow-1',
       consumer: 'slow',
       ids,
@@ -261,10 +266,10 @@ describe('the operator', await skipWithout('postgres'), () => {
     })
     const stages: number[] = []
     const waits: number[] = []
-    const stopped = await runReplay(scene.pool, 'slow-1', {
+    const stopped = await runRedrive(scene.pool, 'slow-1', {
       pause: async ms => {
         waits.push(ms)
-        await stopReplay(scene.pool, 'slow-1', 'too many errors')
+        await stopRedrive(scene.pool, 'slow-1', 'too many errors')
       },
       onStage: ({ moved }) => void stages.push(moved),
     })
@@ -287,8 +292,8 @@ describe('the operator', await skipWithout('postgres'), () => {
     for (const word of [
       'parked fix done',
       'parked fix refused',
-      'parked replay done',
-      'parked replay refused',
+      'parked redrive done',
+      'parked redrive refused',
       'parked skip done',
       'parked skip refused',
       'parked stop done',

@@ -4,7 +4,7 @@ import { type CrashPoint, dieAt, type Reach } from 'onceward/testing'
 import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { deleteParked } from '../../src/operations/parking/delete-parked.ts'
 import { fixPayload } from '../../src/operations/parking/fix-parked.ts'
-import { runReplay, startReplay } from '../../src/operations/parking/replay-parked.ts'
+import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { jobContract } from '../inbox/scene.ts'
 import { pause } from './parked-scene.ts'
 
@@ -27,8 +27,8 @@ const pool = createPool(orders.url, { max: 1 })
 
 const acts = {
   async replay() {
-    await startReplay(pool, { requestId, consumer, ids, digest, perSecond: null, because }, reach)
-    return runReplay(pool, requestId, { pause, reach, stageMax: 3 })
+    await startRedrive(pool, { requestId, consumer, ids, digest, perSecond: null, because }, reach)
+    return runRedrive(pool, requestId, { pause, reach, stageMax: 3 })
   },
   skip: () => skipParked(pool, { consumer, ids, digest, because }, { reach }),
   fix: () =>

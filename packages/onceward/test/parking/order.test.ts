@@ -4,7 +4,7 @@ import { quarantine } from 'onceward'
 import { until } from 'onceward/testing'
 import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { runReplay, startReplay, stopReplay } from '../../src/operations/parking/replay-parked.ts'
+import { runRedrive, startRedrive, stopRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { releaseHeld } from '../../src/telemetry/inbox.ts'
 import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -147,12 +147,12 @@ describe('a parked key', await skipWithout('postgres'), () => {
     const heads = rows.filter(row => bad.has(row.messageId!)).map(row => row.id)
     const { digest } = await previewParked(scene.pool, { consumer: 'rated', ids: heads, countMax: 10 })
     const order = { consumer: 'rated', ids: heads, digest, perSecond: 1, because: 'x' }
-    await startReplay(scene.pool, { requestId: 'rated-1', ...order })
+    await startRedrive(scene.pool, { requestId: 'rated-1', ...order })
     const waits: number[] = []
-    const stopped = await runReplay(scene.pool, 'rated-1', {
+    const stopped = await runRedrive(scene.pool, 'rated-1', {
       pause: async ms => {
         waits.push(ms)
-        await stopReplay(scene.pool, 'rated-1', 'seen enough')
+        await stopRedrive(scene.pool, 'rated-1', 'seen enough')
       },
     })
     assert.deepEqual([stopped.moved, stopped.behind], [1, 3])

@@ -1,7 +1,7 @@
 import type { ConsumerContract, SqlTransaction } from 'onceward'
 import { until } from 'onceward/testing'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { runReplay, startReplay } from '../../src/operations/parking/replay-parked.ts'
+import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { type Job, type JobContext, type Scene, write } from '../inbox/scene.ts'
 
 export const direct = { inbox: { mode: 'transactional' as const } }
@@ -38,8 +38,8 @@ export async function replayAll(
     perSecond: null,
     because: 'mended',
   }
-  await startReplay(scene.pool, order)
-  await runReplay(scene.pool, requestId, { pause })
+  await startRedrive(scene.pool, order)
+  await runRedrive(scene.pool, requestId, { pause })
 }
 
 export async function isIdle(scene: Scene, name: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { publish } from 'onceward/postgres'
 import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
-import { showReplay } from '../../src/operations/parking/replay-parked.ts'
+import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, failing, replayAll, settled } from './parked-scene.ts'
@@ -39,7 +39,7 @@ describe('parked work with a past', await skipWithout('postgres'), () => {
     await settled(scene, 'changed')
     await scene.pool.query(`delete from onceward.inbox where message_id = 'm' and status = 'applied'`)
     await replayAll(scene, 'changed', 'changed')
-    assert.deepEqual((await showReplay(scene.pool, 'changed', 10)).outcomes, { left: 1 })
+    assert.deepEqual((await showRedrive(scene.pool, 'changed', 10)).outcomes, { left: 1 })
     await running.drain()
     assert.deepEqual(await scene.done('changed'), ['m'])
   })

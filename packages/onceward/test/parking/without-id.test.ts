@@ -29,7 +29,7 @@ const doors: readonly (readonly [string, LetGo])[] = [
         await releaseHeld(scene.pool, { id, consumer: name, because: 'the contract reads it now' })
     },
   ],
-  ['parked replay', (scene, name) => replayAll(scene, name, `${name}-r`)],
+  ['parked redrive', (scene, name) => replayAll(scene, name, `${name}-r`)],
 ]
 
 describe('a parked message without an id that is let go', await skipWithout('postgres'), () => {

@@ -58,8 +58,8 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     const { id, digest, declare, store, enrolment } = await declared('lossy')
     const said = { id, consumer: 'lossy', because: 'rebuilt from the archive', seen: digest }
     for (const update of [
-      `update onceward.gap set accepted_at = now(), accepted_because = 'x'`,
-      `update onceward.gap set accepted_by = 'x'`,
+      `update onceward.loss set accepted_at = now(), accepted_because = 'x'`,
+      `update onceward.loss set accepted_by = 'x'`,
     ])
       for (const { pool } of [ann, approver, run]) assert.match(await refusal(pool, update), denied)
     assert.match(
@@ -101,12 +101,12 @@ describe('an act of a person', await skipWithout('postgres'), () => {
 
   it('that stops every consumer has a name and a reason', async () => {
     for (const blank of ['', ' \t', '\u200b'])
-      assert.match(await refusal(ann.pool, 'select onceward.notice_server($1)', [blank]), /Say why/)
-    assert.match(await refusal(approver.pool, `select onceward.notice_server('x')`), denied)
+      assert.match(await refusal(ann.pool, 'select onceward.record_incarnation($1)', [blank]), /Say why/)
+    assert.match(await refusal(approver.pool, `select onceward.record_incarnation('x')`), denied)
     assert.match(
       await refusal(
         ann.pool,
-        `insert into onceward.server_life (database_oid, why) values (1, 'somebody without a name')`,
+        `insert into onceward.server_incarnation (database_oid, why) values (1, 'somebody without a name')`,
       ),
       denied,
     )

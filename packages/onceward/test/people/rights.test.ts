@@ -25,13 +25,13 @@ const notWrittenByProcesses: Record<string, string> = {
   campaign_approval: 'people approve',
   campaign_event: 'history is written by triggers',
   campaign_step: 'the owner says which steps there are',
-  server_life: 'written by notice_server and accept_server',
-  broker: 'written by meet_broker and accept_broker',
-  reading: 'written by note_reading and the acts on names',
+  server_incarnation: 'written by record_incarnation and accept_incarnation',
+  broker: 'written by register_broker and accept_broker',
+  reading: 'written by register_reader and the acts on names',
   marker_days: 'the owner moves markers into days',
   late_marker: 'written by a trigger',
-  cluster_name: 'written by note_cluster',
-  cluster_mark: 'written by note_cluster',
+  cluster_name: 'written by register_cluster',
+  cluster_mark: 'written by register_cluster',
 }
 
 const looks = [
@@ -44,20 +44,20 @@ const looks = [
   'cause_of',
   'fix_waits',
   'fold_parked_counts',
-  'human_of',
+  'normalized_name',
   'is_console',
   'is_given_up',
-  'is_grave',
+  'is_high_risk',
   'is_person',
   'loss_digest',
   'other_generations',
   'place_of',
   'risk_of',
   'risk_rank',
-  'same_life',
+  'same_incarnation',
   'same_person',
-  'says_nothing',
-  'seen_of',
+  'is_blank',
+  'row_version',
   'selected_consumer',
   'selection_digest',
   'server_check',
@@ -67,13 +67,13 @@ const looks = [
 const acts = [
   'accept_broker',
   'accept_loss',
-  'accept_server',
+  'accept_incarnation',
   'act_on_effect',
   'create_campaign',
   'delete_parked',
   'drop_outbox',
   'fix_parked',
-  'notice_server',
+  'record_incarnation',
   'plan_campaign',
   'redrive_stage',
   'redrive_start',
@@ -134,7 +134,7 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
       ['clock_step insert', 'gap insert', 'gap update', 'held_action insert', 'ledger_action insert'],
     )
     const { rows } = await pool.query(
-      `select attname as column from pg_attribute where attrelid = 'onceward.gap'::regclass and attname like 'accepted%'
+      `select attname as column from pg_attribute where attrelid = 'onceward.loss'::regclass and attname like 'accepted%'
          and (has_column_privilege('onceward_run', attrelid, attnum, 'update')
            or has_column_privilege('onceward_run', attrelid, attnum, 'insert'))`,
     )
@@ -155,11 +155,11 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
     const { rows } = await pool.query(
       `select distinct proname as name from pg_proc where pronamespace = 'onceward'::regnamespace
          and proname = any ($1) and has_function_privilege('onceward_run', oid, 'execute')`,
-      [[...acts, ...approvals, 'audit_entry', 'refuse', 'close_rows', 'free_keys', 'create_roles']],
+      [[...acts, ...approvals, 'audit_entry', 'refuse', 'close_rows', 'unblock_keys', 'create_roles']],
     )
     assert.deepEqual(
       rows.map(row => row.name).sort(),
-      ['create_campaign', 'notice_server', 'plan_campaign', 'select_campaign_rows', 'steer_campaign'],
+      ['create_campaign', 'record_incarnation', 'plan_campaign', 'select_campaign_rows', 'steer_campaign'],
       'these are audited, and a process does them for people or about what it met',
     )
   })
@@ -174,7 +174,7 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
 
   it('a right that was given by hand goes when the roles are made again', async () => {
     await pool.query(`grant insert, update on onceward.campaign to onceward_operator;
-      grant update (accepted_at, accepted_because) on onceward.gap to onceward_operator`)
+      grant update (accepted_at, accepted_because) on onceward.loss to onceward_operator`)
     await pool.query('select onceward.create_roles()')
     assert.deepEqual(await written('onceward_operator'), [])
   })

@@ -100,8 +100,8 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
   })
 
   it('names what they mean: an argument that is missing is refused', async () => {
-    await call(ann, `notice_server('a copy was taken')`)
-    assert.match((await call(ann, `accept_server(null, 'x')`)).why!, /What waits is number/)
+    await call(ann, `record_incarnation('a copy was taken')`)
+    assert.match((await call(ann, `accept_incarnation(null, 'x')`)).why!, /What waits is number/)
     const [one, other, third] = [await held('dead'), await held('parked'), await held('stored')]
     const { approval } = await call(
       ann,
@@ -238,12 +238,12 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
   it('acts on what is there now, not on what a snapshot remembers', async t => {
     await pool.query(`insert into onceward.checkpoint (consumer_id, partition, epoch, run_id, incarnation, next, at)
         values (1, 't/0', 1, 1, 'life', '5', now() - interval '1 hour');
-      insert into onceward.gap (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next, records, reason, declared_by)
+      insert into onceward.loss (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next, records, reason, declared_by)
         values (1, 't/0', 'life', '5', 'life', '9', 4, 'retention', 1)`)
-    const accept = `select onceward.accept_loss(g.id, 'pay', onceward.loss_digest(g), 'x') as answer from onceward.gap g`
+    const accept = `select onceward.accept_loss(g.id, 'pay', onceward.loss_digest(g), 'x') as answer from onceward.loss g`
     const client = await ann.pool.connect()
     t.after(() => client.release())
-    await client.query('begin isolation level repeatable read; select from onceward.gap')
+    await client.query('begin isolation level repeatable read; select from onceward.loss')
     await pool.query('update onceward.checkpoint set epoch = 2, at = clock_timestamp()')
     await assert.rejects(client.query(accept), /read committed/)
     await client.query('rollback; begin isolation level serializable')

@@ -52,5 +52,5 @@ export async function nodeOfConsumerIsKilled(t: TestContext, cluster: RabbitmqCl
   await until('it says that all is well', () => running.health().ready, { deadlineMs })
   assert.deepEqual(await got(), ['1', '2'])
   assert.equal((await listBrokers(pool)).length, 1)
-  assert.equal((await pool.query('select from onceward.gap')).rowCount, 0)
+  assert.equal((await pool.query('select from onceward.loss')).rowCount, 0)
 }

@@ -91,6 +91,6 @@ export async function assertInvariants(scene: Scene, memory: Memory): Promise<vo
       where place <> coalesce(before, -1) + 1`)
     assert.deepEqual(jumps, [], 'the records of each partition were applied in their order, without a gap')
   }
-  assert.equal(await scene.count('onceward.gap'), 0, 'no loss was declared')
+  assert.equal(await scene.count('onceward.loss'), 0, 'no loss was declared')
   assert.ok(watch.passed > load.events / 2, 'the positions were watched')
 }

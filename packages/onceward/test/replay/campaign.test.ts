@@ -19,7 +19,7 @@ describe('a replay campaign', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select max(times) as most, count(*)::int as n from effect'), [
       { most: 1, n: 200 },
     ])
-    assert.deepEqual(await scene.rows('select from onceward.would_have'), [])
+    assert.deepEqual(await scene.rows('select from onceward.suppressed_effect'), [])
     assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.ledger'), [{ n: 200 }])
   })
 
@@ -54,7 +54,7 @@ describe('a replay campaign', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.applied('replay'), ['f00003', 'f00050', 'f00099'])
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
     const would = await scene.rows(
-      'select kind, target, message_id from onceward.would_have order by kind, message_id',
+      'select kind, target, message_id from onceward.suppressed_effect order by kind, message_id',
     )
     assert.deepEqual(
       would.map(row => Object.values(row).join(' ')),

@@ -10,7 +10,7 @@ export interface Death {
 
 export const replayDeaths: Record<ReplayPoint, Death> = {
   'replay.taken': { mode: 'replay', step: 'run', hits: [1] },
-  'replay.booked': { mode: 'replay', step: 'run', hits: [1, 5] },
+  'replay.journaled': { mode: 'replay', step: 'run', hits: [1, 5] },
   'replay.undone': { mode: 'forensic', step: 'run', hits: [1, 5] },
   'replay.ended': { mode: 'replay', step: 'run', hits: [1] },
   'swap.moved': { mode: 'rebuild', step: 'swap', hits: [1] },

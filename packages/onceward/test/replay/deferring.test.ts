@@ -50,8 +50,10 @@ const places = {
 
 const asked = (scene: Scene) =>
   scene.rows('select effect_key as key from onceward.ledger union all select id::text from onceward.outbox')
-const wouldHave = async (scene: Scene) =>
-  (await scene.rows<{ kind: string }>('select kind from onceward.would_have order by 1')).map(one => one.kind)
+const suppressedEffects = async (scene: Scene) =>
+  (await scene.rows<{ kind: string }>('select kind from onceward.suppressed_effect order by 1')).map(
+    one => one.kind,
+  )
 
 describe('a campaign of a consumer that defers', await skipWithout('postgres'), () => {
   for (const [place, prepare] of Object.entries(places))
@@ -70,7 +72,7 @@ describe('a campaign of a consumer that defers', await skipWithout('postgres'), 
         ])
         assert.deepEqual(await scene.rows('select from onceward.held'), [])
         assert.deepEqual(await asked(scene), [])
-        assert.deepEqual(await wouldHave(scene), ['external', 'publish'])
+        assert.deepEqual(await suppressedEffects(scene), ['external', 'publish'])
       })
 
       test(`parks what keeps failing; let go and deferred by a live worker, it is still the campaign's: ${place}, ${kind}`, async t => {
@@ -96,7 +98,7 @@ describe('a campaign of a consumer that defers', await skipWithout('postgres'), 
           { id: 'a', times: 1, mode },
         ])
         assert.equal((await asked(scene)).length, mode === 'live' ? 2 : 0)
-        assert.deepEqual(await wouldHave(scene), mode === 'live' ? [] : ['external', 'publish'])
+        assert.deepEqual(await suppressedEffects(scene), mode === 'live' ? [] : ['external', 'publish'])
       })
     }
 })

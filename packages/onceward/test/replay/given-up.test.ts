@@ -72,7 +72,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     assert.deepEqual(before, { messages: 1, included: false })
     assert.match(
       previewText(await replay.preview(id, { dryRun: true })),
-      /^1 message of facts was skipped or deleted by people; it stays skipped \(see "onceward parked gaps --consumer facts"\)\.$/m,
+      /^1 message of facts was skipped or deleted by people; it stays skipped \(see "onceward parked closed --consumer facts"\)\.$/m,
     )
     await replay.run(id)
     assert.deepEqual(await booked(scene), withoutFraud)

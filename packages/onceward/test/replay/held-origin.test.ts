@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { park, reject, runConsumer, Verdict } from 'onceward'
 import { until } from 'onceward/testing'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
-import { showReplay } from '../../src/operations/parking/replay-parked.ts'
+import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { releaseHeld, showHeld } from '../../src/telemetry/inbox.ts'
 import { replayAll } from '../parking/parked-scene.ts'
@@ -72,7 +72,7 @@ async function release(scene: Scene): Promise<void> {
 }
 
 const doors: readonly (readonly [string, (scene: Scene) => Promise<void>])[] = [
-  ['parked replay', scene => replayAll(scene, 'facts', 'r')],
+  ['parked redrive', scene => replayAll(scene, 'facts', 'r')],
   ['inbox release', release],
 ]
 
@@ -93,7 +93,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
       assert.deepEqual(await requested(scene), nothing)
       assert.deepEqual(
         await scene.rows(
-          'select kind, message_id from onceward.would_have where campaign_id = $1 order by 1',
+          'select kind, message_id from onceward.suppressed_effect where campaign_id = $1 order by 1',
           id,
         ),
         [
@@ -204,7 +204,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     await scene.pool.query(`delete from effect; delete from onceward.inbox where message_id = 'a'`)
     await expire(scene)
     await replayAll(scene, 'facts', 'r2', { ids: [b] })
-    const { rows } = await showReplay(scene.pool, 'r2', 10)
+    const { rows } = await showRedrive(scene.pool, 'r2', 10)
     assert.match(rows[0]!.why!, /was held by campaign \d+, whose approval has expired/)
     await assert.rejects(
       releaseHeld(scene.pool, { id: b!, consumer: 'facts', because: 'mended' }),
@@ -311,7 +311,11 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     const people = new People(scene.pool, scene.url)
     try {
       const operator = await people.login(['onceward_operator'], { person: true })
-      for (const call of ["let_go(1, '{1}', false)", "let_keys_go(1, '{k}', true)", "free_keys(1, '{k}')"])
+      for (const call of [
+        "let_go(1, '{1}', false)",
+        "release_keys(1, '{k}', true)",
+        "unblock_keys(1, '{k}')",
+      ])
         assert.match(await refusal(operator.pool, `select onceward.${call}`), /^42501/)
       assert.match(await refusal(operator.pool, `update onceward.held set state = 'stored'`), /^42501/)
       const { rows } = await operator.pool.query(`select onceward.release_held('facts', 1, 0, ' ') as answer`)
@@ -340,7 +344,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     const [row] = await listParked(scene.pool, { countMax: 10 })
     assert.deepEqual([row!.mode, row!.generation], ['rebuild', 2])
     await replayAll(scene, 'facts', 'r')
-    const { rows } = await showReplay(scene.pool, 'r', 10)
+    const { rows } = await showRedrive(scene.pool, 'r', 10)
     assert.match(rows[0]!.why!, /belongs to the tables that campaign 1 rebuilds/)
   })
 

@@ -66,7 +66,7 @@ describe('effects.call in a campaign', await skipWithout('postgres'), () => {
     const id = await scene.planned(replay, { mode: 'backfill' })
     await replay.run(id)
     assert.deepEqual([keys, statuses], [[], [null]])
-    assert.deepEqual(await scene.rows('select kind, key from onceward.would_have'), [
+    assert.deepEqual(await scene.rows('select kind, key from onceward.suppressed_effect'), [
       { kind: 'call', key: 'a' },
     ])
   })

@@ -38,7 +38,9 @@ describe('a campaign whose process is killed', await skipWithout('postgres'), ()
           'select max(times) as most, count(*)::int from effect',
         )) as [{ most: number; count: number }]
         assert.deepEqual([most, count], [1, mode === 'forensic' ? 90 : 100])
-        assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.would_have'), [{ n: 20 }])
+        assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.suppressed_effect'), [
+          { n: 20 },
+        ])
         assert.deepEqual(
           await scene.rows('select from onceward.ledger union all select from onceward.outbox'),
           [],

@@ -93,7 +93,9 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     const silent = await scene.planned(replay, { mode: 'backfill' })
     await replay.run(silent)
     assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.ledger'), [{ n: 0 }])
-    assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.would_have'), [{ n: 20 }])
+    assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.suppressed_effect'), [
+      { n: 20 },
+    ])
     await scene.pool.query('delete from onceward.inbox')
     const loud = await scene.planned(replay, { mode: 'backfill', effects: 'requested' })
     await assert.rejects(replay.run(loud), /needs the approval/)

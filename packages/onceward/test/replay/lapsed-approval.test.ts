@@ -75,7 +75,7 @@ describe('held work of a campaign', await skipWithout('postgres'), () => {
     await using _worker = await startWorker(scene)
     await until('it is applied', async () => (await scene.rows(applied)).length === 1)
     assert.deepEqual(await scene.rows(asked), [])
-    assert.deepEqual(await scene.rows('select kind from onceward.would_have order by 1'), [
+    assert.deepEqual(await scene.rows('select kind from onceward.suppressed_effect order by 1'), [
       { kind: 'external' },
       { kind: 'publish' },
     ])
@@ -99,7 +99,7 @@ describe('held work of a campaign', await skipWithout('postgres'), () => {
         store.transaction(enrolment, session => session.held!.takeUp([{ ...row!, headOf: null, asks }]))
       await takeUp(true)
       await end(scene, id)
-      await assert.rejects(takeUp(true), { code: 'claim_lost' })
+      await assert.rejects(takeUp(true), { code: 'lease_lost' })
       await takeUp(false)
     })
 })

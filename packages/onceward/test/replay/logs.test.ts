@@ -100,7 +100,7 @@ describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
     const [row] = await scene.rows('select state, failure from onceward.campaign')
     assert.equal(row!.state, 'failed')
     assert.deepEqual(
-      await scene.rows('select from onceward.gap union all select from onceward.checkpoint'),
+      await scene.rows('select from onceward.loss union all select from onceward.checkpoint'),
       [],
     )
   })

@@ -58,7 +58,9 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
       ...once('live', 'k4'),
     ])
     assert.deepEqual(await scene.rows('select from onceward.held'), [])
-    assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.would_have'), [{ n: 6 }])
+    assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.suppressed_effect'), [
+      { n: 6 },
+    ])
     const { complete, progress } = await verifyCampaign(scene.pool, id)
     assert.deepEqual([complete, progress.done, progress.extent], [true, 3, 3])
     assert.equal((await finishCampaign(scene.pool, id)).state, 'finished')
@@ -72,7 +74,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     await assert.rejects(
       scene.pool.query(
         `insert into onceward.campaign_row (campaign_id, held_id, seen)
-         select $1, h.id, onceward.seen_of(h) from onceward.held h where h.order_key = 'j'`,
+         select $1, h.id, onceward.row_version(h) from onceward.held h where h.order_key = 'j'`,
         [id],
       ),
       /is running: its rows are fixed/,
@@ -244,7 +246,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     const replay = await scene.replay(scene.contract(inOrder))
     const id = await scene.planned(replay, { selection: { ...selection, keys: ['j'] } })
     await scene.pool.query(
-      `insert into onceward.campaign_row select $1, h.id, onceward.seen_of(h) from onceward.held h where order_key = 'k'`,
+      `insert into onceward.campaign_row select $1, h.id, onceward.row_version(h) from onceward.held h where order_key = 'k'`,
       [id],
     )
     await assert.rejects(replay.run(id), /not those of its plan/)
@@ -255,7 +257,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     )
   })
 
-  for (const point of ['work.claimed', 'replay.booked'] as CrashPoint[]) {
+  for (const point of ['work.leased', 'replay.journaled'] as CrashPoint[]) {
     test(`killed at ${point} it is resumed and ends exact`, async t => {
       const scene = await Scene.open(t)
       await scene.write(...keyed('k', 20))

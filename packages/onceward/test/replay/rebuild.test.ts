@@ -49,7 +49,9 @@ describe('a rebuild', await skipWithout('postgres'), () => {
       await scene.rows(`select nspname from pg_namespace where nspname like 'onceward\\_%'`),
       [],
     )
-    assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.would_have'), [{ n: 130 }])
+    assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.suppressed_effect'), [
+      { n: 130 },
+    ])
   })
 
   test('is rolled back to the old table, and a replay brings what was applied since', async t => {

@@ -172,18 +172,18 @@ describe('who may say so', await skipWithout('postgres'), () => {
     try {
       const runner = await people.login(['onceward_run'], { person: false })
       const operator = await people.login(['onceward_operator'], { person: true })
-      await scene.pool.query('update onceward.server_life set timeline = timeline + 1')
+      await scene.pool.query('update onceward.server_incarnation set timeline = timeline + 1')
       const store = createPostgresStore({ pool: runner.pool })
       await assert.rejects(store.ping(), { code: 'server_changed' })
       for (const act of [
-        `accept_server(2, 'mine')`,
+        `accept_incarnation(2, 'mine')`,
         `rename_consumer('a', 'b', 'mine')`,
         `separate_reader('a', 'b', 'mine')`,
         `accept_broker('kafka', 'x', 'mine')`,
       ])
         assert.match(await refusal(runner.pool, `select onceward.${act}`), /^42501/)
-      assert.match(await refusal(runner.pool, 'delete from onceward.server_life'), /^42501/)
-      assert.match(await refusal(operator.pool, 'delete from onceward.server_life'), /^42501/)
+      assert.match(await refusal(runner.pool, 'delete from onceward.server_incarnation'), /^42501/)
+      assert.match(await refusal(operator.pool, 'delete from onceward.server_incarnation'), /^42501/)
       const { open: waits } = await readRestore(operator.pool)
       await acceptServer(operator.pool, Number(waits!.id), 'looked at')
       const { lives } = await readRestore(operator.pool)

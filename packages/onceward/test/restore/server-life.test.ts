@@ -20,7 +20,7 @@ const healthy = {
 class Scripted implements SqlClient {
   readonly answers: ((found: Record<string, unknown>) => void)[] = []
   query(text: string) {
-    if (!text.includes('server_check()') || text.includes('notice_server'))
+    if (!text.includes('server_check()') || text.includes('record_incarnation'))
       return Promise.resolve({ rows: [{ id: '1' }], rowCount: 1 })
     return new Promise<SqlResult>(resolve => {
       this.answers.push(found => resolve({ rows: [{ ...healthy, ...found }], rowCount: 1 }))
@@ -79,7 +79,7 @@ describe('a life that is met for the first time', withPostgres, () => {
   })
 
   it('is named in the first refusal, with what is sure to be there: batches behind a pooler may have moved on before anybody looked', async () => {
-    await pool.query('update onceward.server_life set timeline = timeline + 1')
+    await pool.query('update onceward.server_incarnation set timeline = timeline + 1')
     await assert.rejects(
       new ServerLife().check(pool),
       (error: Error & { details: Record<string, unknown> }) => {
@@ -99,7 +99,9 @@ describe('a life that is met for the first time', withPostgres, () => {
         query: (text, values) => (asked++ === 0 ? pool : healthyPool).query(text, values),
       }
       await assert.rejects(new ServerLife().check(pooler), { code: 'wrong_server' })
-      const { rows } = await healthyPool.query('select from onceward.server_life where accepted_at is null')
+      const { rows } = await healthyPool.query(
+        'select from onceward.server_incarnation where accepted_at is null',
+      )
       assert.equal(rows.length, 0)
     } finally {
       await healthyPool.end()
@@ -121,21 +123,23 @@ describe('lives of servers whose clocks differ', withPostgres, () => {
     await database.drop()
   })
   const noticed = async () => {
-    const { rows } = await pool.query(`select onceward.notice_server('a test says so') as id`)
-    const { rows: lives } = await pool.query('select * from onceward.server_life where id = $1', [rows[0].id])
+    const { rows } = await pool.query(`select onceward.record_incarnation('a test says so') as id`)
+    const { rows: lives } = await pool.query('select * from onceward.server_incarnation where id = $1', [
+      rows[0].id,
+    ])
     return lives[0]
   }
-  const accept = (id: string) => pool.query(`select onceward.accept_server($1, 'looked at')`, [id])
+  const accept = (id: string) => pool.query(`select onceward.accept_incarnation($1, 'looked at')`, [id])
 
   it('the one accepted last counts, also when the one before was accepted by a clock that was ahead', async () => {
     const ahead = await noticed()
     await accept(ahead.id)
     await pool.query(
-      `update onceward.server_life set timeline = timeline + 1, accepted_at = clock_timestamp() + interval '5 minutes' where id = $1`,
+      `update onceward.server_incarnation set timeline = timeline + 1, accepted_at = clock_timestamp() + interval '5 minutes' where id = $1`,
       [ahead.id],
     )
     await assert.rejects(new ServerLife().check(pool), { code: 'server_changed' })
-    const { rows } = await pool.query('select id from onceward.server_life where accepted_at is null')
+    const { rows } = await pool.query('select id from onceward.server_incarnation where accepted_at is null')
     await accept(rows[0].id)
     await new ServerLife().check(pool)
   })

@@ -78,7 +78,7 @@ describe('a server that is not the primary', () => {
       databaseUrl: primary.url,
     })
     // The same connection, another life: as if the pooler had connected it to the promoted server.
-    await pool.query(`update onceward.server_life set timeline = timeline + 1`)
+    await pool.query(`update onceward.server_incarnation set timeline = timeline + 1`)
     assert.equal(await endOf(running), 'server_changed')
     await pool.end()
   })

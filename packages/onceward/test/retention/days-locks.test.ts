@@ -157,7 +157,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
       const [there] = await scene.write(0, 1, { of: whose })
       assert.deepEqual(
         await claimsBeside(scene, whose, [there!, idAt('uuidv7', noon(0), 1)], async client => {
-          await client.query('select onceward.hold_inbox()')
+          await client.query('select onceward.lock_inbox()')
           await client.query(`select onceward.build_days($1, 'uuidv7', current_date)`, [whose])
           await client.query('select onceward.attach_days($1)', [whose])
         }),

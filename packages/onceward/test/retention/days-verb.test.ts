@@ -192,7 +192,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     await owner.query('begin')
     await owner.query(`select onceward.build_days($1, 'uuidv7', current_date - 31)`, [scene.consumerId])
     const [id] = await scene.write(4, 1)
-    await owner.query('select onceward.hold_inbox()')
+    await owner.query('select onceward.lock_inbox()')
     const { rows } = await owner.query('select onceward.attach_days($1)::int as came', [scene.consumerId])
     await owner.query('commit')
     owner.release()

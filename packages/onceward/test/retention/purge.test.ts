@@ -131,7 +131,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
       notes: 2,
       attempts: 2,
       effects: 1,
-      wouldHave: 0,
+      suppressedEffects: 0,
       heldActions: 0,
     })
     assert.equal(await scene.left('open-', 'business_key'), 1)
@@ -146,7 +146,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
       `insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, selection, reason)
        select name, 1, 1, 'money', 'replay', '{}', 'a test' from unnest(array['remembering', 'remembering', 'other']) as name;
        update onceward.campaign set state = 'cancelled' where id in (1, 3);
-       insert into onceward.would_have (campaign_id, kind, target, key, message_id, digest, at)
+       insert into onceward.suppressed_effect (campaign_id, kind, target, key, message_id, digest, at)
        select c.id, 'call', 't', days::text, 'm', '', clock_timestamp() - days * interval '1 day'
        from onceward.campaign c, unnest(array[10, 100]) as days`,
     )
@@ -157,9 +157,11 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
        insert into onceward.held_action (held_id, consumer_id, because, did, at)
          select 777, ${consumerId}, 'x', 'y', clock_timestamp() - days * interval '1 day' from unnest(array[10, 100]) as days`,
     )
-    const { removed } = await purge(scene, { markers: '60d', wouldHave: '30d', heldActions: '20d' })
-    assert.deepEqual([removed.wouldHave, removed.heldActions], [1, 1])
-    const left = await pool.query('select campaign_id::int as id, key from onceward.would_have order by 1, 2')
+    const { removed } = await purge(scene, { markers: '60d', suppressedEffects: '30d', heldActions: '20d' })
+    assert.deepEqual([removed.suppressedEffects, removed.heldActions], [1, 1])
+    const left = await pool.query(
+      'select campaign_id::int as id, key from onceward.suppressed_effect order by 1, 2',
+    )
     assert.deepEqual(
       left.rows.map(row => `${row.id} ${row.key}`),
       ['1 10', '2 10', '2 100', '3 10', '3 100'],

@@ -60,7 +60,7 @@ describe(
         await assert.rejects(started, { code: 'start_aborted' })
         const tookMs = performance.now() - began
         assert.ok(tookMs < boundMs, `it took ${tookMs} ms`)
-        assert.deepEqual((await pool.query('select * from onceward.reading')).rows, [])
+        assert.deepEqual((await pool.query('select * from onceward.reader')).rows, [])
         await until('no connection is left', () => broker.open() === 0)
       })
 

@@ -19,7 +19,7 @@ export async function createDatabase(): Promise<TestDatabase> {
   // A copy is another life of the database: this one is to have begun here.
   await inside(
     database.url,
-    'update onceward.server_life set database_oid = (select oid from pg_database where datname = current_database())',
+    'update onceward.server_incarnation set database_oid = (select oid from pg_database where datname = current_database())',
   )
   if (process.env.ONCEWARD_TEST_SETTINGS === 'odd') await makeOdd(database)
   return database

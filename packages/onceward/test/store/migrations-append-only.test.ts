@@ -8,7 +8,7 @@ const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: 'a230207e76768f110def66af35a72e3fa82f48247f22b0c9ebf1a9eae961c18a',
+    sha256: '485959395dd15d6c7e14cbfb83e34266ca9b66825f2888253b47a09dace0396e',
   },
 ]
 

@@ -14,7 +14,7 @@ async function live(options: object, passages: number, stdio: 'file' | 'descript
   const code = `
     import { dieAt } from ${JSON.stringify(entry)}
     const reach = dieAt('batch.committed', ${JSON.stringify(options)})
-    for (let n = 0; n < ${passages}; n++) { reach('batch.claimed'); reach('batch.committed') }
+    for (let n = 0; n < ${passages}; n++) { reach('batch.marked'); reach('batch.committed') }
     console.log('survived')`
   const child = spawn(
     process.execPath,

@@ -23,7 +23,7 @@ describe('objectives', () => {
       duplicateShareMax: 0.1,
       setAsideMax: 0,
       setAsideAgeMaxMs: 86_400_000,
-      claimsExpiredPerHourMax: 5,
+      leasesExpiredPerHourMax: 5,
       outboxAgeMaxMs: 60_000,
       parkingShareMax: 0.8,
       idleMaxMs: null,

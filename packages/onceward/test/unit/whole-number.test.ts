@@ -13,8 +13,8 @@ describe('numbers that people type', () => {
 
   for (const wrong of ['', '0', '-1', '1.5', '1e3', '07', ' 1', '1\n', 'many', '１'])
     test(`${JSON.stringify(wrong)} is refused with the command that helps`, () => {
-      const expected = { code: 'usage', message: /Nothing was changed; see "onceward inbox list"/ }
-      assert.throws(() => rowNumber(wrong, 'the number', 'onceward inbox list'), expected)
-      assert.throws(() => wholeNumber(wrong, '--limit', 'onceward inbox list'), expected)
+      const expected = { code: 'usage', message: /Nothing was changed; see "onceward work list"/ }
+      assert.throws(() => rowNumber(wrong, 'the number', 'onceward work list'), expected)
+      assert.throws(() => wholeNumber(wrong, '--limit', 'onceward work list'), expected)
     })
 })

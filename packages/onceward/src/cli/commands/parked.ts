@@ -1,13 +1,13 @@
 import { Command } from 'commander'
 import { classifyCommand, fixCommand, skipCommand } from './parked/decide.ts'
 import { approvalsCommand, approveCommand, deleteCommand, eraseCommand } from './parked/delete.ts'
-import { gapsCommand, groupsCommand, listCommand, showCommand } from './parked/look.ts'
-import { replayCommand, resultCommand, stopCommand } from './parked/replay.ts'
+import { closedCommand, groupsCommand, listCommand, showCommand } from './parked/look.ts'
+import { redriveCommand, resultCommand, stopCommand } from './parked/redrive.ts'
 
 /** The parking lot: messages that wait for people, and what people may do. */
 export function parkedCommand(): Command {
   const command = new Command('parked').description(
-    'messages that wait for people: look, group, classify, fix, replay, skip, delete with a second person',
+    'messages that wait for people: look, group, classify, fix, redrive, skip, delete with a second person',
   )
   for (const verb of [
     listCommand(),
@@ -15,11 +15,11 @@ export function parkedCommand(): Command {
     showCommand(),
     classifyCommand(),
     fixCommand(),
-    replayCommand(),
+    redriveCommand(),
     resultCommand(),
     stopCommand(),
     skipCommand(),
-    gapsCommand(),
+    closedCommand(),
     deleteCommand(),
     approvalsCommand(),
     approveCommand(),

@@ -52,7 +52,7 @@ export const objectivesOptions = [
   option('objectives.setAsideAgeMax', age, 'how long any of them may wait, however few they are', {
     default: '24h',
   }),
-  option('objectives.claimsExpiredPerHourMax', count, 'work taken from silent workers in an hour', {
+  option('objectives.leasesExpiredPerHourMax', count, 'work taken from silent workers in an hour', {
     default: 5,
   }),
   option('objectives.outboxAgeMax', age, 'age of the oldest message in the outbox', {

@@ -38,7 +38,12 @@ export const retentionOptions = [
   option('retention.deadLetters', term, 'dead letters and quarantined messages', {
     defaultText: ': never removed',
   }),
-  option('retention.wouldHave', term, 'what campaigns that are over would have asked for', likeMarkers),
+  option(
+    'retention.suppressedEffects',
+    term,
+    'what campaigns that are over would have asked for',
+    likeMarkers,
+  ),
   option('retention.heldActions', term, 'what people did to messages that are held no more', likeMarkers),
   option('retention.sourceKeeps', term, 'longest time after which the source may hand a message over again'),
   option('retention.action', word(['delete', 'archive']), 'what happens to what is forgotten', {

@@ -21,7 +21,7 @@ interface Known {
 
 const readNames = 'select cluster, announced from onceward.cluster_name where kind = $1 order by first_at'
 const readMarks = 'select cluster, virtual_host, mark from onceward.cluster_mark where kind = $1'
-const noteCluster = 'select onceward.note_cluster($1, $2, $3, $4, $5, $6) as noted'
+const noteCluster = 'select onceward.register_cluster($1, $2, $3, $4, $5, $6) as noted'
 
 /** Unless somebody set a cluster name, each node of RabbitMQ announces its own. */
 export function isNodeName(name: string): boolean {

@@ -35,7 +35,7 @@ async function assertFeeds(
   log: Log,
 ): Promise<void> {
   const { rows } = await client.query(
-    'select onceward.meet_broker($1, $2) as others, (select name from onceward.environment) as environment',
+    'select onceward.register_broker($1, $2) as others, (select name from onceward.environment) as environment',
     [kind, cluster],
   )
   const { others, environment } = rows[0] as { others: string[]; environment: string | null }

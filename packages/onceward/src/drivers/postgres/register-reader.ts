@@ -8,7 +8,7 @@ export async function checkReader(client: SqlClient, { name, reading }: Consumer
   if (reading === undefined) return
   const { kind, place, virtualHost, reader } = reading
   const { rows } = await client.query(
-    `select other as name, ${isoTime('last_at')} as "lastAt" from onceward.check_reading($1, $2, $3, $4, $5)`,
+    `select other as name, ${isoTime('last_at')} as "lastAt" from onceward.check_reader($1, $2, $3, $4, $5)`,
     [name, kind, place, reader, virtualHost],
   )
   refuseOther(rows[0], name, reading)
@@ -19,7 +19,7 @@ export async function registerReader(client: SqlClient, { name, reading }: Consu
   if (reading === undefined) return
   const { kind, place, virtualHost, reader, keeper } = reading
   const { rows } = await client.query(
-    `select other as name, ${isoTime('last_at')} as "lastAt" from onceward.note_reading($1, $2, $3, $4, $5, $6)`,
+    `select other as name, ${isoTime('last_at')} as "lastAt" from onceward.register_reader($1, $2, $3, $4, $5, $6)`,
     [name, kind, place, reader, keeper, virtualHost],
   )
   refuseOther(rows[0], name, reading)

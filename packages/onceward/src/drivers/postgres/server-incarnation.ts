@@ -102,7 +102,7 @@ async function ask(client: SqlClient): Promise<Found | null> {
  */
 async function notice(client: SqlClient, why: string, flushedBefore: bigint | null) {
   const noticed = await client.query(
-    `select onceward.notice_server($1)::text as id from onceward.server_check() c
+    `select onceward.record_incarnation($1)::text as id from onceward.server_check() c
      where c.open is not null or c.known is false or c.flushed + ${flushedMargin} < $2::numeric`,
     [why, flushedBefore === null ? null : String(flushedBefore)],
   )
@@ -110,7 +110,7 @@ async function notice(client: SqlClient, why: string, flushedBefore: bigint | nu
     throw wrongServer('is another than the one asked just before', 'that one is not the copy last accepted')
   const { rows } = await client.query(
     `select l.id::text, ${isoTime('l.survived_to')} as "survivedTo", ${isoTime('l.noticed_at')} as "noticedAt"
-     from onceward.server_life l where l.id = $1`,
+     from onceward.server_incarnation l where l.id = $1`,
     [noticed.rows[0].id],
   )
   const { id, survivedTo, noticedAt } = rows[0] ?? {}

@@ -13,8 +13,8 @@ import type { ExternalCaller } from './targets/target.ts'
 
 export type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
 
-const claimLostNote = 'its claim was not confirmed; nothing was sent'
-const leaseLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent(claimLostNote), doubtful })
+const leaseLostNote = 'its claim was not confirmed; nothing was sent'
+const leaseLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent(leaseLostNote), doubtful })
 
 /**
  * Calls external targets for intents recorded in the ledger. The life of a row:
@@ -108,7 +108,7 @@ export class Dispatcher {
     if (free.length === 0) return null
     const effects = await claimEffects(pool, consumerName, free).catch(error => this.#claimFailed(error))
     this.#moreDue = free.some(({ target, slots }) => countOf(effects, target) >= slots)
-    if (effects.length > 0) env.reach('dispatch.claimed')
+    if (effects.length > 0) env.reach('dispatch.leased')
     this.#claimed += effects.length
     if (!this.#loop.signal.aborted)
       for (const effect of effects) void this.#dispatch(effect, gate => this.#attempt(effect, gate, askedMs))
@@ -193,7 +193,7 @@ export class Dispatcher {
     if (ours && (state === 'completed' || delayMs !== null)) return
     const fields = { ...this.#who, target: target.name, ledger: id, attempts, state, note }
     // A claim that never committed is nobody's loss.
-    if (!ours && judged.note === claimLostNote) return
+    if (!ours && judged.note === leaseLostNote) return
     if (ours) return env.log.error('an external effect waits for people', fields)
     this.#fenced++
     env.log.warn('the lease was lost, this result is dropped', fields)

@@ -153,7 +153,7 @@ export class Relay {
     const byBucket = Map.groupBy(rows, ({ bucket }) => bucket)
     const found = [...byBucket].map(([bucket, some]) => ({ bucket, rows: some.length }))
     if (rows.length > 0) {
-      env.reach('relay.claimed')
+      env.reach('relay.read')
       void this.#round(rows, this.#plan.begin([...byBucket.keys()]), publisher)
     }
     return { found: rows.length > 0, more: this.#plan.more(asked, found) }

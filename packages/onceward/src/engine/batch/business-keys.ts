@@ -78,7 +78,7 @@ async function factOf<M, Tx>(
 ): Promise<Fact | null> {
   const holder = status === null ? null : holderState(status)
   if (holder === null) return { kind: 'business seen', byId, sameDigest }
-  if (holder === 'stored' && context.stage === 'store') return null
+  if (holder === 'stored' && context.stage === 'enqueue') return null
   const full = await keyIsFull(waiting, holder === 'parked', session, context)
   return full
     ? { kind: 'key held', byId, as: 'retry', delayMs: fullDelayMs, inTurn: true }

@@ -136,7 +136,7 @@ export async function claimMarkers<M, Tx>(
     ...(isTombstone(delivery) && { formerDigest: formerTombstoneDigest(delivery, digestHeaders) }),
   }))
   const began = context.env.clock.nowMs()
-  const answers = await session.insertMarkers(claims, context.stage === 'store' ? 'stored' : 'applied')
+  const answers = await session.insertMarkers(claims, context.stage === 'enqueue' ? 'stored' : 'applied')
   const seconds = (context.env.clock.nowMs() - began) / 1000
   context.env.metrics.record('insertLatency', seconds, { consumer: context.consumer.name })
   answers.forEach((answer, index) => {
@@ -199,7 +199,7 @@ const atWorkDelayMs = 100
 
 /** Deliveries are applied here, and what was set aside and released by workers. A campaign may be beside those of the live consumer. */
 function besideWorkers<M, Tx>({ stage, consumer, mode }: ConsumerContext<M, Tx>): boolean {
-  if (stage !== 'whole') return false
+  if (stage !== 'inline') return false
   return (
     !['live', 'forensic'].includes(mode) ||
     consumer.inbox.mode === 'stored' ||

@@ -20,9 +20,9 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
     const decided = await store.transaction(enrolment, async session => {
       const claims = await claimBatch(attempt, session)
       claimed = claims.claimed
-      env.reach('batch.claimed')
+      env.reach('batch.marked')
       unlock = await lockWrites(attempt)
-      const facts = stage === 'store' ? keepAll(claims) : await applyEffects(attempt, claims, session)
+      const facts = stage === 'enqueue' ? keepAll(claims) : await applyEffects(attempt, claims, session)
       env.reach('batch.applied')
       await withdrawSuspects(attempt, session)
       const decided = await concludeBatch(attempt, claims, facts, session)
@@ -55,7 +55,7 @@ async function withdrawSuspects<M, Tx>(
  */
 async function lockWrites<M, Tx>({ batch, context }: BatchAttempt<M, Tx>): Promise<() => void> {
   const { consumer, stage, writeLock } = context
-  if (stage === 'store' || (stage === 'work' && batch.length === 1)) return () => {}
+  if (stage === 'enqueue' || (stage === 'work' && batch.length === 1)) return () => {}
   if (consumer.handle !== undefined || !firstTries(context)) return writeLock.exclusive()
   return consumer.failure.mode === 'defer' ? writeLock.shared() : () => {}
 }

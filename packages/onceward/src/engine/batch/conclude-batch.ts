@@ -38,7 +38,7 @@ export async function concludeBatch<M, Tx>(
     await finishWork(decided, session)
     context.env.reach('work.finished')
   }
-  if (context.stage === 'store') decided = await storeKept(decided, session, claims, context)
+  if (context.stage === 'enqueue') decided = await storeKept(decided, session, claims, context)
   if (alike !== null) return decided
   await sendRound(decided, session, context)
   const conclusions: Conclusion[] = []
@@ -187,7 +187,7 @@ function businessRepeatFact<M, Tx>(
 ): Fact {
   const holder = holderOf(decision)
   if (holder === null) return { kind: 'behind', leader: 'gone', delayMs: 0 }
-  if (holder === 'stored' && context.stage === 'store') return { kind: 'kept' }
+  if (holder === 'stored' && context.stage === 'enqueue') return { kind: 'kept' }
   if (holder !== 'used') return behindHolder(received, first.id!, holder, context)
   const [mine, its] = [received, first].map(side => (side.readable ? side.businessDigest : null))
   const sameDigest = mine == null || its == null || mine.equals(its)

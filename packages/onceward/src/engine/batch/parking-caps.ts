@@ -33,7 +33,7 @@ export function releasedKeys<M, Tx>(
   blocked: ReadonlyMap<string, BlockedKey>,
   { stage }: ConsumerContext<M, Tx>,
 ): readonly string[] {
-  if (stage === 'store') return []
+  if (stage === 'enqueue') return []
   return [...blocked].filter(([, { released }]) => released).map(([key]) => key)
 }
 

@@ -13,7 +13,7 @@ import { type Decision, type Fact, stopsLane } from './outcome.ts'
 
 const kept: Fact = { kind: 'kept' }
 
-/** Stage `store`: nothing is tried now. Behind one that is set aside already, the others of its lane get no fact: they share its fate. */
+/** Stage `enqueue`: nothing is tried now. Behind one that is set aside already, the others of its lane get no fact: they share its fate. */
 export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
   const facts = new Map<Received<M>, Fact>(claims.facts)
   const stopped = new Set<string>()
@@ -138,7 +138,7 @@ function endOfKey(received: Received, decision: Decision): DoneWork['key'] {
 
 /** The rows a fence named, or null when the error is none of its. */
 export function lostLeases(error: unknown): readonly string[] | null {
-  return error instanceof OncewardError && error.code === 'claim_lost'
+  return error instanceof OncewardError && error.code === 'lease_lost'
     ? (error.details.rows as readonly string[])
     : null
 }

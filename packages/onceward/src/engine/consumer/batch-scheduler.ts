@@ -303,7 +303,7 @@ export class BatchScheduler<M, Tx> {
       enrolment,
       watch,
       env,
-      readsOnly: stage === 'store',
+      readsOnly: stage === 'enqueue',
     })
   }
 
@@ -311,7 +311,7 @@ export class BatchScheduler<M, Tx> {
   #newSuspectRunner(): SuspectRunner<M, Tx> | null {
     const { consumer, store, enrolment, stage, env } = this.#context
     const { suspicion, watch } = this.#options
-    if (suspicion === null || stage === 'store') return null
+    if (suspicion === null || stage === 'enqueue') return null
     const { attemptsMax } = consumer.failure
     const lanes = this.#lanes
     const common = { suspicion, store, enrolment, watch, env, lanes, attemptsMax }

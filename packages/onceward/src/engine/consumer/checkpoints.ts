@@ -21,7 +21,7 @@ export function checkpointsOf<Tx>(
       return taken
     },
     begin(partition, epoch, position) {
-      reach('checkpoint.told')
+      reach('checkpoint.confirmed')
       return watch.persist(() => store.beginPartition(enrolment, partition, epoch, position))
     },
     withdrawLoss: (partition, epoch, from, reason) =>

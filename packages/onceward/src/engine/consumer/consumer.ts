@@ -84,7 +84,7 @@ export class ConsumerProcess<M, Tx> {
   constructor(options: ConsumerOptions<M, Tx>) {
     this.#options = options
     const { source, store, env, consumer } = options
-    this.#stage = options.stage ?? (consumer.inbox.mode === 'stored' ? 'store' : 'whole')
+    this.#stage = options.stage ?? (consumer.inbox.mode === 'stored' ? 'enqueue' : 'inline')
     const waits = () => this.#state === 'new' || this.#state === 'running'
     this.#watch = new StoreWatch(store, env, consumer.name, waits)
     this.#shared = options.shared ?? createSharedLimits(consumer, env)

@@ -39,7 +39,8 @@ export function decideTravel<M, Tx>(
   const { failure } = consumer
   if (!byBroker(failure.mode) || (fact.kind !== 'failed' && fact.kind !== 'verdict'))
     return decideOutcome(fact, attempt, failure)
-  if (mode !== 'live' || stage !== 'whole') return decideOutcome(fact, attempt, { ...failure, mode: 'block' })
+  if (mode !== 'live' || stage !== 'inline')
+    return decideOutcome(fact, attempt, { ...failure, mode: 'block' })
   const decision = decideOutcome(fact, attempt, failure)
   const travels = decision.outcome !== 'rerouted' || fitsLevel(received, decision.retryDelayMs, context)
   return travels ? decision : decideOutcome(fact, attempt, keeping(received, context))

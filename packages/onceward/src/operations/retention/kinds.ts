@@ -7,7 +7,7 @@ export type RetainedKind =
   | 'attempts'
   | 'effects'
   | 'deadLetters'
-  | 'wouldHave'
+  | 'suppressedEffects'
   | 'heldActions'
 
 /**
@@ -133,8 +133,8 @@ export const kinds: readonly RetentionKind[] = [
     ],
   },
   {
-    kind: 'wouldHave',
-    table: 'onceward.would_have',
+    kind: 'suppressedEffects',
+    table: 'onceward.suppressed_effect',
     since: 't.at',
     mine: `t.campaign_id + 0 in (select c.id from onceward.campaign c join onceward.consumer o on o.name = c.consumer_name where o.id = $1)`,
     finished: `exists (select from onceward.campaign c where c.id = t.campaign_id and c.state in ('finished', 'cancelled') offset 0)`,

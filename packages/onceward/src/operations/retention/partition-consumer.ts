@@ -162,7 +162,7 @@ async function assertStopped(client: SqlClient, name: string, consumerId: number
 
 /** Nobody else moves from here on; nor do we for longer than said, nor does the server wait for us should this process freeze. */
 async function holdUp(client: SqlClient, holdUpMaxMs: number): Promise<void> {
-  await client.query('select onceward.hold_inbox()')
+  await client.query('select onceward.lock_inbox()')
   const idleMaxMs = Math.max(holdUpMaxMs, betweenStatementsMs)
   await client.query(
     setLocal({

@@ -45,8 +45,8 @@ const lifeColumns = `id::text, system_identifier as "systemIdentifier", timeline
   accepted_at as "acceptedAt", accepted_by as "acceptedBy", accepted_because as "acceptedBecause"`
 
 /** Who only approves does not stop consumers, and still sees what is known. */
-const noticeIfAllowed = `select case when has_function_privilege('onceward.notice_server(text)', 'execute')
-  then onceward.notice_server('met by a person first') end`
+const noticeIfAllowed = `select case when has_function_privilege('onceward.record_incarnation(text)', 'execute')
+  then onceward.record_incarnation('met by a person first') end`
 
 /** Changes nothing, unless this is a life nobody has met yet: then that is written down, so that it can be accepted. */
 export async function readRestore(pool: SqlPool): Promise<RestoreView> {
@@ -57,7 +57,7 @@ export async function readRestore(pool: SqlPool): Promise<RestoreView> {
   const { inRecovery, unmet } = found[0] as { inRecovery: boolean; unmet: boolean }
   if (unmet && !inRecovery) await pool.query(noticeIfAllowed)
   const { rows: lives } = await pool.query(
-    `select ${lifeColumns} from onceward.server_life order by id desc limit 50`,
+    `select ${lifeColumns} from onceward.server_incarnation order by id desc limit 50`,
   )
   const open = (lives as Life[]).find(life => life.acceptedAt === null) ?? null
   return { inRecovery, open, lives, exposures: await readExposures(pool) }
@@ -71,7 +71,7 @@ async function readExposures(pool: SqlPool): Promise<readonly Exposure[]> {
         where k.name = r.consumer_name and c.next is not null and r.keeper <> 'queue'), '[]') as partitions,
       coalesce((select jsonb_agg(t.target order by t.target)
         from (select distinct l.target from onceward.ledger l where l.consumer_name = r.consumer_name) t), '[]') as targets
-    from onceward.reading r order by 1, 2, 3, 4`)
+    from onceward.reader r order by 1, 2, 3, 4`)
   return rows as Exposure[]
 }
 
@@ -81,7 +81,7 @@ export function acceptServer(
   id: number,
   because: string,
 ): Promise<{ readonly partitionsSetBack: number }> {
-  return act(pool, 'onceward.accept_server($1, $2)', [id, because], undefined, 'onceward restore')
+  return act(pool, 'onceward.accept_incarnation($1, $2)', [id, because], undefined, 'onceward restore')
 }
 
 /** A person knows of another life that nothing in the database shows: a disk put back. Every consumer halts until it is accepted. */
@@ -89,6 +89,6 @@ export async function declareServer(pool: SqlPool, because: string): Promise<Res
   await assertUsable(pool)
   if (because.trim() === '')
     throw new OncewardError('usage', 'Say why the server counts as another one. Nothing was changed.')
-  await pool.query('select onceward.notice_server($1)', [because])
+  await pool.query('select onceward.record_incarnation($1)', [because])
   return readRestore(pool)
 }

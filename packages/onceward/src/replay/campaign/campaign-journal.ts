@@ -59,7 +59,7 @@ export class CampaignJournal implements BatchJournal {
   /** In the transaction of the effects. */
   async writeWithEffects(tx: SqlTransaction, move: MovePlace, reach: Reach): Promise<void> {
     await this.write(tx, move)
-    reach('replay.booked')
+    reach('replay.journaled')
   }
 
   async #writeFindings(tx: SqlTransaction, findings: readonly DecidedMessage[]): Promise<void> {

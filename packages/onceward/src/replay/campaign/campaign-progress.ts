@@ -13,7 +13,7 @@ export interface CampaignProgress {
   readonly outcomes: Readonly<Record<string, number>>
   readonly messages: number
   readonly findings: number
-  readonly wouldHave: number
+  readonly suppressedEffects: number
   readonly secondsRun: number
   /** At the pace so far; null while nothing is known, and when it does not run. */
   readonly secondsLeft: number | null
@@ -26,19 +26,19 @@ export async function readProgress(client: SqlClient, id: string): Promise<Campa
        (select coalesce(jsonb_object_agg(partition, next), '{}') from onceward.campaign_partition where campaign_id = $1) as places,
        (select coalesce(jsonb_object_agg(outcome, count), '{}') from onceward.campaign_outcome where campaign_id = $1) as outcomes,
        (select count(*)::integer from onceward.campaign_finding where campaign_id = $1) as findings,
-       (select count(*)::integer from onceward.would_have where campaign_id = $1) as "wouldHave",
+       (select count(*)::integer from onceward.suppressed_effect where campaign_id = $1) as "suppressedEffects",
        (select coalesce(extract(epoch from coalesce(ended_at, clock_timestamp()) - started_at), 0)::float8 from onceward.campaign
         where id = $1) as "secondsRun"`,
     [id],
   )
-  const { places, outcomes, findings, wouldHave, secondsRun } = rows[0]
+  const { places, outcomes, findings, suppressedEffects, secondsRun } = rows[0]
   const ranges = rangesOf(campaign)
   const extent = extentOf(ranges)
   const done = ranges.reduce((sum, range) => sum + doneOf(range, places[range.partition]), 0)
   const counts = Object.values(outcomes as Record<string, number>)
   const messages = counts.reduce((sum, count) => sum + count, 0)
   const secondsLeft = campaign.state === 'running' && done > 0 ? ((extent - done) * secondsRun) / done : null
-  return { campaign, done, extent, outcomes, messages, findings, wouldHave, secondsRun, secondsLeft }
+  return { campaign, done, extent, outcomes, messages, findings, suppressedEffects, secondsRun, secondsLeft }
 }
 
 function doneOf({ from }: LogRange, next: string | null | undefined): number {

@@ -97,7 +97,7 @@ function assertSensible(
     throw refuse('keys are for a repair; a selection of keys leaves holes in everything else')
   if (selection.of === 'held' && mode !== 'forensic' && mode !== 'rebuild')
     throw refuse(
-      'what is held is not history yet: it waits for its turn or for people. Select what is parked, or release it with "onceward parked" or "onceward inbox"',
+      'what is held is not history yet: it waits for its turn or for people. Select what is parked, or release it with "onceward parked" or "onceward work"',
     )
   if (selection.of === 'parked' && (mode === 'forensic' || mode === 'rebuild'))
     throw refuse(`a ${mode} only reads: select what is held instead, with its states`)

@@ -157,7 +157,7 @@ async function createReadingProcess(
     mode,
     suppresses: suppressesEffects(campaign, consumer),
     callInline,
-    stage: 'whole',
+    stage: 'inline',
     instance: `${instance} campaign ${id}`,
     ...(addressing && { addressing }),
     ...(needsMemory(mode) && { horizon: new CampaignHorizon(campaign, consumer) }),

@@ -8,7 +8,7 @@ const claim = `
   select id::text as row, epoch, message_id, digest, nullif(headers::text, '{}') as headers, nullif(properties::text, '{}') as properties,
     origin, position, broker_key, delivery_count, ${isoTime('first_at')} as first_at, attempts, keyless, mode, campaign_id::text as campaign_id,
     ${effectsOf('campaign_id')} as effects, body
-  from onceward.claim_parked($1, $2, $3, $4, $5) order by id`
+  from onceward.lease_parked($1, $2, $3, $4, $5) order by id`
 
 const anyOpen = `select exists (select from onceward.campaign_row where campaign_id = $1 and state = 'open') as open`
 

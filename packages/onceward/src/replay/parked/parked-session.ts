@@ -6,7 +6,7 @@ import type { Enrolment, StoreSession } from '../../ports/store.ts'
 import type { CampaignJournal } from '../campaign/campaign-journal.ts'
 import { sqlOf } from '../campaign/campaign-session.ts'
 
-const takeUp = 'select onceward.take_up_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
+const takeUp = 'select onceward.begin_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
 
 /** What is tried again stays parked and stays the campaign's. */
 const putOff = `
@@ -21,7 +21,7 @@ const moveOn = `
   update onceward.campaign_partition set next = (next::bigint + $3)::text, run_id = $4, at = clock_timestamp()
   where campaign_id = $1 and partition = 'parked' and epoch = $2`
 
-const free = 'select onceward.free_after_campaign($1, $2, $3::text[])'
+const free = 'select onceward.unblock_after_campaign($1, $2, $3::text[])'
 
 export interface ParkedSessionOptions {
   readonly campaignId: string

@@ -16,7 +16,7 @@ const close = `
     where h.consumer_id = ${live} and l.consumer_id = h.consumer_id and l.message_id = h.message_id and l.digest = h.digest
       and l.status in ('stored', 'waiting', 'parked', 'dead', 'quarantined')
       and s.consumer_id = ${shadow} and s.message_id = h.message_id and s.status = 'applied'
-    returning h.*, onceward.record_of(h) as record),
+    returning h.*, onceward.held_to_json(h) as record),
   marked as (
     update onceward.inbox i set status = 'applied', at = clock_timestamp() from gone
     where i.consumer_id = gone.consumer_id and i.message_id = gone.message_id)
@@ -34,7 +34,7 @@ const closeByKey = `
     where h.consumer_id = ${live} and h.state in ${unfinished} and s.consumer_id = ${shadow} and s.key = h.business_key
       and s.message_id <> h.message_id and (h.key_digest is null or s.digest is null or h.key_digest = s.digest)
       and ${markerIs(shadow, 's.message_id', `('applied')`)}
-    returning h.*, onceward.record_of(h) as record),
+    returning h.*, onceward.held_to_json(h) as record),
   marked as (
     update onceward.inbox i set status = 'duplicate', at = clock_timestamp() from gone
     where i.consumer_id = gone.consumer_id and i.message_id = gone.message_id)
@@ -58,7 +58,7 @@ const goOn = `
 
 /** Keys that nothing blocks any more. */
 const freeKeys = `
-  select onceward.free_keys(${live}, array(
+  select onceward.unblock_keys(${live}, array(
     select key from unnest($2::text[]) as key where not exists (
       select from onceward.held h where h.consumer_id = ${live} and h.order_key = key
         and (h.state = 'quarantined' or h.state = 'parked' and h.code <> 'behind_parked'))))`
@@ -79,7 +79,7 @@ const reopen = `
     delete from onceward.closed_held x where x.consumer_id = ${live} and x.how = '${how}' and x.reason = $2 returning x.*),
   held as (
     insert into onceward.held overriding system value
-    select h.* from back x cross join onceward.held_of(x.record, x.body) h returning *),
+    select h.* from back x cross join onceward.held_from_json(x.record, x.body) h returning *),
   marked as (
     insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
     select consumer_id, run_id, state::text::onceward.marker_status, message_id, digest, position from held

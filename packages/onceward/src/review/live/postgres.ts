@@ -93,7 +93,7 @@ const readTablesOnly = [
     'reading',
     'redrive',
     'redrive_row',
-    'server_life',
+    'server_incarnation',
     'triage',
   ],
 ]
@@ -103,7 +103,7 @@ const peoplesFunctions = [
   ...[
     'accept_broker',
     'accept_loss',
-    'accept_server',
+    'accept_incarnation',
     'act_on_effect',
     'approve',
     'approve_campaign',
@@ -118,9 +118,9 @@ const peoplesFunctions = [
     'drop_outbox',
     'fix_guard',
     'fix_parked',
-    'free_keys',
-    'let_go',
-    'let_keys_go',
+    'unblock_keys',
+    'release_rows',
+    'release_keys',
     'redrive_stage',
     'redrive_start',
     'redrive_stop',
@@ -136,17 +136,17 @@ const peoplesFunctions = [
     'triage_parked',
   ],
   ...[
-    'assert_past',
+    'assert_day_expired',
     'assert_present',
     'attach_days',
     'build_days',
-    'count_forgotten',
+    'count_purged',
     'grant_same',
-    'hold_inbox',
+    'lock_inbox',
     'is_rebuilt',
     'make_day',
     'move_to_days',
-    'note_late',
+    'record_late_marker',
     'owner_only',
   ],
 ]
@@ -249,7 +249,7 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
   if (missingRights.includes('usage on schema onceward')) return nothing
   const { rows: readable } = await client.query(
     `select bool_and(has_table_privilege('onceward.' || name, 'select')) as all
-     from unnest(array['migration', 'environment', 'consumer', 'inbox', 'queue', 'reading', 'broker', 'server_life']) name
+     from unnest(array['migration', 'environment', 'consumer', 'inbox', 'queue', 'reading', 'broker', 'server_incarnation']) name
      where exists (select from pg_tables where schemaname = 'onceward' and tablename = name)`,
   )
   if (readable[0].all !== true) return nothing
@@ -282,7 +282,7 @@ const readBrokers = `
 /** What is written down to tell another name, another cluster and another copy. */
 async function readGuards(client: SqlClient) {
   const { rows: readings } = await client.query(
-    'select consumer_name as name, kind, place, reader, virtual_host as "virtualHost" from onceward.reading',
+    'select consumer_name as name, kind, place, reader, virtual_host as "virtualHost" from onceward.reader',
   )
   const { rows: brokers } = await client.query(readBrokers)
   const { rows: may } = await client.query(
@@ -312,7 +312,7 @@ async function readMissingRights(client: SqlClient): Promise<string[]> {
      from pg_class c cross join unnest(array['select', 'insert', 'update', 'delete']) right_name
      where c.relnamespace = 'onceward'::regnamespace and c.relkind in ('r', 'p') and not has_table_privilege(c.oid, right_name)
        and not (right_name in ('insert', 'update') and has_any_column_privilege(c.oid, right_name))
-       and (right_name, c.relname) <> ('delete', 'gap')
+       and (right_name, c.relname) <> ('delete', 'loss')
        and (right_name = 'select' or c.relname <> all($1::text[]))
        and (right_name in ('select', 'insert') or c.relname <> all($2::text[]))
      union all

@@ -43,7 +43,7 @@ export function contractPage(consumer: Consumer): ContractPage {
       { title: 'Duplicate behavior', text: duplicateText(consumer, behaviour) },
       { title: 'Out-of-order behavior', text: orderText(consumer, behaviour) },
       { title: 'Poison behavior', text: poisonText(consumer, behaviour) },
-      { title: 'Replay behavior', text: replayText(consumer) },
+      { title: 'Replay behavior', text: redriveText(consumer) },
       { title: 'Retention', text: retentionText(consumer) },
       { title: 'Objectives', text: objectivesText(consumer) },
       { title: 'Owner', text: ownerText(consumer) },
@@ -154,7 +154,7 @@ function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): str
   ].join('; ')
 }
 
-function replayText({ replay, effect }: Consumer): string {
+function redriveText({ replay, effect }: Consumer): string {
   const { modes, windowMs, effects, compare } = replay
   if (modes.length === 0) return 'not allowed'
   const outside = Object.keys({ ...effect?.external, ...effect?.publish }).length > 0

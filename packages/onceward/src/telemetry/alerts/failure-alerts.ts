@@ -148,16 +148,16 @@ export const failureAlerts = [
       `above parkingShareMax (${objectives.parkingShareMax}) of ${failure.parking.totalMax} in all or ${failure.parking.perKeyMax} behind one key, or full`,
   },
   {
-    name: 'OncewardClaimsExpired',
+    name: 'OncewardLeasesExpired',
     severity: 'warning',
-    runbook: 'stuck-claims',
+    runbook: 'stuck-leases',
     forMs: 5 * minuteMs,
-    metrics: ['claimsExpired', 'heldStuck'],
+    metrics: ['leasesExpired', 'heldStuck'],
     applies: keepsWork,
     expression: ({ consumer, series }) =>
-      `${grown(series('claimsExpired'), '1h')} > ${consumer.objectives.claimsExpiredPerHourMax} or ${onceOf(series('heldStuck'), ['consumer'])} > 0`,
+      `${grown(series('leasesExpired'), '1h')} > ${consumer.objectives.leasesExpiredPerHourMax} or ${onceOf(series('heldStuck'), ['consumer'])} > 0`,
     summary: '{{ $value | humanize }} messages were claimed by workers that fell silent',
     threshold: ({ objectives }) =>
-      `more than claimsExpiredPerHourMax (${objectives.claimsExpiredPerHourMax}) in an hour, or some nobody takes over, for 5m`,
+      `more than leasesExpiredPerHourMax (${objectives.leasesExpiredPerHourMax}) in an hour, or some nobody takes over, for 5m`,
   },
 ] as const satisfies readonly Alert[]

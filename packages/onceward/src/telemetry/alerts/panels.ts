@@ -255,7 +255,7 @@ const kept: readonly Panel[] = [
     row: 'Held work and effects',
     unit: 'short',
     queries: [
-      inAnHour('claimsExpired', ['consumer'], '{{consumer}} expired'),
+      inAnHour('leasesExpired', ['consumer'], '{{consumer}} expired'),
       gauge('heldStuck', ['consumer'], '{{consumer}} stuck'),
     ],
   },

@@ -23,7 +23,7 @@ export const durations = {
     labels: [...byMessage, 'stage', 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'process' },
     description:
-      'Time from the start of a batch to its decision, commit included; stage is whole, store or work',
+      'Time from the start of a batch to its decision, commit included; stage is inline, enqueue or work',
   },
   settleDuration: {
     name: 'messaging.client.operation.duration',

@@ -9,14 +9,14 @@ export const held = {
     labels: ['consumer'],
     description: 'Held work taken up by workers',
   },
-  claimsExpired: {
+  leasesExpired: {
     name: 'consumer.claims.expired',
     kind: 'counter',
     unit: '{message}',
     labels: ['consumer'],
     description: 'Held work taken over because its lease ran out',
   },
-  claimsLost: {
+  leasesLost: {
     name: 'consumer.claims.lost',
     kind: 'counter',
     unit: '{message}',

@@ -56,7 +56,7 @@ describe('a dispatcher that dies or freezes', await skipWithout('postgres'), () 
 
   it('killed holding a lease: another takes over when it expires, and calls once', async () => {
     await scene.intend('claimed', ['claimed-1'])
-    await killAt('dispatch.claimed', 'claimed')
+    await killAt('dispatch.leased', 'claimed')
     assert.equal(gateway.callsFor('claimed-1').length, 0)
     const { state, epoch } = await scene.row('claimed', 'claimed-1')
     assert.deepEqual([state, epoch], ['in flight', 1])

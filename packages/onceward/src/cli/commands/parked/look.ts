@@ -54,8 +54,8 @@ export function showCommand(): Command {
     )
 }
 
-export function gapsCommand(): Command {
-  return new Command('gaps')
+export function closedCommand(): Command {
+  return new Command('closed')
     .description('messages that people gave up or erased, and why')
     .option('--consumer <name>', 'only of this consumer')
     .option('--after <id>', 'the page after this number')

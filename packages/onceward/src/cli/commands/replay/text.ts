@@ -89,7 +89,7 @@ function givenUpText({ messages, included }: CampaignPreview['givenUp'], { consu
     messages === 1
       ? ['1 message', 'was', 'it', 'stays skipped']
       : [`${messages} messages`, 'were', 'they', 'stay skipped']
-  const see = `see "onceward parked gaps --consumer ${consumer}"`
+  const see = `see "onceward parked closed --consumer ${consumer}"`
   return included
     ? `WARNING: ${subject} of ${consumer} ${were} skipped or deleted by people; where the selection covers ${messages === 1 ? 'it' : 'them'}, ${they} WILL be applied (${see}).\n`
     : `${subject} of ${consumer} ${were} skipped or deleted by people; ${they} ${stay} (${see}).\n`
@@ -136,9 +136,9 @@ function generatedLines(tables: readonly TableComparison[]): string {
 
 /** One line about how far it is. */
 export function progressLine(progress: CampaignProgress, json: boolean): string {
-  const { campaign, done, extent, outcomes, messages, secondsRun, secondsLeft, wouldHave } = progress
+  const { campaign, done, extent, outcomes, messages, secondsRun, secondsLeft, suppressedEffects } = progress
   if (json)
-    return `${JSON.stringify({ progress: campaign.id, state: campaign.state, done, extent, messages, outcomes, wouldHave, secondsRun, secondsLeft })}\n`
+    return `${JSON.stringify({ progress: campaign.id, state: campaign.state, done, extent, messages, outcomes, suppressedEffects, secondsRun, secondsLeft })}\n`
   const percent = extent === 0 ? 100 : Math.floor((done * 100) / extent)
   const left = secondsLeft === null ? '' : `, about ${Math.ceil(secondsLeft)} s left`
   const counts = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`)

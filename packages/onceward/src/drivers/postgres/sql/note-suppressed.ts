@@ -1,7 +1,7 @@
 import type { SuppressedEffect } from '../../../ports/store.ts'
 
 const insert = `
-  insert into onceward.would_have (campaign_id, kind, target, key, message_id, digest)
+  insert into onceward.suppressed_effect (campaign_id, kind, target, key, message_id, digest)
   select $1, m.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[]) as m (kind, target, key, message_id, digest)
   order by 2, 3, 4 on conflict do nothing`
 

@@ -24,14 +24,14 @@ export async function takePartitions(
        o.open_next, o.accepted, o.declared_ms, ${roleSettings}
      from taken t left join before b using (partition)
      left join lateral (
-       select to_incarnation, to_next from onceward.gap
+       select to_incarnation, to_next from onceward.loss
        where consumer_id = $1 and partition = t.partition and accepted_at is not null and resumed_at is null
        order by id desc limit 1
      ) g on true
      left join lateral (
        select from_incarnation, from_next, to_incarnation as open_incarnation, to_next as open_next,
          accepted_at is not null as accepted, extract(epoch from first_declared_at)::float8 * 1000 as declared_ms
-       from onceward.gap where consumer_id = $1 and partition = t.partition and resumed_at is null
+       from onceward.loss where consumer_id = $1 and partition = t.partition and resumed_at is null
        order by accepted_at is not null desc, id desc limit 1
      ) o on true`,
     [consumerId, runId, partitions],
@@ -75,7 +75,7 @@ export async function beginPartition(
        update onceward.checkpoint set incarnation = $4, next = $5, run_id = $6, at = clock_timestamp()
        where consumer_id = $1 and partition = $2 and epoch = $3 returning partition
      ), closed as (
-       update onceward.gap set resumed_at = clock_timestamp()
+       update onceward.loss set resumed_at = clock_timestamp()
        where consumer_id = $1 and partition = (select partition from begun)
          and accepted_at is not null and resumed_at is null
      )
@@ -98,7 +98,7 @@ export async function withdrawLoss(
     `with owned as (
        select partition from onceward.checkpoint where consumer_id = $1 and partition = $2 and epoch = $3 for share
      ), closed as (
-       update onceward.gap set resumed_at = clock_timestamp(), withdrawn_because = $6
+       update onceward.loss set resumed_at = clock_timestamp(), withdrawn_because = $6
        where consumer_id = $1 and partition = (select partition from owned)
          and from_incarnation = $4 and from_next = $5 and resumed_at is null
      )
@@ -120,12 +120,12 @@ export async function declareLoss(
   { partition, from, to, records, reason }: Loss,
 ): Promise<void> {
   await pool.query(
-    `insert into onceward.gap (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next, records, reason, declared_by)
+    `insert into onceward.loss (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next, records, reason, declared_by)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
      on conflict (consumer_id, partition, from_incarnation, from_next) where resumed_at is null
      do update set to_incarnation = excluded.to_incarnation, to_next = excluded.to_next, records = excluded.records,
        reason = excluded.reason, declared_at = clock_timestamp()
-     where onceward.gap.accepted_at is null`,
+     where onceward.loss.accepted_at is null`,
     [
       consumerId,
       partition,

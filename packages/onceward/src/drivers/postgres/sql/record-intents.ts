@@ -1,7 +1,7 @@
 import type { Enrolment, Intent, IntentAnswer } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 
-const mine = '(select onceward.name_now($1, $2) as name) mine'
+const mine = '(select onceward.current_name($1, $2) as name) mine'
 
 const insert = `
   insert into onceward.ledger

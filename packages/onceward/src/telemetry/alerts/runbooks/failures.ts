@@ -71,7 +71,7 @@ export const failureRunbooks: readonly Runbook[] = [
       },
       {
         text: 'Deploy the mended handler first; only then try again, one message before all of them.',
-        commands: ({ name }) => [`onceward parked replay ID --consumer ${name} --because REASON`],
+        commands: ({ name }) => [`onceward parked redrive ID --consumer ${name} --because REASON`],
       },
       tryAgain,
       giveUp,

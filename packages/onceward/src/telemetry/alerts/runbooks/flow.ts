@@ -148,7 +148,7 @@ export const flowRunbooks: readonly Runbook[] = [
       status,
       {
         text: 'What is held, and what becomes of it next: due, claimed, stuck, later?',
-        commands: ({ name }) => [`onceward inbox list --consumer ${name} --state stored`],
+        commands: ({ name }) => [`onceward work list --consumer ${name} --state stored`],
       },
       outage,
       slowDatabase,
@@ -165,14 +165,14 @@ export const flowRunbooks: readonly Runbook[] = [
       status,
       {
         text: 'Is it one, or all? The oldest first.',
-        commands: ({ name }) => [`onceward inbox list --consumer ${name}`, 'onceward inbox show ID'],
+        commands: ({ name }) => [`onceward work list --consumer ${name}`, 'onceward work show ID'],
         applies: keepsWork,
       },
       blocked,
       outage,
       {
         text: 'A message that only waits for a delay or for a worker that fell silent can be made due now.',
-        commands: ({ name }) => [`onceward inbox release ID --consumer ${name} --because REASON`],
+        commands: ({ name }) => [`onceward work release ID --consumer ${name} --because REASON`],
         applies: keepsWork,
       },
       moreProcesses,

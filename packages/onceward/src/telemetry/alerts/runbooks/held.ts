@@ -4,7 +4,7 @@ import { causes, crashLoop, giveUp, slowDatabase, status, tryAgain } from './ste
 
 export const heldRunbooks: readonly Runbook[] = [
   {
-    name: 'stuck-claims',
+    name: 'stuck-leases',
     title: 'Workers took messages and fell silent.',
     means:
       'A worker died or was frozen, or work takes longer than its lease. Others take over under the next epoch, and whoever comes back late is refused: no effect happens twice, but time is lost.',
@@ -13,26 +13,26 @@ export const heldRunbooks: readonly Runbook[] = [
       {
         text: 'Which messages are they? `stuck` is one whose lease has ended and that nobody has taken yet: then no worker runs.',
         commands: ({ name }) => [
-          `onceward inbox list --consumer ${name} --state stored`,
-          'onceward inbox show ID',
+          `onceward work list --consumer ${name} --state stored`,
+          'onceward work show ID',
         ],
       },
       crashLoop,
       {
         text: 'Do workers lose work they still do? Then the lease is too short for the work, or the event loop stands still: raise `inbox.leaseMs` above the longest handler, or do less in one go.',
         queries: ({ series }) => [
-          increased(series('claimsLost'), '1h'),
-          increased(series('claimsExpired'), '1h'),
+          increased(series('leasesLost'), '1h'),
+          increased(series('leasesExpired'), '1h'),
         ],
       },
       slowDatabase,
       { text: 'Start workers if none runs.', commands: ({ file }) => [`onceward run ${file} --part worker`] },
       {
         text: 'One message can be taken from its worker now; that worker is fenced.',
-        commands: ({ name }) => [`onceward inbox release ID --consumer ${name} --because REASON`],
+        commands: ({ name }) => [`onceward work release ID --consumer ${name} --because REASON`],
       },
     ],
-    over: 'nothing is stuck and fewer than `objectives.claimsExpiredPerHourMax` expire in an hour.',
+    over: 'nothing is stuck and fewer than `objectives.leasesExpiredPerHourMax` expire in an hour.',
   },
   {
     name: 'work-unserved',
@@ -42,7 +42,7 @@ export const heldRunbooks: readonly Runbook[] = [
     steps: [
       {
         text: 'What do they wait for, and how many are there?',
-        commands: () => ['onceward status', 'onceward inbox list --state stored'],
+        commands: () => ['onceward status', 'onceward work list --state stored'],
         queries: ({ series }) => [onceOf(series('heldUnserved'), ['waits_for'])],
       },
       {

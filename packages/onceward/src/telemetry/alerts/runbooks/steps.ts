@@ -50,8 +50,8 @@ export const story: RunbookStep = {
 export const tryAgain: RunbookStep = {
   text: 'Once the cause is mended, preview, then try again exactly what you saw, slowly at first; what waits behind a key goes with it, in order.',
   commands: ({ name }) => [
-    `onceward parked replay --consumer ${name} --cause CAUSE --because REASON --dry-run`,
-    `onceward parked replay --consumer ${name} --cause CAUSE --because REASON --rate 10 --expect DIGEST`,
+    `onceward parked redrive --consumer ${name} --cause CAUSE --because REASON --dry-run`,
+    `onceward parked redrive --consumer ${name} --cause CAUSE --because REASON --rate 10 --expect DIGEST`,
     'onceward parked result REQUEST',
   ],
 }
@@ -60,7 +60,7 @@ export const giveUp: RunbookStep = {
   text: 'What must never be applied is given up with a reason, so that a gap is on record; the key goes on.',
   commands: ({ name }) => [
     `onceward parked skip ID --consumer ${name} --because REASON`,
-    `onceward parked gaps --consumer ${name}`,
+    `onceward parked closed --consumer ${name}`,
   ],
 }
 

@@ -69,7 +69,7 @@ end $$;
 create trigger step before insert or update on onceward.approval
   for each row execute function onceward.approval_step();
 create trigger stands before delete or truncate on onceward.approval
-  for each statement execute function onceward.audit_stands();
+  for each statement execute function onceward.audit_immutable();
 
 create function onceward.request_deletion(consumer text, ids bigint[], seen bytea, because text,
   lasts_seconds integer)
@@ -77,7 +77,7 @@ returns jsonb language plpgsql security definer set search_path = pg_catalog, pg
 declare of integer := onceward.selected_consumer(ids, consumer); made onceward.approval;
   subject text := array_to_string(ids[1:20], ' ');
 begin
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('parked delete request', consumer, subject, 'Say why.'); end if;
   if not onceward.is_person() then
     return onceward.refuse('parked delete request', consumer, subject,
@@ -107,7 +107,7 @@ begin
   if not found then
     return onceward.refuse('approve', null, request::text, 'There is no such request.'); end if;
   select name into of from onceward.consumer where id = a.consumer_id;
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('approve', of, request::text, 'Say why.'); end if;
   if onceward.same_person(a.requested_by, onceward.actor()) then
     return onceward.refuse('approve', of, request::text, 'Who requests does not approve.'); end if;

@@ -50,16 +50,16 @@ begin
 end $$;
 create trigger chain before insert on onceward.audit for each row execute function onceward.audit_chain();
 
-create function onceward.audit_stands() returns trigger language plpgsql
+create function onceward.audit_immutable() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception 'the audit is written once: % is refused', lower(tg_op)
     using errcode = 'insufficient_privilege';
 end $$;
 create trigger stands before update or delete or truncate on onceward.audit
-  for each statement execute function onceward.audit_stands();
+  for each statement execute function onceward.audit_immutable();
 create trigger stands before delete or truncate on onceward.audit_head
-  for each statement execute function onceward.audit_stands();
+  for each statement execute function onceward.audit_immutable();
 
 -- Writes one row. A session that leaves its transaction open after an act keeps the lock of the head, and all
 -- other acts wait for it; so the server ends such a session after a minute.

@@ -21,7 +21,7 @@ create table onceward.blocked_key (
 -- Lets the parked rows of these keys go, in order, up to the first row that may not: that one is the head of
 -- its key from then on, with the reason. New rows go behind it. The blocked key is locked first: a process
 -- that is about to append a row is waited for, and its row is then among these.
-create function onceward.let_keys_go(of integer, keys text[], past_quarantined boolean) returns bigint[]
+create function onceward.release_keys(of integer, keys text[], past_quarantined boolean) returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare picked bigint[]; freed bigint[]; heads bigint[]; whys text[];
 begin
@@ -35,7 +35,7 @@ begin
         where q.consumer_id = of and q.order_key = h.order_key and q.order_key is not null
           and q.state = 'quarantined' and q.id < h.id))
     order by h.id);
-  with ruled as materialized (select * from onceward.let_go(of, picked, false)),
+  with ruled as materialized (select * from onceward.release_rows(of, picked, false)),
   first as (select distinct on (r.order_key) r.id, r.why from ruled r where r.why is not null
     order by r.order_key, r.id)
   select coalesce((select array_agg(r.id order by r.id) from ruled r where r.why is null), '{}'),
@@ -59,10 +59,10 @@ begin
   return freed;
 end $$;
 
-create function onceward.free_keys(of integer, keys text[]) returns bigint[]
+create function onceward.unblock_keys(of integer, keys text[]) returns bigint[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  return onceward.let_keys_go(of, keys, false);
+  return onceward.release_keys(of, keys, false);
 end $$;
 
 -- Called with the keys of what a batch has parked. Rows behind a released key that nobody works on wait for
@@ -154,10 +154,10 @@ begin
   woken := array(select h.id from onceward.held h where h.id = any (woken) and h.state = 'parked'
     order by h.id);
   if cardinality(woken) = 0 then return; end if;
-  select coalesce(array_agg(r.id), '{}') into freed from onceward.let_go(of, woken, true) r
+  select coalesce(array_agg(r.id), '{}') into freed from onceward.release_rows(of, woken, true) r
     where r.why is null;
   turns := array(select distinct h.order_key from onceward.held h
     where h.id = any (freed) and h.order_key is not null);
-  if cardinality(turns) > 0 then perform onceward.free_keys(of, turns); end if;
+  if cardinality(turns) > 0 then perform onceward.unblock_keys(of, turns); end if;
 end $$;
 `

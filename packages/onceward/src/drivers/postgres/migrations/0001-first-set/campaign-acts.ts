@@ -5,7 +5,7 @@ create function onceward.create_campaign(consumer text, live smallint, asked_mod
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare made bigint; why text;
 begin
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('replay create', consumer, null, 'Say why.'); end if;
   begin
     insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, effects, selection,
@@ -63,7 +63,7 @@ begin
     then array(select jsonb_array_elements_text(was.selection -> 'keys')) end;
   delete from onceward.campaign_row r where r.campaign_id = asked;
   insert into onceward.campaign_row (campaign_id, held_id, seen)
-  select asked, h.id, onceward.seen_of(h)
+  select asked, h.id, onceward.row_version(h)
   from onceward.held h join onceward.consumer c on c.id = h.consumer_id and c.name = was.consumer_name
     and c.generation = was.live_generation
   where h.state in ('parked', 'dead', 'quarantined')
@@ -88,7 +88,7 @@ begin
   if was.consumer_name is distinct from consumer then
     return onceward.refuse(named, was.consumer_name, asked::text,
       format('Campaign %s is not of consumer "%s".', asked, consumer)); end if;
-  if act in ('pause', 'cancel') and onceward.says_nothing(because) then
+  if act in ('pause', 'cancel') and onceward.is_blank(because) then
     return onceward.refuse(named, consumer, asked::text, 'Say why.'); end if;
   if act = 'pause' then
     if was.state <> 'running' or was.wanted is not null then

@@ -42,7 +42,7 @@ begin
     raise exception 'campaign % has another plan than the one approved: look at it again', new.campaign_id
       using errcode = 'check_violation';
   end if;
-  if onceward.says_nothing(new.because) then
+  if onceward.is_blank(new.because) then
     raise exception 'say why it may run' using errcode = 'check_violation';
   end if;
   if not onceward.same_person(onceward.actor(), asked.requested_by)

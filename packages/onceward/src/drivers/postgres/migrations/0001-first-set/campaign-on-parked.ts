@@ -2,7 +2,7 @@
 export const campaignOnParked = `
 -- Frees the keys in which the campaign has no more rows and that nothing blocks: the rows behind go on with
 -- the live consumer.
-create function onceward.free_after_campaign(campaign bigint, of integer, keys text[]) returns void
+create function onceward.unblock_after_campaign(campaign bigint, of integer, keys text[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare free text[];
 begin
@@ -18,13 +18,13 @@ begin
     and not exists (
       select from onceward.held h where h.consumer_id = of and h.order_key = key and h.order_key is not null
         and h.state = 'quarantined'));
-  if cardinality(free) > 0 then perform onceward.free_keys(of, free); end if;
+  if cardinality(free) > 0 then perform onceward.unblock_keys(of, free); end if;
 end $$;
 
 -- Takes the next rows of a campaign in order, and leaves those that may not be taken, with the reason. A row
 -- under a lease stays parked: the lease only keeps the campaign from taking it twice. The campaign has one
 -- run of rows of a key at a time.
-create function onceward.claim_parked(campaign bigint, of integer, fence integer, count_max integer,
+create function onceward.lease_parked(campaign bigint, of integer, fence integer, count_max integer,
   lease_ms float8)
 returns setof onceward.held language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare window_ids bigint[]; free bigint[]; gone text[]; n_left integer;
@@ -37,7 +37,7 @@ begin
 
   with ruled as materialized (
     select j.id, j.order_key, coalesce(j.why,
-      case when r.seen <> onceward.seen_of(h) then 'was changed after it was selected' end,
+      case when r.seen <> onceward.row_version(h) then 'was changed after it was selected' end,
       case when ahead.id is not null then 'waits behind number ' || ahead.id || ', which a worker has' end)
       as why
     from onceward.judge_parked(window_ids, campaign) j
@@ -72,7 +72,7 @@ begin
       where p.campaign_id = campaign and p.partition = 'parked';
     insert into onceward.campaign_outcome as o (campaign_id, outcome, count) values (campaign, 'left', n_left)
       on conflict (campaign_id, outcome) do update set count = o.count + excluded.count;
-    perform onceward.free_after_campaign(campaign, of, coalesce(gone, '{}'));
+    perform onceward.unblock_after_campaign(campaign, of, coalesce(gone, '{}'));
   end if;
 
   free := array(select h.id from onceward.held h join onceward.campaign_row r on r.campaign_id = campaign
@@ -96,7 +96,7 @@ end $$;
 -- The first statement of a campaign's batch. The blocked key is locked, as by every act of an operator; then
 -- the rows are judged once more, with their markers and business keys written. Of several rows with one
 -- business key the first takes it. Returns the rows that are not the campaign's any more.
-create function onceward.take_up_parked(campaign bigint, of integer, ids bigint[], epochs integer[])
+create function onceward.begin_parked(campaign bigint, of integer, ids bigint[], epochs integer[])
 returns bigint[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare keys text[]; lost bigint[];
 begin
@@ -110,7 +110,7 @@ begin
     select m.id from unnest(ids, epochs) as m (id, epoch)
     left join onceward.held h on h.id = m.id and h.epoch = m.epoch
     left join onceward.campaign_row r on r.campaign_id = campaign and r.held_id = m.id and r.state = 'open'
-    where h.id is null or r.seen is distinct from onceward.seen_of(h)
+    where h.id is null or r.seen is distinct from onceward.row_version(h)
       or exists (select from onceward.held e
         where e.consumer_id = of and e.order_key = h.order_key and e.order_key is not null
         and e.state in ('stored', 'parked') and e.state = 'stored' and e.id < h.id));
@@ -135,7 +135,7 @@ end $$;
 
 -- A cancelled campaign leaves no key without a head: rows that it has not come to wait for people as before,
 -- or go on where nothing is before them.
-create function onceward.campaign_let_go() returns trigger language plpgsql security definer
+create function onceward.campaign_release() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare of integer; keys text[];
 begin
@@ -147,12 +147,12 @@ begin
     returning r.held_id)
   select array_agg(distinct h.order_key) into keys from gone join onceward.held h on h.id = gone.held_id
     where h.order_key is not null;
-  if keys is not null then perform onceward.free_after_campaign(new.id, of, keys); end if;
+  if keys is not null then perform onceward.unblock_after_campaign(new.id, of, keys); end if;
   return null;
 end $$;
-create trigger campaign_let_go after update of state on onceward.campaign for each row
+create trigger campaign_release after update of state on onceward.campaign for each row
   when (new.state = 'cancelled' and old.state <> 'cancelled' and new.plan ? 'parked')
-  execute function onceward.campaign_let_go();
+  execute function onceward.campaign_release();
 
 -- Whether a person's decision stands. A row that a rebuild closed has its effect, and was not given up.
 create function onceward.is_given_up(how text, reopened_by bigint) returns boolean language sql stable

@@ -45,7 +45,7 @@ create table onceward.campaign_finding (
 );
 
 -- Effects outside the database that a handler asked for and that the campaign suppressed.
-create table onceward.would_have (
+create table onceward.suppressed_effect (
   campaign_id bigint not null,
   kind        text not null check (kind in ('external', 'call', 'publish')),
   target      text collate "C" not null,
@@ -55,7 +55,7 @@ create table onceward.would_have (
   at          timestamptz not null default now(),
   primary key (campaign_id, kind, target, key)
 );
-create index would_have_by_message on onceward.would_have (message_id);
+create index suppressed_effect_by_message on onceward.suppressed_effect (message_id);
 
 -- Rows of a campaign on what is parked, exactly as they were selected. They stay parked while the campaign
 -- has them, so that an operator may act on any of them at any time; whoever commits first has the row.
@@ -69,7 +69,7 @@ create table onceward.campaign_row (
   primary key (campaign_id, held_id)
 ) with (fillfactor = 80);
 
-create function onceward.seen_of(h onceward.held) returns text language sql stable
+create function onceward.row_version(h onceward.held) returns text language sql stable
 return concat_ws(' ', (h).state, encode((h).digest, 'hex'), (
   select max(l.id) from onceward.lineage l where l.held_id = (h).id));
 

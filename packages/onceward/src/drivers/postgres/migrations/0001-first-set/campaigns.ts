@@ -76,9 +76,9 @@ begin
     new.requested_at := clock_timestamp();
     new.risk := onceward.risk_of(new.consumer_name);
     new.needs_approval := new.mode <> 'forensic'
-      and (onceward.is_grave(new.risk) or new.effects = 'requested');
+      and (onceward.is_high_risk(new.risk) or new.effects = 'requested');
     new.planned_by := case when new.plan is not null then onceward.actor() end;
-    if onceward.says_nothing(new.reason) then
+    if onceward.is_blank(new.reason) then
       raise exception 'say why' using errcode = 'check_violation'; end if;
     if new.state <> 'created' then
       raise exception 'a campaign begins as created, not as %', new.state using errcode = 'check_violation';
@@ -117,7 +117,7 @@ begin
     if new.state not in ('finished', 'cancelled') then
       judged := onceward.risk_of(new.consumer_name);
       if onceward.risk_rank(judged) < onceward.risk_rank(old.risk) then new.risk := judged; end if;
-      new.needs_approval := old.needs_approval or new.mode <> 'forensic' and onceward.is_grave(judged);
+      new.needs_approval := old.needs_approval or new.mode <> 'forensic' and onceward.is_high_risk(judged);
     end if;
   end if;
   -- A rename leaves the digest as it is: it was approved under the old name.

@@ -16,7 +16,7 @@ create table onceward.broker (
   primary key (kind, cluster)
 );
 
-create function onceward.meet_broker(of_kind text, of_cluster text) returns text[]
+create function onceward.register_broker(of_kind text, of_cluster text) returns text[]
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare others text[];
 begin
@@ -34,7 +34,7 @@ end $$;
 create function onceward.accept_broker(of_kind text, of_cluster text, because text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('brokers accept', null, of_cluster, 'Say why.'); end if;
   insert into onceward.broker (kind, cluster, added_by, because)
     values (of_kind, of_cluster, onceward.actor(), because) on conflict do nothing;
@@ -66,7 +66,7 @@ create table onceward.cluster_mark (
 
 -- Notes a name of a cluster, and its mark in a virtual host. False when another process has noted one since
 -- the caller looked: the caller looks again. Processes write both tables by this function alone.
-create function onceward.note_cluster(of_kind text, of_cluster text, as_announced text, of_host text,
+create function onceward.register_cluster(of_kind text, of_cluster text, as_announced text, of_host text,
   with_mark text, seen integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

@@ -5,7 +5,7 @@ create function onceward.risk_rank(risk text) returns integer language sql immut
 return coalesce(array_position(
   array['regulatory', 'money', 'notification', 'projection', 'telemetry', 'low value'], risk), 0);
 
-create function onceward.is_grave(risk text) returns boolean language sql immutable
+create function onceward.is_high_risk(risk text) returns boolean language sql immutable
 return onceward.risk_rank(risk) < 3;
 
 create table onceward.consumer (
@@ -33,7 +33,7 @@ begin
   return null;
 end $$;
 create trigger risk_lowered after update of risk on onceward.consumer for each row
-  when (onceward.is_grave(old.risk) and not onceward.is_grave(new.risk))
+  when (onceward.is_high_risk(old.risk) and not onceward.is_high_risk(new.risk))
   execute function onceward.audit_risk();
 
 -- Only functions of the schema's owner remove a row or change its identity. If a process could, the rows that

@@ -60,7 +60,7 @@ create function onceward.retire_destination(of_name text, to_name text, because 
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare moved bigint; of_kind text := split_part(of_name, ':', 1); waits boolean;
 begin
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('destinations retire', null, of_name, 'Say why.'); end if;
   perform pg_advisory_xact_lock(hashtext('onceward.destination'), hashtext(of_kind));
   waits := exists (select from onceward.outbox o where o.destination = of_name);

@@ -85,7 +85,7 @@ begin
   why := case
     when was.consumer_name is distinct from consumer
       then format('Effect %s is not of consumer "%s".', effect, consumer)
-    when onceward.says_nothing(because) then 'Say why.'
+    when onceward.is_blank(because) then 'Say why.'
     when was.epoch is distinct from seen
       then format('Effect %s was changed by somebody else a moment ago.', effect)
     when was.state = 'completed' then format('Effect %s is completed: it has happened.', effect)

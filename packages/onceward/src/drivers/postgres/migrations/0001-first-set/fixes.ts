@@ -18,7 +18,7 @@ return (
       order by l.id desc limit 1) f on true
   left join lateral (
     select a.* from onceward.approval a where a.lineage_id = f.id order by a.id desc limit 1) asked on true
-  where h.id = number and (asked.id is not null or onceward.is_grave(onceward.risk_of(c.name)))
+  where h.id = number and (asked.id is not null or onceward.is_high_risk(onceward.risk_of(c.name)))
     and not coalesce(asked.approved_at is not null and asked.digest = sha256(h.body)
       and not onceward.same_person(asked.approved_by, f.actor), false));
 
@@ -53,9 +53,9 @@ create function onceward.fix_parked(consumer text, number bigint, kind text, see
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare h onceward.held; of integer := onceward.selected_consumer(array[number], consumer); marker record;
   subject text := number::text; fix bigint; asked onceward.approval;
-  grave boolean := kind = 'payload' and onceward.is_grave(onceward.risk_of(consumer));
+  grave boolean := kind = 'payload' and onceward.is_high_risk(onceward.risk_of(consumer));
 begin
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('parked fix', consumer, subject, 'Say why.'); end if;
   if of is null then
     return onceward.refuse('parked fix', consumer, subject, 'There is no such row of this consumer.'); end if;

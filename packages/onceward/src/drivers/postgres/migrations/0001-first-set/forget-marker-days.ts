@@ -2,7 +2,7 @@
 export const forgetMarkerDays = `
 -- Called by processes of the consumer, so it believes nothing it is told: to_char gives a day before Christ
 -- the name of a day of ours.
-create function onceward.assert_past(of integer, day date, cutoff timestamptz) returns void language plpgsql
+create function onceward.assert_day_expired(of integer, day date, cutoff timestamptz) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from onceward.retention r
@@ -19,7 +19,7 @@ end $$;
 create table onceward.late_marker (part oid not null);
 create index late_marker_part on onceward.late_marker (part);
 
-create function onceward.note_late() returns trigger language plpgsql security definer
+create function onceward.record_late_marker() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
   insert into onceward.late_marker values (tg_relid);
@@ -32,13 +32,13 @@ create function onceward.seal_day(of integer, day date, cutoff timestamptz) retu
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare part text := 'inbox_' || of || to_char(day, '_YYYYMMDD');
 begin
-  perform onceward.assert_past(of, day, cutoff);
+  perform onceward.assert_day_expired(of, day, cutoff);
   if not pg_try_advisory_xact_lock(x'72657461'::integer, of) or to_regclass('onceward.' || part) is null
     or exists (
       select from pg_trigger where tgrelid = to_regclass('onceward.' || part) and tgname = 'sealed') then
     return; end if;
   execute format('create trigger sealed after insert or update or delete on onceward.%I '
-    'for each row execute function onceward.note_late()', part);
+    'for each row execute function onceward.record_late_marker()', part);
 end $$;
 
 -- Drops a day in one step once it is sealed; answers that it has to be sealed first where few markers must
@@ -61,7 +61,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'A day is dropped in a transaction that is read committed, not %. Nothing was changed.',
       current_setting('transaction_isolation'); end if;
-  perform onceward.assert_past(of, day, cutoff);
+  perform onceward.assert_day_expired(of, day, cutoff);
   if not pg_try_advisory_xact_lock(x'72657461'::integer, of) then
     return jsonb_build_object('did', 'nothing'); end if;
   leaf := to_regclass('onceward.' || part);
@@ -88,7 +88,7 @@ begin
   execute format('drop table onceward.%I', part);
   delete from onceward.late_marker l where l.part = leaf;
   staying := coalesce(cardinality(kept), 0);
-  if total > staying then perform onceward.count_forgotten(of, total - staying, cutoff); end if;
+  if total > staying then perform onceward.count_purged(of, total - staying, cutoff); end if;
   return jsonb_build_object('did', 'dropped', 'removed', total - staying, 'kept', staying);
 end $$;
 `

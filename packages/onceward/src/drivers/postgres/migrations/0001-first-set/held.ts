@@ -80,7 +80,7 @@ create index held_by_business_key on onceward.held (consumer_id, business_key)
   where state in ('dead', 'quarantined') and business_key is not null;
 
 -- Notes that a message was set aside or waits for its business key: its row goes when it is done.
-create function onceward.note_set_aside() returns trigger language plpgsql
+create function onceward.stamp_set_aside() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   insert into onceward.note as n (consumer_id, message_id, code, detail, at, run_id, held_id)
@@ -101,15 +101,15 @@ end $$;
 create trigger noted after insert on onceward.held for each row
   when (new.message_id is not null
     and (new.state in ('parked', 'dead', 'quarantined') or (new.keyless and new.business_key is not null)))
-  execute function onceward.note_set_aside();
+  execute function onceward.stamp_set_aside();
 create trigger noted_again after update of state on onceward.held for each row
   when (new.message_id is not null
     and new.state in ('parked', 'dead', 'quarantined') and new.state <> old.state)
-  execute function onceward.note_set_aside();
+  execute function onceward.stamp_set_aside();
 
 -- A row as a record and back. Headers go as text: json can hold what jsonb refuses, and a sender could
 -- otherwise make a row that nobody can close.
-create function onceward.record_of(h onceward.held) returns jsonb language plpgsql stable
+create function onceward.held_to_json(h onceward.held) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 begin
   h.headers := to_json(h.headers::text);
@@ -117,7 +117,7 @@ begin
   h.body := '';
   return to_jsonb(h) - 'body';
 end $$;
-create function onceward.held_of(record jsonb, body bytea) returns onceward.held language plpgsql stable
+create function onceward.held_from_json(record jsonb, body bytea) returns onceward.held language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare h onceward.held := jsonb_populate_record(null::onceward.held, record);
 begin

@@ -28,7 +28,7 @@ import { queues } from './queues.ts'
 import { redrives } from './redrives.ts'
 import { retention } from './retention.ts'
 import { roles } from './roles.ts'
-import { serverLives } from './server-lives.ts'
+import { serverIncarnations } from './server-incarnations.ts'
 import { stuckOutbox } from './stuck-outbox.ts'
 
 /** In the order in which they depend on each other. The roles come last: they have rights on all the rest. */
@@ -59,7 +59,7 @@ export const firstSet = [
   stuckOutbox,
   clusters,
   queues,
-  serverLives,
+  serverIncarnations,
   names,
   retention,
   markerDays,

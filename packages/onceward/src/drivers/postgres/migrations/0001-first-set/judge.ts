@@ -1,6 +1,6 @@
 /**
  * Whether a row that waits for people may be tried again. Every way to let a row go (redrive, release, what
- * was behind a key, a campaign on parked rows) asks judge_parked; all but the campaign move rows by let_go.
+ * was behind a key, a campaign on parked rows) asks judge_parked; all but the campaign move rows by release_rows.
  */
 export const judge = `
 -- What a person saw and selected. Rows that changed from a campaign's to live ones since then are another
@@ -87,7 +87,7 @@ $$;
 -- and is not keyless any more. Returns every row with the reason why it stays. Runs with the rights of its
 -- caller: only the audited functions have those of the owner. Without the two settings, a selection that was
 -- just written is read whole each time.
-create function onceward.let_go(of integer, picked bigint[], in_order boolean)
+create function onceward.release_rows(of integer, picked bigint[], in_order boolean)
 returns table (id bigint, order_key text, why text) language plpgsql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column

@@ -144,7 +144,7 @@ end $$;
 
 -- The second: from here on every claim waits. Tried again and again with a brief wait each, so that a long
 -- transaction in the way holds nobody up behind this one.
-create function onceward.hold_inbox() returns void language plpgsql
+create function onceward.lock_inbox() returns void language plpgsql
 set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare tries constant integer := 10;
 begin

@@ -3,7 +3,7 @@ export const names = `
 -- Who reads what, and under which name it remembers. A name that is new where another one was reading has
 -- none of its memory. Two queues of one name in two virtual hosts are two places; null where the virtual host
 -- is not known.
-create table onceward.reading (
+create table onceward.reader (
   consumer_name text collate "C" not null,
   kind          text collate "C" not null,
   place         text collate "C" not null,
@@ -14,47 +14,47 @@ create table onceward.reading (
   last_at       timestamptz not null default clock_timestamp(),
   unique nulls not distinct (consumer_name, kind, place, reader, virtual_host)
 );
-create index reading_of on onceward.reading (kind, place, reader);
+create index reader_of_place on onceward.reader (kind, place, reader);
 
 -- Returns the consumer that read this before under another name, when the caller never has; else notes the
 -- caller. A reading whose virtual host is not known may be of this one: the same consumer takes it over,
 -- another one is refused.
-create function onceward.note_reading(consumer text, of_kind text, of_place text, by_reader text,
+create function onceward.register_reader(consumer text, of_kind text, of_place text, by_reader text,
   kept_by text, of_host text, out other text, out last_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  update onceward.reading r set keeper = kept_by, last_at = clock_timestamp()
+  update onceward.reader r set keeper = kept_by, last_at = clock_timestamp()
   where r.consumer_name = consumer and r.kind = of_kind and r.place = of_place and r.reader = by_reader
     and r.virtual_host = of_host;
   if found then return; end if;
-  perform pg_advisory_xact_lock(hashtext('onceward.reading'), hashtext(of_place));
-  update onceward.reading r set keeper = kept_by, last_at = clock_timestamp(), virtual_host = of_host
+  perform pg_advisory_xact_lock(hashtext('onceward.reader'), hashtext(of_place));
+  update onceward.reader r set keeper = kept_by, last_at = clock_timestamp(), virtual_host = of_host
   where r.consumer_name = consumer and r.kind = of_kind and r.place = of_place and r.reader = by_reader
     and r.virtual_host is null
     and not exists (
-      select from onceward.reading s
+      select from onceward.reader s
       where s.consumer_name = consumer and s.kind = of_kind and s.place = of_place
         and s.reader = by_reader and s.virtual_host = of_host);
   if found then return; end if;
-  select r.consumer_name, r.last_at into other, note_reading.last_at from onceward.reading r
+  select r.consumer_name, r.last_at into other, register_reader.last_at from onceward.reader r
   where r.kind = of_kind and r.place = of_place and r.reader = by_reader and r.consumer_name <> consumer
     and coalesce(r.virtual_host, of_host) = of_host
   order by r.last_at desc limit 1;
   if other is not null then return; end if;
-  insert into onceward.reading (consumer_name, kind, place, reader, keeper, virtual_host)
+  insert into onceward.reader (consumer_name, kind, place, reader, keeper, virtual_host)
   values (consumer, of_kind, of_place, by_reader, kept_by, of_host) on conflict do nothing;
 end $$;
 
 -- The same answer, and writes nothing: a consumer that never reached its broker has read nothing.
-create function onceward.check_reading(consumer text, of_kind text, of_place text, by_reader text,
+create function onceward.check_reader(consumer text, of_kind text, of_place text, by_reader text,
   of_host text, out other text, out last_at timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (
-    select from onceward.reading r
+    select from onceward.reader r
     where r.consumer_name = consumer and r.kind = of_kind and r.place = of_place
       and r.reader = by_reader and coalesce(r.virtual_host, of_host) = of_host) then return; end if;
-  select r.consumer_name, r.last_at into other, check_reading.last_at from onceward.reading r
+  select r.consumer_name, r.last_at into other, check_reader.last_at from onceward.reader r
   where r.kind = of_kind and r.place = of_place and r.reader = by_reader and r.consumer_name <> consumer
     and coalesce(r.virtual_host, of_host) = of_host
   order by r.last_at desc limit 1;
@@ -66,10 +66,10 @@ create function onceward.separate_reader(consumer text, other text, because text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare added integer;
 begin
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('consumers separate', consumer, other, 'Say why.'); end if;
-  insert into onceward.reading (consumer_name, kind, place, reader, keeper, virtual_host)
-  select consumer, r.kind, r.place, r.reader, r.keeper, r.virtual_host from onceward.reading r
+  insert into onceward.reader (consumer_name, kind, place, reader, keeper, virtual_host)
+  select consumer, r.kind, r.place, r.reader, r.keeper, r.virtual_host from onceward.reader r
     where r.consumer_name = other
   on conflict do nothing;
   get diagnostics added = row_count;
@@ -82,7 +82,7 @@ end $$;
 
 -- The name that a consumer has now, and keeps until the caller's transaction ends: a process that was frozen
 -- while its consumer was renamed would ask for effects under a name whose ledger is empty.
-create function onceward.name_now(consumer integer, given text) returns text language plpgsql
+create function onceward.current_name(consumer integer, given text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_advisory_xact_lock_shared(hashtext('onceward.named'), consumer);
@@ -99,7 +99,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare held_in record; in_use boolean; moved bigint; counts jsonb := '{}'; ids integer[];
 begin
   perform onceward.assert_present();
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('consumers rename', old_name, new_name, 'Say why.'); end if;
   if coalesce(new_name !~ '^[a-z][a-z0-9_]{0,47}$', true) then
     return onceward.refuse('consumers rename', old_name, left(new_name, 100),
@@ -108,7 +108,7 @@ begin
     select distinct hashtext(name) as n from unnest(array[old_name, new_name]) as name
       order by 1) as both_names;
   perform from onceward.consumer c where c.name in (old_name, new_name) order by c.id for update;
-  perform from onceward.reading r where r.consumer_name in (old_name, new_name)
+  perform from onceward.reader r where r.consumer_name in (old_name, new_name)
     order by r.consumer_name, r.kind, r.place, r.reader for update;
   ids := array(select c.id from onceward.consumer c where c.name = old_name);
   if cardinality(ids) = 0 then
@@ -150,7 +150,7 @@ begin
     return onceward.refuse('consumers rename', old_name, new_name,
       'A worker or dispatcher has some of its work. Stop it; what it held is free once its lease has ended.');
   end if;
-  -- Transactions that write under the old name (name_now) are waited for.
+  -- Transactions that write under the old name (current_name) are waited for.
   perform pg_advisory_xact_lock(hashtext('onceward.named'), id) from unnest(ids) as id;
   delete from onceward.consumer c where c.name = new_name;
   update onceward.consumer set name = new_name where name = old_name;

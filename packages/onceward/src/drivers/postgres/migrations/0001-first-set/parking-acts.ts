@@ -21,7 +21,7 @@ begin
     where h.id = any (ids);
   with gone as (
     delete from onceward.held h where h.id = any (ids) and h.state in ('parked', 'dead', 'quarantined')
-    returning h.*, onceward.record_of(h) as record),
+    returning h.*, onceward.held_to_json(h) as record),
   unmarked as (
     update onceward.inbox i set status = 'ignored',
       because = left(close_rows.way || ' by ' || onceward.actor() || ': ' || close_rows.because, 200)
@@ -57,7 +57,7 @@ begin
   -- The business key is passed on first: freed before, a later message of the order key could take it from
   -- the first that waits, and rows would wait for higher numbers.
   if ended is not null then perform onceward.end_key_waits(of, ended, enders); end if;
-  freed := onceward.free_keys(of, keys);
+  freed := onceward.unblock_keys(of, keys);
   return jsonb_build_object('ok', true, 'closed', closed, 'freed', cardinality(freed));
 end $$;
 
@@ -67,7 +67,7 @@ returns jsonb language plpgsql security definer set search_path = pg_catalog, pg
 declare of integer := onceward.selected_consumer(ids, consumer); answer jsonb; busy text;
   subject text := array_to_string(ids[1:20], ' ');
 begin
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('parked skip', consumer, subject, 'Say why.'); end if;
   if of is null then
     return onceward.refuse('parked skip', consumer, subject,
@@ -116,7 +116,7 @@ declare h onceward.held; of text; freed bigint[]; why text; subject text := held
 begin
   select c.name into of from onceward.held r join onceward.consumer c on c.id = r.consumer_id
     where r.id = held;
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('inbox release', of, subject, 'Say why it is released.'); end if;
   if of is null then
     return onceward.refuse('inbox release', consumer, subject,
@@ -139,13 +139,13 @@ begin
       'Number ' || held || ' is ' || h.state || ': it is not safe to try it again by itself.'); end if;
   begin
     if h.state in ('parked', 'quarantined') and h.order_key is not null then
-      freed := onceward.let_keys_go(h.consumer_id, array[h.order_key], true);
+      freed := onceward.release_keys(h.consumer_id, array[h.order_key], true);
       if h.state = 'parked' and held <> all (freed) then
         select coalesce(j.why, 'waits behind a message of its key that may not go') into why
           from onceward.judge_parked(array[held], null, false) j;
       end if;
     elsif h.state = 'parked' then
-      select r.why into why from onceward.let_go(h.consumer_id, array[held], true) r;
+      select r.why into why from onceward.release_rows(h.consumer_id, array[held], true) r;
       freed := array[held];
     else
       why := case when h.state = 'waiting' then onceward.judge_origin(h.campaign_id) end;

@@ -25,7 +25,7 @@ return regexp_replace(regexp_replace(normalize(said, NFKC) collate "C",
   '[\u0009-\u000D\u0020\u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u2800\u3000]+', ' ', 'g');
 
 -- True for a reason that nobody can see: blanks of any alphabet, invisible characters, or null.
-create function onceward.says_nothing(said text) returns boolean language sql immutable
+create function onceward.is_blank(said text) returns boolean language sql immutable
 return coalesce(btrim(onceward.visible_text(said)), '') = '';
 
 -- The comparable form of a name. Compatibility forms, upper and lower case, invisible characters and blanks
@@ -41,7 +41,7 @@ declare fold text := (
   order by array_position(array['und-x-icu', 'pg_unicode_fast', 'pg_c_utf8']::name[], c.collname) limit 1);
 begin
   execute replace($body$
-create function onceward.human_of(actor text) returns text language sql immutable
+create function onceward.normalized_name(actor text) returns text language sql immutable
 return (
   with folded as (
     select replace(normalize(lower(upper(normalize(onceward.visible_text(actor), NFKC) FOLD) FOLD), NFKC),
@@ -52,8 +52,8 @@ end $do$;
 
 -- A name that is missing or blank is nobody, and nobody counts as a second person.
 create function onceward.same_person(one text, other text) returns boolean language sql immutable
-return coalesce(onceward.human_of(one) = onceward.human_of(other)
-  or onceward.human_of(one) = '' or onceward.human_of(other) = '', true);
+return coalesce(onceward.normalized_name(one) = onceward.normalized_name(other)
+  or onceward.normalized_name(one) = '' or onceward.normalized_name(other) = '', true);
 
 -- Whether the session's login is a console that may name its users. A login that belongs to one person is
 -- none, whatever roles it has: it could pass for two people. Membership is read from the catalogue, because a
@@ -67,12 +67,12 @@ return not exists (select from onceward.person where role_name = session_user) a
 -- Who acts: the login of the session, which no client can set. Only a console may name the user it acts for.
 create function onceward.actor() returns text language sql stable
 return case when onceward.is_console()
-  and onceward.human_of(pg_catalog.current_setting('onceward.acting_as', true)) <> ''
+  and onceward.normalized_name(pg_catalog.current_setting('onceward.acting_as', true)) <> ''
   then pg_catalog.current_setting('onceward.acting_as', true) || ' (via ' || session_user || ')'
   else session_user::text end;
 
 create function onceward.is_person() returns boolean language sql stable
 return exists (select from onceward.person where role_name = session_user)
   or (onceward.is_console()
-    and coalesce(onceward.human_of(pg_catalog.current_setting('onceward.acting_as', true)), '') <> '');
+    and coalesce(onceward.normalized_name(pg_catalog.current_setting('onceward.acting_as', true)), '') <> '');
 `

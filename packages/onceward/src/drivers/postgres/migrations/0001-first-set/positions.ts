@@ -17,7 +17,7 @@ create table onceward.checkpoint (
 -- from to_next once a person has accepted the loss. A loss whose records turned out to be there is withdrawn:
 -- closed by resumed_at like one that was read past, with the reason. Rejected: a state of its own for it,
 -- which every query for open losses would have to know.
-create table onceward.gap (
+create table onceward.loss (
   id                bigint generated always as identity primary key,
   consumer_id       integer not null,
   partition         text collate "C" not null,
@@ -37,15 +37,15 @@ create table onceward.gap (
   withdrawn_because text,
   resumed_at        timestamptz
 );
-create unique index gap_once on onceward.gap (consumer_id, partition, from_incarnation, from_next)
+create unique index loss_once on onceward.loss (consumer_id, partition, from_incarnation, from_next)
   where resumed_at is null;
 
-create function onceward.gap_actor() returns trigger language plpgsql
+create function onceward.loss_actor() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$ begin new.accepted_by := onceward.actor(); return new; end $$;
-create trigger actor before update of accepted_at on onceward.gap for each row
-  when (old.accepted_at is null and new.accepted_at is not null) execute function onceward.gap_actor();
+create trigger actor before update of accepted_at on onceward.loss for each row
+  when (old.accepted_at is null and new.accepted_at is not null) execute function onceward.loss_actor();
 
-create function onceward.audit_gap() returns trigger language plpgsql security definer
+create function onceward.audit_loss() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
   perform onceward.audit_entry('losses accept', 'done',
@@ -54,12 +54,12 @@ begin
     jsonb_build_object('partition', new.partition, 'records', new.records));
   return null;
 end $$;
-create trigger audited after update of accepted_at on onceward.gap for each row
-  when (old.accepted_at is null and new.accepted_at is not null) execute function onceward.audit_gap();
+create trigger audited after update of accepted_at on onceward.loss for each row
+  when (old.accepted_at is null and new.accepted_at is not null) execute function onceward.audit_loss();
 
 -- What a person accepts: a loss with another end or another count is another loss. Declared again with the
 -- same facts, it is the same loss.
-create function onceward.loss_digest(g onceward.gap) returns text language sql stable
+create function onceward.loss_digest(g onceward.loss) returns text language sql stable
 return left(encode(sha256(convert_to(concat_ws(chr(31),
   (g).consumer_id, (g).partition, (g).from_incarnation, (g).from_next,
   coalesce((g).to_incarnation, '-'), coalesce((g).to_next, '-'), coalesce((g).records::text, '-')),
@@ -70,13 +70,13 @@ return left(encode(sha256(convert_to(concat_ws(chr(31),
 -- order as by the process that reads on.
 create function onceward.accept_loss(loss bigint, consumer text, seen text, because text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare g onceward.gap; of text; subject text := loss::text;
+declare g onceward.loss; of text; subject text := loss::text;
 begin
   perform onceward.assert_present();
   perform from onceward.checkpoint c
-    join onceward.gap r on r.consumer_id = c.consumer_id and r.partition = c.partition
+    join onceward.loss r on r.consumer_id = c.consumer_id and r.partition = c.partition
     where r.id = loss for share of c;
-  select * into g from onceward.gap r where r.id = loss for update;
+  select * into g from onceward.loss r where r.id = loss for update;
   if not found then
     return onceward.refuse('losses accept', consumer, subject,
       format('There is no declared loss %s.', loss)); end if;
@@ -84,7 +84,7 @@ begin
   if of is distinct from consumer then
     return onceward.refuse('losses accept', of, subject,
       format('Loss %s is not of consumer "%s".', loss, consumer)); end if;
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('losses accept', of, subject, 'Say why the loss is acceptable.'); end if;
   if g.withdrawn_because is not null then
     return onceward.refuse('losses accept', of, subject,
@@ -108,7 +108,7 @@ begin
       format('Loss %s is not where the consumer stands any more: since it was declared '
         'somebody took the partition. If it halts there again, it declares the loss anew.', loss)); end if;
   -- The table's triggers write the name and the audit, as for every other way to accept a loss.
-  update onceward.gap set accepted_at = clock_timestamp(), accepted_because = because where id = loss;
+  update onceward.loss set accepted_at = clock_timestamp(), accepted_because = because where id = loss;
   return jsonb_build_object('ok', true, 'acceptedBy', onceward.actor());
 end $$;
 `

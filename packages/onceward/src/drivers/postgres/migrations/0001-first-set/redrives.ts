@@ -1,4 +1,4 @@
-/** Replays of parked messages into the live consumer ("onceward parked replay"). */
+/** Replays of parked messages into the live consumer ("onceward parked redrive"). */
 export const redrives = `
 -- One replay: an exact selection, moved in stages under one request id, however often it is asked for.
 create table onceward.redrive (
@@ -39,33 +39,33 @@ create function onceward.redrive_start(request text, consumer text, ids bigint[]
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare known onceward.redrive; of integer; mine bigint;
 begin
-  if onceward.says_nothing(because) then
-    return onceward.refuse('parked replay', consumer, request, 'Say why.'); end if;
+  if onceward.is_blank(because) then
+    return onceward.refuse('parked redrive', consumer, request, 'Say why.'); end if;
   perform pg_advisory_xact_lock(hashtext('onceward.redrive'), hashtext(request));
   select * into known from onceward.redrive r where r.request_id = request for update;
   if found then
     if known.digest is distinct from seen or not exists (
       select from onceward.consumer c where c.id = known.consumer_id and c.name = consumer) then
-      return onceward.refuse('parked replay', consumer, request,
+      return onceward.refuse('parked redrive', consumer, request,
         'This request id was used for another selection.'); end if;
     if known.state = 'stopped' then
       update onceward.redrive set state = 'moving', next_at = clock_timestamp() where id = known.id;
-      perform onceward.audit_entry('parked replay', 'done', consumer, request, because, '{"resumed": true}');
+      perform onceward.audit_entry('parked redrive', 'done', consumer, request, because, '{"resumed": true}');
     end if;
     return jsonb_build_object('ok', true, 'known', true);
   end if;
   of := onceward.selected_consumer(ids, consumer);
   if of is null then
-    return onceward.refuse('parked replay', consumer, request,
+    return onceward.refuse('parked redrive', consumer, request,
       'Not all of these rows are there and of this consumer.'); end if;
   if onceward.selection_digest(ids) is distinct from seen then
-    return onceward.refuse('parked replay', consumer, request,
+    return onceward.refuse('parked redrive', consumer, request,
       'The selection has changed since it was shown.'); end if;
   insert into onceward.redrive (request_id, consumer_id, reason, digest, rate_max)
     values (request, of, because, seen, per_second) returning id into mine;
   insert into onceward.redrive_row (redrive_id, held_id, message_id) select mine, h.id, h.message_id
     from onceward.held h where h.id = any (ids);
-  perform onceward.audit_entry('parked replay', 'done', consumer, request, because,
+  perform onceward.audit_entry('parked redrive', 'done', consumer, request, because,
     jsonb_build_object('rows', cardinality(ids), 'digest', encode(seen, 'hex'), 'perSecond', per_second));
   return jsonb_build_object('ok', true, 'known', false);
 end $$;
@@ -82,7 +82,7 @@ declare drive onceward.redrive; picked bigint[]; ids bigint[]; whys text[]; gone
 begin
   select * into drive from onceward.redrive r where r.request_id = request for update;
   if not found then
-    return onceward.refuse('parked replay', null, request, 'There is no such replay.'); end if;
+    return onceward.refuse('parked redrive', null, request, 'There is no such replay.'); end if;
   wait_ms := extract(epoch from drive.next_at - clock_timestamp()) * 1000;
   if drive.state <> 'moving' or wait_ms > 0 then
     return jsonb_build_object('ok', true, 'state', drive.state, 'moved', 0, 'behind', 0, 'left', 0,
@@ -93,7 +93,7 @@ begin
     order by held_id limit least(count_max, drive.rate_max));
   select coalesce(array_agg(r.id), '{}'), coalesce(array_agg(r.why), '{}'),
     coalesce(array_agg(r.id) filter (where r.why is null), '{}')
-    into ids, whys, gone from onceward.let_go(drive.consumer_id, picked, true) r;
+    into ids, whys, gone from onceward.release_rows(drive.consumer_id, picked, true) r;
   update onceward.redrive_row r
   set state = case when ruled.why is null then 'moved' else 'left' end, why = ruled.why,
     moved_at = clock_timestamp()
@@ -108,7 +108,7 @@ begin
     where h.id = any (gone) and h.order_key is not null);
   insert into onceward.redrive_row (redrive_id, held_id, message_id, behind, state, moved_at)
     select drive.id, h.id, h.message_id, true, 'moved', clock_timestamp()
-    from unnest(onceward.free_keys(drive.consumer_id, keys)) as freed (id)
+    from unnest(onceward.unblock_keys(drive.consumer_id, keys)) as freed (id)
     join onceward.held h on h.id = freed.id
     on conflict (redrive_id, held_id) do update set state = 'moved', why = null, moved_at = clock_timestamp();
   get diagnostics n_behind = row_count;
@@ -119,7 +119,7 @@ begin
     next_at = clock_timestamp() + coalesce((n_moved + n_behind)::float8 / rate_max, 0) * interval '1 second'
   where id = drive.id returning * into drive;
   if not more then
-    perform onceward.audit_entry('parked replay moved', 'done',
+    perform onceward.audit_entry('parked redrive moved', 'done',
       (select name from onceward.consumer where id = drive.consumer_id), request, drive.reason, (
         select jsonb_build_object('moved', count(*) filter (where state = 'moved' and not behind),
           'behind', count(*) filter (where behind), 'left', count(*) filter (where state = 'left'))
@@ -133,7 +133,7 @@ create function onceward.redrive_stop(request text, because text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare drive onceward.redrive; of text;
 begin
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('parked stop', null, request, 'Say why.'); end if;
   select * into drive from onceward.redrive r where r.request_id = request for update;
   if not found then return onceward.refuse('parked stop', null, request, 'There is no such replay.'); end if;

@@ -37,7 +37,7 @@ create table onceward.purged (
   primary key (consumer_id, kind, day)
 ) with (fillfactor = 50);
 
-create function onceward.count_forgotten(of integer, markers bigint, cutoff timestamptz) returns void
+create function onceward.count_purged(of integer, markers bigint, cutoff timestamptz) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   insert into onceward.horizon as h (consumer_id, purged_before, purged_count) values (of, cutoff, markers)
   on conflict (consumer_id) do update set purged_before = greatest(h.purged_before, excluded.purged_before),

@@ -9,27 +9,27 @@ insert into onceward.function_right
 select unnest(names), callers from (values
   -- What all roles look with. None of them changes anything.
   (array['run', 'operator', 'approver', 'console'], array[
-    'actor', 'is_console', 'is_person', 'human_of', 'same_person', 'says_nothing', 'visible_text',
+    'actor', 'is_console', 'is_person', 'normalized_name', 'same_person', 'is_blank', 'visible_text',
     'place_of', 'cause_of', 'selection_digest', 'selected_consumer', 'audit_field', 'audit_content',
-    'fold_parked_counts', 'seen_of', 'campaign_rows_digest', 'campaign_complete', 'loss_digest',
-    'server_now', 'server_check', 'same_life', 'risk_rank', 'is_grave', 'risk_of', 'fix_waits', 'body_of',
+    'fold_parked_counts', 'row_version', 'campaign_rows_digest', 'campaign_complete', 'loss_digest',
+    'server_now', 'server_check', 'same_incarnation', 'risk_rank', 'is_high_risk', 'risk_of', 'fix_waits', 'body_of',
     'is_given_up', 'other_generations']),
   -- Acts of people, audited.
   (array['operator', 'console'], array[
     'redrive_start', 'redrive_stage', 'redrive_stop', 'skip_parked', 'fix_parked', 'triage_parked',
-    'request_deletion', 'delete_parked', 'release_held', 'act_on_effect', 'accept_server',
+    'request_deletion', 'delete_parked', 'release_held', 'act_on_effect', 'accept_incarnation',
     'separate_reader', 'rename_consumer', 'accept_broker', 'accept_loss', 'retire_destination',
     'drop_outbox']),
   -- Audited, by people or by the process that does it for them.
   (array['run', 'operator', 'console'], array[
-    'create_campaign', 'plan_campaign', 'select_campaign_rows', 'steer_campaign', 'notice_server']),
+    'create_campaign', 'plan_campaign', 'select_campaign_rows', 'steer_campaign', 'record_incarnation']),
   (array['approver', 'console'], array[
     'approve', 'approve_campaign']),
   -- Parts of the above, and of the owner's commands.
   (array[]::text[], array[
-    'audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'free_keys', 'let_go', 'let_keys_go',
-    'create_roles', 'build_days', 'move_to_days', 'hold_inbox', 'attach_days', 'make_day', 'grant_same',
-    'is_rebuilt', 'count_forgotten', 'assert_past', 'note_late', 'audit_risk', 'fix_guard',
+    'audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'unblock_keys', 'release_rows', 'release_keys',
+    'create_roles', 'build_days', 'move_to_days', 'lock_inbox', 'attach_days', 'make_day', 'grant_same',
+    'is_rebuilt', 'count_purged', 'assert_day_expired', 'record_late_marker', 'audit_risk', 'fix_guard',
     'assert_present', 'owner_only'])
 ) as listed (callers, names);
 
@@ -59,16 +59,16 @@ begin
     onceward.migration, onceward.environment, onceward.function_right from onceward_run;
   revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event, onceward.campaign_step
     from onceward_run;
-  revoke insert, update, delete on onceward.server_life, onceward.broker, onceward.reading,
+  revoke insert, update, delete on onceward.server_incarnation, onceward.broker, onceward.reader,
     onceward.marker_days, onceward.late_marker from onceward_run;
   revoke insert, update, delete on onceward.cluster_name, onceward.cluster_mark from onceward_run;
   revoke update, delete on onceward.held_action, onceward.ledger_action, onceward.clock_step
     from onceward_run;
   -- A process declares losses and reads on past accepted ones. It may not accept one.
-  revoke insert, update, delete on onceward.gap from onceward_run;
-  execute (select format('grant insert (%1$s), update (%1$s) on onceward.gap to onceward_run',
+  revoke insert, update, delete on onceward.loss from onceward_run;
+  execute (select format('grant insert (%1$s), update (%1$s) on onceward.loss to onceward_run',
     string_agg(quote_ident(attname), ', '))
-    from pg_attribute where attrelid = 'onceward.gap'::regclass and attnum > 0 and not attisdropped
+    from pg_attribute where attrelid = 'onceward.loss'::regclass and attnum > 0 and not attisdropped
       and attname not like 'accepted%');
 
   revoke all on all functions in schema onceward
@@ -85,15 +85,15 @@ end $$;
 
 -- Before create_roles is called, nobody but the owner may call these.
 revoke execute on function
-  onceward.audit_entry, onceward.refuse, onceward.campaign_event_of, onceward.free_keys,
+  onceward.audit_entry, onceward.refuse, onceward.campaign_event_of, onceward.unblock_keys,
   onceward.close_rows, onceward.end_key_waits, onceward.act_on_effect, onceward.approve,
-  onceward.accept_loss, onceward.accept_server, onceward.notice_server, onceward.last_heard,
-  onceward.separate_reader, onceward.rename_consumer, onceward.check_reading, onceward.accept_broker,
-  onceward.note_cluster, onceward.retire_destination, onceward.create_campaign, onceward.plan_campaign,
+  onceward.accept_loss, onceward.accept_incarnation, onceward.record_incarnation, onceward.last_heard,
+  onceward.separate_reader, onceward.rename_consumer, onceward.check_reader, onceward.accept_broker,
+  onceward.register_cluster, onceward.retire_destination, onceward.create_campaign, onceward.plan_campaign,
   onceward.select_campaign_rows, onceward.steer_campaign, onceward.campaign_reopens,
-  onceward.reopen_given_up, onceward.make_days, onceward.seal_day, onceward.drop_day, onceward.assert_past,
-  onceward.note_late, onceward.make_day, onceward.build_days, onceward.move_to_days, onceward.hold_inbox,
-  onceward.attach_days, onceward.grant_same, onceward.is_rebuilt, onceward.count_forgotten,
+  onceward.reopen_given_up, onceward.make_days, onceward.seal_day, onceward.drop_day, onceward.assert_day_expired,
+  onceward.record_late_marker, onceward.make_day, onceward.build_days, onceward.move_to_days, onceward.lock_inbox,
+  onceward.attach_days, onceward.grant_same, onceward.is_rebuilt, onceward.count_purged,
   onceward.create_roles
 from public;
 `

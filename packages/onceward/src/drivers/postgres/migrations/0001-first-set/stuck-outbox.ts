@@ -27,7 +27,7 @@ begin
   select * into o from onceward.outbox r where r.id = row_id for update;
   if not found then
     return onceward.refuse('outbox drop', null, subject, format('No message %s waits in the outbox: it was published or dropped.', row_id)); end if;
-  if onceward.says_nothing(because) then return onceward.refuse('outbox drop', null, subject, 'Say why.'); end if;
+  if onceward.is_blank(because) then return onceward.refuse('outbox drop', null, subject, 'Say why.'); end if;
   if o.message_id is distinct from of_message then
     return onceward.refuse('outbox drop', null, subject, format('Row %s of the outbox has another message id.', row_id)); end if;
   if o.failures = 0 then

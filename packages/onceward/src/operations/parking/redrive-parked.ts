@@ -3,8 +3,8 @@ import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { act, refused, type Said } from './act.ts'
 
-export interface ReplayOrder extends Said {
-  /** The same order given again goes on with the same replay, and never begins another. */
+export interface RedriveOrder extends Said {
+  /** The same order given again continues the same redrive and never starts another. */
   readonly requestId: string
   readonly ids: readonly string[]
   /** The digest of the preview, in hexadecimal. */
@@ -22,7 +22,7 @@ export interface RedriveStage {
   readonly waitMs: number
 }
 
-export interface ReplayWorld {
+export interface RedriveEnvironment {
   /** Resolves after so many milliseconds. */
   pause(ms: number): Promise<void>
   readonly reach?: Reach | undefined
@@ -32,9 +32,9 @@ export interface ReplayWorld {
 }
 
 /** Writes down what is to be moved, exactly. Nothing moves yet. */
-export async function startReplay(
+export async function startRedrive(
   pool: SqlPool,
-  { requestId, consumer, ids, digest, perSecond, because }: ReplayOrder,
+  { requestId, consumer, ids, digest, perSecond, because }: RedriveOrder,
   reach: Reach = inert,
 ): Promise<{ readonly known: boolean }> {
   if (!/^[\w.:-]{1,100}$/.test(requestId))
@@ -57,7 +57,11 @@ export async function startReplay(
  * Hands the selection over to the workers, stage by stage, until nothing is left or somebody stops it. Killed anywhere it goes on when called
  * again; called twice at once the two take turns. What moves is judged in the transaction that moves it.
  */
-export async function runReplay(pool: SqlPool, requestId: string, env: ReplayWorld): Promise<RedriveStage> {
+export async function runRedrive(
+  pool: SqlPool,
+  requestId: string,
+  env: RedriveEnvironment,
+): Promise<RedriveStage> {
   const reach = env.reach ?? inert
   const total = { moved: 0, behind: 0, left: 0 }
   for (;;) {
@@ -76,11 +80,11 @@ export async function runReplay(pool: SqlPool, requestId: string, env: ReplayWor
   }
 }
 
-export async function stopReplay(pool: SqlPool, requestId: string, because: string): Promise<void> {
+export async function stopRedrive(pool: SqlPool, requestId: string, because: string): Promise<void> {
   await act(pool, 'onceward.redrive_stop($1, $2)', [requestId, because])
 }
 
-export interface ReplayReport {
+export interface RedriveReport {
   readonly requestId: string
   readonly consumer: string
   readonly state: 'moving' | 'stopped' | 'moved'
@@ -116,7 +120,11 @@ const results = `
   left join onceward.inbox m on m.consumer_id = $2 and m.message_id = r.message_id
   where r.redrive_id = $1`
 
-export async function showReplay(pool: SqlPool, requestId: string, countMax: number): Promise<ReplayReport> {
+export async function showRedrive(
+  pool: SqlPool,
+  requestId: string,
+  countMax: number,
+): Promise<RedriveReport> {
   await assertUsable(pool)
   const found = await pool.query(
     `select r.id, r.consumer_id, request_id as "requestId", name as consumer, state, actor as by, at, reason as because,
@@ -124,7 +132,7 @@ export async function showReplay(pool: SqlPool, requestId: string, countMax: num
      from onceward.redrive r join onceward.consumer c on c.id = r.consumer_id where request_id = $1`,
     [requestId],
   )
-  if (found.rows.length === 0) throw refused(`There is no replay ${requestId}.`)
+  if (found.rows.length === 0) throw refused(`There is no redrive ${requestId}.`)
   const { id, consumer_id, ...facts } = found.rows[0]
   const { rows } = await pool.query(`${results} order by r.held_id limit $3`, [id, consumer_id, countMax])
   const counts = await pool.query(

@@ -13,15 +13,15 @@ import { type SaidFlags, said } from '../said-flags.ts'
 import { rowNumber, wholeNumber } from '../whole-number.ts'
 import { originText } from './parked/preview.ts'
 
-const lister = 'onceward inbox list'
+const lister = 'onceward work list'
 
 interface Flags {
   json?: boolean
 }
 
 /** What is held: stored, waiting, parked, dead or quarantined. */
-export function inboxCommand(): Command {
-  return new Command('inbox')
+export function workCommand(): Command {
+  return new Command('work')
     .description('work kept in the database: list it, look at one, make one due now')
     .addCommand(listCommand())
     .addCommand(showCommand())
@@ -47,7 +47,7 @@ function listCommand(): Command {
 function showCommand(): Command {
   return new Command('show')
     .description('one held message with its bytes, its attempts and what people did to it')
-    .argument('<id>', 'its number, from "onceward inbox list"')
+    .argument('<id>', 'its number, from "onceward work list"')
     .option('--json', 'print one JSON object')
     .action(async (id: string, flags: Flags) => {
       rowNumber(id, 'the number', lister)
@@ -63,19 +63,19 @@ function releaseCommand(): Command {
     .description(
       'end its claim, wait or delay, or try it again if it is parked, with all of its key behind it',
     )
-    .argument('<id>', 'its number, from "onceward inbox list"')
+    .argument('<id>', 'its number, from "onceward work list"')
     .option(
-      '--claims <count>',
+      '--leases <count>',
       'how often it had been claimed when you looked; refused when a worker took it since',
     )
-  return said(command).action(async (id: string, { claims, ...flags }: SaidFlags & { claims?: string }) => {
+  return said(command).action(async (id: string, { leases, ...flags }: SaidFlags & { leases?: string }) => {
     rowNumber(id, 'the number', lister)
-    const seen = claims === undefined || claims === '0' ? claims : wholeNumber(claims, '--claims', lister)
+    const seen = leases === undefined || leases === '0' ? leases : wholeNumber(leases, '--leases', lister)
     await withPool(flags.json === true, async pool => {
       const { released, from } = await releaseHeld(pool, {
         ...flags,
         id,
-        claims: seen === undefined ? seen : Number(seen),
+        leases: seen === undefined ? seen : Number(seen),
       })
       print(
         flags.json === true,
@@ -97,7 +97,7 @@ function workTable(work: readonly HeldWork[]): string {
       'message',
       'key',
       'age, s',
-      'claims',
+      'leases',
       'attempts',
       'from',
       'code',
@@ -111,7 +111,7 @@ function workTable(work: readonly HeldWork[]): string {
       w.messageId,
       w.key,
       w.ageSeconds.toFixed(1),
-      w.claims,
+      w.leases,
       w.attempts,
       originText(w),
       w.code,

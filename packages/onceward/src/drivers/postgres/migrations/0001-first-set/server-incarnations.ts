@@ -3,13 +3,13 @@
  * its clock. A clock that was ahead for a while leaves times that lie in the future or in the wrong order:
  * none of them counts.
  */
-export const serverLives = `
+export const serverIncarnations = `
 -- A promoted standby, a restored backup, a dump put elsewhere: each is another life, which may lack what was
 -- committed and settled in the one before. The process that meets one writes it down, and nobody goes on
 -- until a person has accepted it. survived_to is the newest sign of a consumer in this copy: commits are
 -- copied in order, so what was committed before it is here too. Only signs count that were given after a look
 -- at the server: a batch behind a pooler may have committed on this copy before anybody noticed.
-create table onceward.server_life (
+create table onceward.server_incarnation (
   id                bigint generated always as identity primary key,
   system_identifier text,
   timeline          integer,
@@ -23,7 +23,7 @@ create table onceward.server_life (
   accepted_by       text,
   accepted_because  text
 );
-create unique index server_life_open on onceward.server_life ((true)) where accepted_at is null;
+create unique index server_incarnation_open on onceward.server_incarnation ((true)) where accepted_at is null;
 
 -- What the server says of itself. A managed server may hide some of it: what is not known is not compared.
 create function onceward.server_now(
@@ -47,13 +47,13 @@ begin
   end;
 end $$;
 
-insert into onceward.server_life
+insert into onceward.server_incarnation
   (system_identifier, timeline, database_oid, why, accepted_at, accepted_by, accepted_because)
 select n.system_identifier, n.timeline, n.database_oid, 'the schema was made here', clock_timestamp(),
   session_user, 'first life'
 from onceward.server_now() n;
 
-create function onceward.same_life(life onceward.server_life, system_now text, timeline_now integer,
+create function onceward.same_incarnation(life onceward.server_incarnation, system_now text, timeline_now integer,
   database_now oid) returns boolean
 language sql immutable
 return coalesce((life).system_identifier = system_now, true)
@@ -66,9 +66,9 @@ create function onceward.server_check(
   out in_recovery boolean, out read_only boolean, out system_identifier text, out timeline integer,
   out database_oid oid, out flushed numeric, out open bigint, out known boolean)
 language sql set search_path = pg_catalog, pg_temp as $$
-  select n.*, (select l.id from onceward.server_life l where l.accepted_at is null),
-    (select onceward.same_life(l, n.system_identifier, n.timeline, n.database_oid)
-     from onceward.server_life l where l.accepted_at is not null order by l.id desc limit 1)
+  select n.*, (select l.id from onceward.server_incarnation l where l.accepted_at is null),
+    (select onceward.same_incarnation(l, n.system_identifier, n.timeline, n.database_oid)
+     from onceward.server_incarnation l where l.accepted_at is not null order by l.id desc limit 1)
   from onceward.server_now() n
 $$;
 
@@ -83,15 +83,15 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
   where sign.at <= (select now from clock) + interval '1 minute'
 $$;
 
-create function onceward.notice_server(reason text) returns bigint
+create function onceward.record_incarnation(reason text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare now_is record; noticed bigint;
 begin
-  if onceward.says_nothing(reason) then
+  if onceward.is_blank(reason) then
     raise exception 'Say why the server counts as another one. Nothing was changed.'
       using errcode = 'invalid_parameter_value'; end if;
   select * into now_is from onceward.server_now();
-  insert into onceward.server_life (system_identifier, timeline, database_oid, why, noticed_by, survived_to)
+  insert into onceward.server_incarnation (system_identifier, timeline, database_oid, why, noticed_by, survived_to)
   values (now_is.system_identifier, now_is.timeline, now_is.database_oid, left(reason, 500),
     onceward.actor(), onceward.last_heard())
   on conflict ((true)) where accepted_at is null do nothing returning id into noticed;
@@ -100,46 +100,46 @@ begin
       jsonb_build_object('timeline', now_is.timeline, 'system', now_is.system_identifier));
     return noticed;
   end if;
-  select l.id into noticed from onceward.server_life l where l.accepted_at is null;
+  select l.id into noticed from onceward.server_incarnation l where l.accepted_at is null;
   return noticed;
 end $$;
 
 -- Readers of logs whose position the broker keeps are set back to what this copy knows was settled: the
 -- broker's position may be ahead of it. Messages that come again and are here are recognised. Where the store
 -- keeps the position, reading goes on from there by itself.
-create function onceward.accept_server(seen bigint, because text) returns jsonb
+create function onceward.accept_incarnation(seen bigint, because text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare life onceward.server_life; now_is record; n_back integer;
+declare life onceward.server_incarnation; now_is record; n_back integer;
 begin
-  select * into life from onceward.server_life l where l.accepted_at is null for update;
+  select * into life from onceward.server_incarnation l where l.accepted_at is null for update;
   if not found then
     return onceward.refuse('restore accept', null, seen::text, 'Nothing waits to be accepted.'); end if;
   if life.id is distinct from seen then
     return onceward.refuse('restore accept', null, seen::text,
       format('What waits is number %s. Look at it first.', life.id)); end if;
-  if onceward.says_nothing(because) then
+  if onceward.is_blank(because) then
     return onceward.refuse('restore accept', null, seen::text, 'Say why.'); end if;
   select * into now_is from onceward.server_now();
-  if not onceward.same_life(life, now_is.system_identifier, now_is.timeline, now_is.database_oid) then
-    update onceward.server_life set system_identifier = now_is.system_identifier, timeline = now_is.timeline,
+  if not onceward.same_incarnation(life, now_is.system_identifier, now_is.timeline, now_is.database_oid) then
+    update onceward.server_incarnation set system_identifier = now_is.system_identifier, timeline = now_is.timeline,
       database_oid = now_is.database_oid, noticed_at = clock_timestamp() where id = life.id;
     return onceward.refuse('restore accept', null, seen::text,
       'The server has changed once more since. Look again.');
   end if;
-  insert into onceward.gap (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next,
+  insert into onceward.loss (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next,
     records, reason, declared_by, accepted_at, accepted_by, accepted_because)
   select c.consumer_id, c.partition, c.incarnation, c.next, c.incarnation, c.next, 0,
     'the database is another copy (restore ' || life.id || '): read again from what it knows', c.run_id,
     clock_timestamp(), onceward.actor(), because
   from onceward.checkpoint c join onceward.consumer k on k.id = c.consumer_id
   where c.next is not null and exists (
-    select from onceward.reading r where r.consumer_name = k.name and r.keeper = 'broker')
+    select from onceward.reader r where r.consumer_name = k.name and r.keeper = 'broker')
   on conflict (consumer_id, partition, from_incarnation, from_next) where resumed_at is null
   do update set to_incarnation = excluded.to_incarnation, to_next = excluded.to_next,
     reason = excluded.reason, accepted_at = excluded.accepted_at, accepted_by = excluded.accepted_by,
     accepted_because = excluded.accepted_because;
   get diagnostics n_back = row_count;
-  update onceward.server_life set accepted_at = clock_timestamp(), accepted_by = onceward.actor(),
+  update onceward.server_incarnation set accepted_at = clock_timestamp(), accepted_by = onceward.actor(),
     accepted_because = because where id = life.id;
   perform onceward.audit_entry('restore accept', 'done', null, seen::text, because,
     jsonb_build_object('timeline', life.timeline, 'system', life.system_identifier,

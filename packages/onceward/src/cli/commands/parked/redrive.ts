@@ -4,40 +4,41 @@ import { Command } from 'commander'
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { refused } from '../../../operations/parking/act.ts'
 import {
+  type RedriveReport,
   type RedriveStage,
-  type ReplayReport,
-  runReplay,
-  showReplay,
-  startReplay,
-  stopReplay,
-} from '../../../operations/parking/replay-parked.ts'
+  runRedrive,
+  showRedrive,
+  startRedrive,
+  stopRedrive,
+} from '../../../operations/parking/redrive-parked.ts'
 import { withPool } from '../../database.ts'
 import { consoleLog, print, safe, table } from '../../output.ts'
 import { wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
 import { type ActFlags, chosen } from './preview.ts'
 
-type ReplayFlags = ActFlags & { id?: string; rate?: string }
+type RedriveFlags = ActFlags & { id?: string; rate?: string }
 
-export function replayCommand(): Command {
-  const command = new Command('replay')
+export function redriveCommand(): Command {
+  const command = new Command('redrive')
     .description('try messages again, with all that waits behind them, in stages')
     .argument('[ids...]', 'numbers from "onceward parked list"; or say which by options')
     .option(
       '--id <request>',
-      'a name for this replay: the same one goes on where it was, and never begins twice',
+      'a name for this redrive: the same one goes on where it was, and never begins twice',
     )
     .option('--rate <count>', 'messages per second at most')
-  return acting(command, '1000').action((ids: string[], flags: ReplayFlags) =>
+  return acting(command, '1000').action((ids: string[], flags: RedriveFlags) =>
     withPool(flags.json === true, async pool => {
-      const requestId = flags.id ?? `replay-${randomUUID()}`
-      const known = flags.id === undefined || flags.dryRun === true ? null : await knownReplay(pool, flags.id)
+      const requestId = flags.id ?? `redrive-${randomUUID()}`
+      const known =
+        flags.id === undefined || flags.dryRun === true ? null : await knownRedrive(pool, flags.id)
       if (known !== null) return goOn(pool, known, flags)
       const selection = await chosen(pool, ids, flags)
       if (selection === null) return
       const { consumer, because } = flags
       const perSecond = flags.rate === undefined ? null : wholeNumber(flags.rate, '--rate', lister)
-      await startReplay(pool, { requestId, consumer, because, perSecond, ...selection })
+      await startRedrive(pool, { requestId, consumer, because, perSecond, ...selection })
       await report(pool, flags, requestId, await run(pool, requestId, flags))
     }),
   )
@@ -45,69 +46,69 @@ export function replayCommand(): Command {
 
 export function resultCommand(): Command {
   return new Command('result')
-    .description('what became of each message of a replay')
+    .description('what became of each message of a redrive')
     .argument('<request>', 'its name')
     .option('--limit <count>', 'how many messages at most', '50')
     .option('--json', 'print one JSON object')
     .action((requestId: string, flags: { json?: boolean; limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const replay = await showReplay(pool, requestId, wholeNumber(flags.limit, '--limit', lister))
-        print(flags.json === true, { ok: true, replay }, () => replayText(replay))
+        const redrive = await showRedrive(pool, requestId, wholeNumber(flags.limit, '--limit', lister))
+        print(flags.json === true, { ok: true, redrive }, () => redriveText(redrive))
       }),
     )
 }
 
 export function stopCommand(): Command {
   return new Command('stop')
-    .description('end a replay between two stages; what is moved is moved')
+    .description('end a redrive between two stages; what is moved is moved')
     .argument('<request>', 'its name')
     .requiredOption('--because <reason>', 'why; it is recorded')
     .option('--json', 'print one JSON object')
     .action((requestId: string, flags: { json?: boolean; because: string }) =>
       withPool(flags.json === true, async pool => {
-        await stopReplay(pool, requestId, flags.because)
+        await stopRedrive(pool, requestId, flags.because)
         print(flags.json === true, { ok: true }, () => `${safe(requestId)} is stopped.`)
       }),
     )
 }
 
-async function knownReplay(pool: SqlPool, requestId: string): Promise<ReplayReport | null> {
-  return showReplay(pool, requestId, 1).catch(() => null)
+async function knownRedrive(pool: SqlPool, requestId: string): Promise<RedriveReport | null> {
+  return showRedrive(pool, requestId, 1).catch(() => null)
 }
 
 /** With the rows and at the rate it began with, also when somebody had stopped it. */
-async function goOn(pool: SqlPool, known: ReplayReport, flags: ReplayFlags): Promise<void> {
+async function goOn(pool: SqlPool, known: RedriveReport, flags: RedriveFlags): Promise<void> {
   const { requestId, digest, perSecond } = known
   const { consumer, because } = flags
   if (known.consumer !== consumer) throw refused(`${requestId} is not of consumer "${consumer}".`)
-  await startReplay(pool, { requestId, consumer, because, perSecond, digest, ids: [] })
+  await startRedrive(pool, { requestId, consumer, because, perSecond, digest, ids: [] })
   await report(pool, flags, requestId, await run(pool, requestId, flags))
 }
 
-function run(pool: SqlPool, requestId: string, flags: ReplayFlags): Promise<RedriveStage> {
+function run(pool: SqlPool, requestId: string, flags: RedriveFlags): Promise<RedriveStage> {
   const log = consoleLog(flags.json === true)
-  return runReplay(pool, requestId, {
+  return runRedrive(pool, requestId, {
     pause: ms => setTimeout(ms),
-    onStage: ({ moved, behind, left }) => log.info('replay', { id: requestId, moved, behind, left }),
+    onStage: ({ moved, behind, left }) => log.info('redrive', { id: requestId, moved, behind, left }),
   })
 }
 
 async function report(
   pool: SqlPool,
-  flags: ReplayFlags,
+  flags: RedriveFlags,
   requestId: string,
   stage: RedriveStage,
 ): Promise<void> {
-  const replay = await showReplay(pool, requestId, 50)
+  const redrive = await showRedrive(pool, requestId, 50)
   print(
     flags.json === true,
-    { ok: true, requestId, ...stage, replay },
+    { ok: true, requestId, ...stage, redrive },
     () =>
       `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ' Somebody stopped it.' : ''} Workers take them up now; see "onceward parked result ${safe(requestId)}".`,
   )
 }
 
-function replayText({ rows, outcomes, ...facts }: ReplayReport): string {
+function redriveText({ rows, outcomes, ...facts }: RedriveReport): string {
   return [
     table(
       ['fact', 'value'],
